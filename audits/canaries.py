@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpcheck.arrays import real_numbers, returned_numbers
-from dpcheck.audits.running.records import read
+from dpcheck.audits.running.datasets import read
 from dpcheck.errors import require, require_count, require_positive, require_seed
 
 Floats = NDArray[np.float64]

@@ -12,14 +12,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpcheck.arrays import real_numbers
 from dpcheck.errors import InputError, one_line, raised, require, require_delta, require_epsilon, require_positive
-from dpcheck.events import Event, read_events
+
+if TYPE_CHECKING:
+    from dpcheck.events import Event
 
 Floats = NDArray[np.float64]
 Curve = Callable[[ArrayLike], ArrayLike]  # epsilon (m,) -> delta (m,), nonincreasing, in [0, 1]
@@ -121,9 +123,9 @@ class PrivacyClaim:
         beyond = np.append(epsilons, np.linspace(most, _LARGEST, _POINTS)[1:] if most < _LARGEST else [])
         rises = bool((np.diff(deltas_of(curve, beyond)) > _RISE).any())
         require(not rises, "claim", "be a curve that never rises", f"one that does, {words}")
-        said = deltas < 1
-        require(bool(said.any()), "claim", "promise a delta below 1 somewhere", words)
-        return cls(words, epsilons[said], deltas[said], curve, events)
+        promised = deltas < 1
+        require(bool(promised.any()), "claim", "promise a delta below 1 somewhere", words)
+        return cls(words, epsilons[promised], deltas[promised], curve, events)
 
     def weights(self) -> Floats:
         """Return how much each point (m,) would show, in (0, 1], were every privacy loss a little larger than claimed.
@@ -236,6 +238,8 @@ class PrivacyClaim:
             return claim
         if callable(claim):
             return cls.curve(claim, getattr(claim, "__name__", "a curve"))
+        from dpcheck.events import read_events
+
         try:
             events = read_events(claim)
         except InputError as error:
@@ -296,8 +300,8 @@ def deltas_of(curve: Curve, epsilons: Floats) -> Floats:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # sys.exit() too
-        said = one_line(error) if isinstance(error, InputError) else raised(error)
-        raise InputError(f"claim must be a curve epsilon -> delta of arrays, got {said}") from error
+        words = one_line(error) if isinstance(error, InputError) else raised(error)
+        raise InputError(f"claim must be a curve epsilon -> delta of arrays, got {words}") from error
     good = deltas.shape == epsilons.shape and bool(((deltas >= 0) & (deltas <= 1)).all())
     require(good, "claim", f"map epsilons of shape {epsilons.shape} to deltas in [0, 1]", deltas)
     return deltas

@@ -11,18 +11,19 @@ norm(g) / bound)``, where a record may hold NaN or infinity: its vector is NaN, 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.numbers.number_text import brief, plain
-from dpcheck.audits.numbers.rounding import Rounding
-from dpcheck.audits.running.batch_query import ENDS, BatchQuery, Member
-from dpcheck.audits.running.records import read
-from dpcheck.errors import raised, require, require_count, require_positive, require_seed
+from dpcheck.arrays import real_numbers
+from dpcheck.audits.numbers import brief, plain
+from dpcheck.audits.running.datasets import read
+from dpcheck.errors import InputError, raised, require, require_count, require_positive, require_seed
 from dpcheck.shown import Shown
 
 Array = NDArray[np.float64]
@@ -292,3 +293,133 @@ def _gap(one: Array, other: Array) -> float:
     if one.shape != other.shape or not (np.isfinite(one).all() and np.isfinite(other).all()):
         return np.inf
     return float(np.linalg.norm(one - other))
+
+
+Member = tuple[int, float]  # the number of a record, and the factor that it is multiplied by
+
+# What a query may end with, apart from an interrupt.
+ENDS = (Exception, SystemExit)
+
+
+class BatchQuery:
+    """A query without noise, and the records that its batches are made of.
+
+    query : ``batch -> number or array``
+    records : (n, ...) array or list; batches are arrays where it is one
+    scale : ``(record, factor) -> record``, by default the product
+    """
+
+    def __init__(
+        self, query: Callable[[Any], Any], records: Sequence[Any], scale: Callable[[Any, float], Any] | None
+    ) -> None:
+        self.query, self.records = query, records
+        self.unit = 2.0**-52  # the coarsest relative distance of neighbouring numbers among the outputs' types
+        self.scale = scale or (lambda record, factor: real_numbers(record, "records") * factor)
+        self.member: Callable[[Member], Any] = cache(self._member)
+        self.alone: Callable[[Member], Array] = cache(lambda member: self.on([member]))
+
+    def _member(self, member: Member) -> Any:
+        """Return a record, made larger or smaller."""
+        number, factor = member
+        try:
+            return self.records[number] if factor == 1 else self.scale(self.records[number], factor)
+        except InputError:
+            raise
+        except ENDS as error:
+            raise InputError(f"scale must return a record, got {raised(error)}") from error
+
+    def on(self, members: Sequence[Member]) -> Array:
+        """Return what the query returns on a batch of the records; InputError where it raises."""
+        return self.on_records([self.member(member) for member in members])
+
+    def on_records(self, batch: list[Any]) -> Array:
+        """Return what the query returns on any batch; InputError where it raises."""
+        try:
+            return self.tried_on(batch)
+        except InputError:
+            raise
+        except ENDS as error:
+            raise InputError(f"query must return numbers, got {raised(error)}") from error
+
+    def tried_on(self, batch: list[Any]) -> Array:
+        """Return what the query returns on any batch; what it raises is the caller's."""
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # outliers overflow, empty batches have no mean
+            value = self.query(self._as_given(batch))
+            found = real_numbers(value, "query", verb="return").ravel()
+        kind = np.asarray(value).dtype
+        self.unit = max(self.unit, float(np.finfo(kind).eps) if kind.kind == "f" else 0.0)
+        return found
+
+    def _as_given(self, batch: list[Any]) -> Any:
+        """Return a batch as an array where the records are one."""
+        if not isinstance(self.records, np.ndarray):
+            return batch
+        kind, shape = self.records.dtype, self.records.shape[1:]
+        if kind.kind in "iub" and batch:  # tokens stay whole numbers, unless one of them was made larger
+            return np.array(batch).reshape(-1, *shape)
+        with np.errstate(over="ignore"):
+            rows = np.array(batch, kind).reshape(-1, *shape)
+        if kind.kind == "f":  # a record made larger than its type can hold
+            finite = np.array([np.isfinite(record).all() for record in batch], bool)
+            largest = np.finfo(kind).max
+            rows[finite] = np.clip(rows[finite], -largest, largest)
+        return rows
+
+
+Floats = NDArray[np.float64]
+# Significant binary digits of bfloat16, float16 and float32, which numbers keep when they are cast to a wider type.
+_DIGITS = (8, 11)
+_SINGLE = 2.0**-23
+_LEAST = 1e-4  # relative: enough for single precision, whatever the query does in it
+_MANY = 16  # numbers that all lie on a coarse grid by no chance
+_ODD = 1 / 8  # share of rounded numbers whose last digit is 1, where a half is due: small whole numbers have none
+_FAR = 6  # standard deviations of the rounding of noise along a gradient
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """What rounding may do to a query of clipped vectors.
+
+    unit : relative distance of neighbouring numbers of the type (2^-23 for float32, 2^-10 for float16)
+    beside : norm of the noise that was added, rounded with the rest, and taken away
+    width : coordinates of the output
+
+    The gradient itself is rounded a few times (norm, quotient, product, division): 3 units of its norm. The noise takes
+    three more, whose errors are independent of the gradient from coordinate to coordinate: they lengthen it by the
+    square of their norm, and along itself by little. In a sum of k vectors each addition rounds all before it.
+    """
+
+    unit: float
+    beside: float = 0.0
+    width: int = 1
+
+    def alone(self, bound: float) -> float:
+        """Return by how much one vector may be longer than the bound."""
+        noise = 0.5 * self.unit * self.beside
+        along = min(3 * noise, _FAR * noise / self.width**0.5)
+        return float(_LEAST * bound + 3 * self.unit * bound + along + 0.6 * noise**2 / bound)
+
+    def total(self, size: int, bound: float) -> float:
+        """Return how far a sum of so many vectors may be from the vectors' own sum."""
+        each = self.unit * (3 * bound + 1.5 * self.beside)
+        return _LEAST * size * bound + (size + 1) * each + self.unit * bound * size * (size + 1) / 4
+
+    def between(self, size: int, bound: float) -> float:
+        """Return by how much two sums that differ in one vector may be further apart than twice the bound."""
+        added = self.unit * bound * size * (size + 1) / 4 + 1.5 * self.unit * self.beside
+        return 2 * (_LEAST * bound + 3 * self.unit * bound + added)
+
+
+def unit_of(values: Floats, errors: Floats) -> float:
+    """Return the unit of the coarsest type that all numbers (k,) are of, each up to an error (k,); float32 at best."""
+    for digits in _DIGITS:
+        mantissas, exponents = np.frexp(values)
+        spacing = np.ldexp(1.0, exponents - digits)
+        telling = (values != 0) & (errors < spacing / 16)
+        nearest = np.ldexp(np.rint(np.ldexp(mantissas, digits)), exponents - digits)
+        odd = np.rint(np.ldexp(mantissas, digits)) % 2 == 1
+        of_type = (np.abs(values - nearest) <= errors)[telling].all() and odd[telling].sum() >= _ODD * telling.sum()
+        if telling.sum() >= _MANY and of_type:
+            return 2.0 ** (1 - digits)
+    return _SINGLE

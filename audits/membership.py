@@ -2,38 +2,48 @@
 
 Let P and Q be the laws of the outputs on the two datasets. Null hypothesis: ``P(E) <= e^epsilon Q(E) + delta`` for
 every output set E, in both directions, and at every point (epsilon, delta) of the claim (:mod:`.claim`). Output sets
-are chosen on earlier runs and tested on fresh ones (:mod:`.running.run_plan`, :mod:`.output_sets.choice`), each by one
-exact test (:mod:`.limits.binomial`). This accounts for all choices: score, direction, threshold, point, and when to
-stop. A mechanism that keeps its claim is called violated with probability at most ``1 - confidence``.
+are chosen on earlier runs and tested on fresh ones (:mod:`.output_sets`), each by one exact test
+(:mod:`.limits.binomial`). This accounts for all choices: score, direction, threshold, point, and when to stop. A
+mechanism that keeps its claim is called violated with probability at most ``1 - confidence``.
+
+The first block of runs is only learned from. Look k tests an output set, chosen from all earlier blocks, on its own
+fresh block at level alpha_k. The alpha_k add up to ``1 - confidence``. Each look is valid by itself, so by the union
+bound the largest of their limits is valid too. The last look gets most runs and most of the level; the early ones end
+the audit soon when a mechanism is far off.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck import __version__
 from dpcheck.audits.claim import PrivacyClaim
-from dpcheck.audits.limits import binomial
-from dpcheck.audits.limits.noise_multiplier import least_rejected
-from dpcheck.audits.output_sets.choice import choose
-from dpcheck.audits.output_sets.hit_counts import HitCounts
-from dpcheck.audits.results.privacy_audit import Look as Look
-from dpcheck.audits.results.privacy_audit import PrivacyAudit as PrivacyAudit
-from dpcheck.audits.running.isolated import Limits, isolated
-from dpcheck.audits.running.pool import KeptRuns, Pool
-from dpcheck.audits.running.run_plan import LEAST_TRIALS, Plan
-from dpcheck.audits.running.runs import Runner, require_runs, require_two
+from dpcheck.audits.limits.binomial import epsilon_lower, least_rejected
+from dpcheck.audits.output_sets import HitCounts, choose
+from dpcheck.audits.privacy_audit import Look as Look
+from dpcheck.audits.privacy_audit import PrivacyAudit as PrivacyAudit
+from dpcheck.audits.running.runs import Chunk, KeptRuns, Pool, Runner, require_runs
 from dpcheck.errors import require, require_confidence, require_count
-from dpcheck.events import scaled
-from dpcheck.running.executor import Executor
+
+if TYPE_CHECKING:
+    from dpcheck.audits.running.isolated import Limits
+    from dpcheck.running.executor import Executor
 
 Floats = NDArray[np.float64]
 
+# (least trials, shares of the blocks, shares of the level)
+_PLANS = (
+    (5_000, (0.01, 0.03, 0.09, 0.87), (0.03, 0.05, 0.92)),
+    (1_000, (0.04, 0.10, 0.86), (0.06, 0.94)),
+    (0, (0.15, 0.85), (1.0,)),
+)
+_LEAST_TRIALS = 100
 _CHUNK = 1_000
 _CHUNK_VECTORIZED = 10_000
 # The most runs and numbers of each dataset that are kept to choose sets: more would fill memory and choose no better.
@@ -108,7 +118,7 @@ def audit_privacy(
         must then be 1. What it prints is dropped. One that hangs, starts processes or takes too much memory is
         stopped, and the error says so.
     executor : Executor, optional
-        Who runs the chunks in place of ``jobs``, such as a cluster (:func:`dpcheck.running.choice.executor`). The
+        Who runs the chunks in place of ``jobs``, such as a cluster (:func:`dpcheck.running.process_pool.executor`). The
         result does not depend on it.
 
     Returns
@@ -141,40 +151,58 @@ def audit_privacy(
     ('violated', True)
     """
     jobs = 1 if jobs is None else jobs
-    require_runs(mechanism, seed, seeded, jobs, isolate, executor)
-    require_two(data, neighbour)
-    require_count(trials, "trials", least=LEAST_TRIALS)
+    require_runs(mechanism, data, neighbour, seed, seeded, jobs, isolate, executor)
+    require_count(trials, "trials", least=_LEAST_TRIALS)
     require_confidence(confidence)
     claimed, delta = PrivacyClaim.stated(epsilon, delta, claim)
 
     plan = Plan.of(trials, confidence, _CHUNK_VECTORIZED if vectorized else _CHUNK)
     runner = Runner(mechanism, (data, neighbour), vectorized, seed)
-    with isolated(runner, isolate) as runs_it:
-        width = runs_it.probe(seeded=seeded)
-        with Pool(runs_it, jobs, runs, executor) as pool:
-            looks, used = _run(pool, plan, width, claimed, delta, progress)
+    with Pool(runner, jobs, runs, executor, isolate) as pool:
+        looks, used = _run(pool, plan, pool.runner.probe(seeded=seeded), claimed, delta, progress)
     best = _deciding(looks)
     broken = [look for look in looks if look.breaks]
-    if broken:
-        verdict = "violated"
-    elif not _could_fail(plan, claimed):
-        verdict = "inconclusive"
-    else:
-        verdict = "consistent"
+    point, point_delta = claimed.at(0)
+    could_fail = (  # whether outputs that never overlap would have broken the claim
+        epsilon_lower(size, 0, size, delta=point_delta, alpha=alpha) > point
+        for size, alpha in zip(plan.blocks[1:], plan.levels, strict=True)
+    )
+    verdict = "violated" if broken else "consistent" if any(could_fail) else "inconclusive"
     return PrivacyAudit(
         verdict, best.epsilon_lower, used, (broken[0] if broken else best).event, claimed.words,
         claimed.epsilon_at(delta), float(delta), float(confidence), int(seed) if seeded else None, __version__,
-        looks, _in_family(claimed, looks, delta), runner.alike[0],
+        looks, _in_family(claimed, looks, delta) if claimed.events else None, runner.alike[0],
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Plan:
+    """The runs of each dataset in each of ``blocks``, and the ``levels`` of the looks at all blocks but the first.
+
+    chunk : the most runs that share one stream
+    """
+
+    blocks: tuple[int, ...]
+    levels: tuple[float, ...]
+    chunk: int
+
+    @classmethod
+    def of(cls, trials: int, confidence: float, chunk: int) -> Plan:
+        """Divide ``trials`` runs of each dataset."""
+        shares, levels = next((b, a) for least, b, a in _PLANS if trials >= least)
+        early = [round(trials * share) for share in shares[:-1]]
+        return cls((*early, trials - sum(early)), tuple((1 - confidence) * a for a in levels), chunk)
+
+    def chunks(self, block: int) -> Iterator[Chunk]:
+        """Yield the chunks of one block, both datasets in turn; a block ends with a shorter chunk."""
+        number = sum(-(-size // self.chunk) for size in self.blocks[:block])
+        for start in range(0, self.blocks[block], self.chunk):
+            for side in (0, 1):
+                yield Chunk(side, number + start // self.chunk, min(self.blocks[block] - start, self.chunk))
+
+
 def _run(
-    pool: Pool,
-    plan: Plan,
-    width: int,
-    claim: PrivacyClaim,
-    delta: float,
-    progress: Callable[[int, int], None] | None,
+    pool: Pool, plan: Plan, width: int, claim: PrivacyClaim, delta: float, progress: Callable[[int, int], None] | None
 ) -> tuple[tuple[Look, ...], int]:
     """Return the looks up to one that breaks the claim, and the runs used on each dataset."""
     earlier: tuple[list[Floats], list[Floats]] = ([], [])
@@ -190,12 +218,8 @@ def _run(
                 tests = choose(a, b, size, claim, epsilon=epsilon, delta=delta, alpha=plan.levels[block - 1])
             counts = [HitCounts(test, (a, b)) for test in tests]
         for chunk, outputs in pool.map(plan.chunks(block)):
-            require(
-                outputs.shape[1] == width,
-                "mechanism",
-                "return outputs of one shape (padded with nan)",
-                f"{width} and {outputs.shape[1]} numbers",
-            )
+            shapes = f"{width} and {outputs.shape[1]} numbers"
+            require(outputs.shape[1] == width, "mechanism", "return outputs of one shape (padded with nan)", shapes)
             for hits in counts:
                 hits.add(chunk.side, outputs)
             if block < len(plan.levels) and sum(map(len, earlier[chunk.side])) < room:
@@ -203,34 +227,23 @@ def _run(
             done += chunk.size
             if progress is not None:
                 progress(done, total)
-        looks += [_look(hits, block, size, len(a)) for hits in counts]
+        for hits in counts:
+            test, bars = hits.test, (hits.edges, *hits.bars)
+            event, learned_from = hits.event(size), len(a)
+            looks.append(Look(block, test.kind, event, learned_from, test.alpha, test.epsilon, test.delta, bars))
         if any(look.breaks for look in looks):
             break
     return tuple(looks), done // 2
 
 
-def _look(hits: HitCounts, number: int, trials: int, learned_from: int) -> Look:
-    test, event, bars = hits.test, hits.event(trials), (hits.edges, *hits.bars)
-    return Look(number, test.kind, event, learned_from, test.alpha, test.epsilon, test.delta, bars)
-
-
 def _deciding(looks: Sequence[Look]) -> Look:
     """Return the look with the largest limit at this delta; of equal ones the last, which had most runs."""
-    found = sorted((look for look in reversed(looks) if look.kind != "curve"), key=lambda look: -look.at_most)
-    best = found[0]
-    for look in found[1:]:
+    steady = sorted((look for look in reversed(looks) if look.kind != "curve"), key=lambda look: -look.at_most)
+    best = steady[0]
+    for look in steady[1:]:
         if look.at_most > best.epsilon_lower < look.epsilon_lower:
             best = look
     return best
-
-
-def _could_fail(plan: Plan, claim: PrivacyClaim) -> bool:
-    """Say whether outputs that never overlap would have broken the claim."""
-    epsilon, delta = claim.at(0)
-    return any(
-        binomial.epsilon_lower(size, 0, size, delta=delta, alpha=alpha) > epsilon
-        for size, alpha in zip(plan.blocks[1:], plan.levels, strict=True)
-    )
 
 
 def _in_family(claim: PrivacyClaim, looks: Sequence[Look], delta: float) -> float | None:
@@ -239,14 +252,14 @@ def _in_family(claim: PrivacyClaim, looks: Sequence[Look], delta: float) -> floa
     None where that epsilon is an upper bound which no pair of neighbours is known to attain.
     """
     from dpcheck.accounting import certify, privacy_curve
+    from dpcheck.events import scaled
 
-    if not claim.events or not certify(claim.events, delta).sharp:
+    if not certify(claim.events, delta).sharp:
         return None
-
     look = next(look for look in reversed(looks) if look.kind == "curve")
     counts = look.event.hits, look.event.other_hits, look.event.trials
     factor = least_rejected(
         *counts, lambda z: privacy_curve(scaled(claim.events, z)), epsilon=look.claimed, guess=1.0, alpha=look.alpha
     )
-    found = certify(scaled(claim.events, factor), delta) if math.isfinite(factor) else None
-    return 0.0 if found is None else found.epsilon if found.sharp else None
+    certified = certify(scaled(claim.events, factor), delta) if math.isfinite(factor) else None
+    return 0.0 if certified is None else certified.epsilon if certified.sharp else None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpcheck.arrays import real_numbers, widened
-from dpcheck.audits.numbers.nan_equality import same
+from dpcheck.audits.numbers import same
 from dpcheck.audits.running.runs import Runner
 from dpcheck.errors import InputError, raised, require, require_count, require_positive, require_seed
 

@@ -25,11 +25,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.arrays import real_numbers, returned_numbers
-from dpcheck.audits.laws.noise_laws import LAWS
-from dpcheck.audits.laws.noise_statistics import SIMULATIONS, about_centre, room, statistics
-from dpcheck.audits.laws.repeated_values import repeats
-from dpcheck.audits.numbers.precision import DOUBLE, precision, rounded
-from dpcheck.audits.running.unchanged import fingerprint, require_unchanged
+from dpcheck.audits.noise_laws import (
+    DOUBLE,
+    LAWS,
+    SIMULATIONS,
+    about_centre,
+    precision,
+    repeats,
+    room,
+    rounded,
+    statistics,
+)
+from dpcheck.audits.running.datasets import fingerprint, require_unchanged
 from dpcheck.errors import require, require_confidence, require_count, require_positive, require_seed
 from dpcheck.shown import Shown
 

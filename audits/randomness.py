@@ -10,6 +10,7 @@ recorded runs cannot decide.
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -18,12 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.arrays import returned_numbers
+from dpcheck.audits.additive_noise import Implied, implied, respond
 from dpcheck.audits.claim import delta_of
-from dpcheck.audits.laws.additive_noise import Implied, implied, respond
-from dpcheck.audits.running import draws
-from dpcheck.audits.running.draws import Observation
-from dpcheck.audits.running.recorder import Recorder, Silenced
-from dpcheck.audits.running.runs import require_two
+from dpcheck.audits.numbers import brief
+from dpcheck.audits.running.datasets import equal_datasets, fingerprint, require_unchanged
+from dpcheck.audits.running.recorder import Draw, Recorder, Silenced
 from dpcheck.audits.sensitivity import audit_sensitivity
 from dpcheck.errors import require, require_epsilon, require_seed
 from dpcheck.shown import Shown
@@ -135,21 +135,21 @@ def audit_randomness(
     delta = delta_of(delta, promised=epsilon is not None)
     require_seed(seed)
     if replacements is None:
-        require_two(data, neighbour)
+        require(not equal_datasets(data, neighbour), "neighbour", "differ from data in one record", "its equal")
 
     def run(dataset: Any, rng: np.random.Generator) -> Array:
         value = returned_numbers(mechanism, "mechanism", dataset, rng).ravel()
         require(bool(np.isfinite(value).all()), "mechanism", "return finite numbers", value)
         return value
 
-    outside = draws.source(run, data, seed)
+    outside = source(run, data, seed)
     if outside is None and replacements is not None:
         witness = audit_sensitivity(Silenced(run, seed), data, replacements, claimed=0.0, seed=seed).witness
         require(witness is not None, "replacements", "hold one that moves the output without noise", "none")
         assert witness is not None
         data, neighbour = witness.dataset, witness.neighbour
     if outside is None:
-        outside = draws.source(run, neighbour, seed)
+        outside = source(run, neighbour, seed)
     if outside is not None:  # nothing can be replayed
         return RandomnessAudit(outside.verdict, (outside,), None, data, neighbour, seed)
 
@@ -170,13 +170,11 @@ class _Found:
     given: tuple[str, ...]
 
 
-def _compare(
-    run: draws.Run, data: Any, neighbour: Any, delta: float, seed: int
-) -> tuple[list[Observation], _Found | str]:
+def _compare(run: Run, data: Any, neighbour: Any, delta: float, seed: int) -> tuple[list[Observation], _Found | str]:
     """Return what differs between the two datasets, and the epsilon that their outputs need."""
     recorders = Recorder(seed), Recorder(seed)
     outputs = run(data, recorders[0]), run(neighbour, recorders[1])
-    seen = draws.differences(recorders[0].draws, recorders[1].draws)
+    seen = differences(recorders[0].draws, recorders[1].draws)
     if not any(recorder.draws for recorder in recorders):
         if np.array_equal(*outputs):
             return seen, _Found(Implied(0.0, delta, True, "one output on both, without any noise"), False, ())
@@ -191,7 +189,7 @@ def _compare(
             gap = f"; with additive noise silenced and other draws held the outputs are {distance:.6g} apart"
         return seen, f"{first if isinstance(first, str) else second}{gap}"
     if first.query.shape == second.query.shape:
-        seen += draws.reuse(run, data, neighbour, np.abs(first.mixing).sum(1), seed)
+        seen += reuse(run, data, neighbour, np.abs(first.mixing).sum(1), seed)
     found, most = implied(first, second, delta), implied(first, second, _ANY_DELTA)
     if isinstance(found, str) or isinstance(most, str):
         return seen, str(found)
@@ -213,3 +211,113 @@ def _judge(found: _Found | str, epsilon: float | None) -> Observation:
         return Observation("privacy", "violated" if found.singular else "consistent", reason)
     broken = bound.epsilon > epsilon * (1 + _SLACK) + _SLACK
     return Observation("privacy", "violated" if broken else "consistent", f"{reason}; claimed {epsilon:g}")
+
+
+Run = Callable[[Any, np.random.Generator], Array]
+
+# Calls with one seed: enough to catch a fair coin that does not come from the generator. And seeds that are tried.
+_REPEATS = 24
+_SEEDS = 8
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One thing seen in recorded draws.
+
+    Attributes
+    ----------
+    topic : str
+        ``"source"``, ``"reuse"``, ``"draws"``, ``"scale"`` or ``"privacy"``.
+    verdict : str
+        ``"violated"``, ``"inconclusive"`` or ``"consistent"``.
+    reason : str
+        What was seen, in words.
+    """
+
+    topic: str
+    verdict: str
+    reason: str
+
+
+def source(run: Run, dataset: Any, seed: int) -> Observation | None:
+    """Observe randomness from outside the generator, or noise kept between calls; None if neither shows."""
+    before = fingerprint(dataset)
+    plain, legacy = random.getstate(), np.random.get_state(legacy=False)  # noqa: NPY002  # watched, not used
+    recorders = [Recorder(seed) for _ in range(_REPEATS)]
+    try:
+        outputs = [run(dataset, recorder) for recorder in recorders]
+        moved = {"the random module": random.getstate() != plain, "numpy.random's global state": _moved(legacy)}
+    finally:
+        random.setstate(plain)
+        np.random.set_state(legacy)  # noqa: NPY002
+    require_unchanged(dataset, before)
+    used = " and ".join(name for name, was in moved.items() if was)
+    if used:
+        return Observation("source", "violated", f"it draws from {used} instead of rng")
+    drawn = [_kinds(recorder.draws) for recorder in recorders]
+    if any(kinds != drawn[0] for kinds in drawn):
+        return Observation("reuse", "inconclusive", "calls with one seed draw differently: it keeps noise or a release")
+    if any(output.shape != outputs[0].shape or (output != outputs[0]).any() for output in outputs):
+        reason = "outputs differ for one seed: it has randomness of its own, or keeps something between calls"
+        return Observation("source", "violated", reason)
+    if recorders[0].bypassed:
+        reason = "it draws through bit_generator or in compiled code, where draws are not recorded"
+        return Observation("source", "inconclusive", reason)
+    others = [run(dataset, Recorder(seed + 1 + k)) for k in range(_SEEDS)]
+    if not drawn[0] and any(not np.array_equal(outputs[0], output) for output in others):
+        return Observation("source", "inconclusive", "it uses the seed of rng in ways that are not recorded")
+    return None
+
+
+def differences(first: Sequence[Draw], second: Sequence[Draw]) -> list[Observation]:
+    """Observe draws, and parameters of draws, that depend on the data."""
+    kinds = [_kinds(first), _kinds(second)]
+    if kinds[0] != kinds[1]:
+        at = next((k for k, (a, b) in enumerate(zip(*kinds, strict=False)) if a != b), min(map(len, kinds)))
+        shown = [f"{each[at][0]} of shape {each[at][1]}" if at < len(each) else "nothing" for each in kinds]
+        reason = f"what is drawn depends on the data: draw {at} is {shown[0]} on data, {shown[1]} on neighbour"
+        return [Observation("draws", "inconclusive", reason)]
+    seen = []
+    for k, (a, b) in enumerate(zip(first, second, strict=True)):
+        for name, value in a.arguments.items():
+            # The centre of the noise is the query itself; all else should be public.
+            if (a.law and name in ("loc", "mean")) or _equal(value, b.arguments[name]):
+                continue
+            shown = [brief(value), brief(b.arguments[name])]
+            reason = f"{name} of draw {k}, {a.method}, depends on the data: {shown[0]} on data, {shown[1]} on neighbour"
+            seen.append(Observation("scale" if a.law else "draws", "inconclusive", reason))
+    return seen
+
+
+def reuse(run: Run, data: Any, neighbour: Any, scale: Array, seed: int) -> list[Observation]:
+    """Observe outputs (k,) whose continuous noise, of size ``scale``, two calls on one generator share.
+
+    The difference of the two calls is then the same for all seeds, which never happens with fresh noise.
+    """
+    gaps = []
+    for k in range(_SEEDS):
+        rng = Recorder(seed + k)
+        gaps.append(run(data, rng) - run(neighbour, rng))
+    still = (np.ptp(gaps, axis=0) <= 1e-6 * scale) & (scale > 0)
+    if not still.any():
+        return []
+    reason = f"two calls on one generator share the noise of {int(still.sum())} of {still.size} numbers"
+    return [Observation("reuse", "violated", reason)]
+
+
+def _kinds(draws: Sequence[Draw]) -> list[tuple[str, tuple[int, ...]]]:
+    """Return the method and shape of each draw."""
+    return [(draw.method, draw.shape) for draw in draws]
+
+
+def _moved(before: Any) -> bool:
+    """Say whether numpy.random's global state differs from what it was before."""
+    now = np.random.get_state(legacy=False)  # noqa: NPY002
+    same = all(np.array_equal(now["state"][k], before["state"][k]) for k in before["state"])
+    return not same or bool(now["has_gauss"] != before["has_gauss"])
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    return bool(a is b or a == b)

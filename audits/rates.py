@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcheck.audits.regression import measurements as table
-from dpcheck.audits.regression.fitted import Fitted
-from dpcheck.audits.regression.judgement import overall
+from dpcheck.audits.regression.judgement import Fitted, overall
 from dpcheck.errors import require_confidence, require_positive
 from dpcheck.shown import Shown
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dpcheck.arrays import real_numbers
-from dpcheck.audits.laws import minibatch_kernels as kernels
+from dpcheck.compiled import njit
 from dpcheck.errors import require, require_confidence, require_count, require_seed
 from dpcheck.shown import Shown
 
@@ -118,7 +118,7 @@ def audit_sampling(
     require_seed(seed)
 
     drawn = np.ascontiguousarray(drawn, np.int64)
-    observed = dict(zip(kernels.STATISTICS, kernels.describe(drawn, population).tolist(), strict=True))
+    observed = dict(zip(STATISTICS, describe(drawn, population).tolist(), strict=True))
     steps = len(drawn)
     impossible = []
     if scheme != "poisson" and observed["spread"] > 0:
@@ -190,14 +190,14 @@ def _words(observed: dict[str, float], due: dict[str, float], steps: int, batch:
 def _null(seed: int, scheme: str, population: int, batch: int, steps: int, simulations: int) -> dict[str, Floats]:
     """Return the statistics of so many simulations of the scheme, to be read only."""
     rng = np.random.default_rng(seed)
-    found = np.empty((simulations, len(kernels.STATISTICS)))
+    found = np.empty((simulations, len(STATISTICS)))
     order = np.arange(population)
     for row in found:
         sizes = rng.binomial(population, batch / population, steps) if scheme == "poisson" else np.full(steps, batch)
         drawn = np.full((steps, max(1, int(sizes.max()))), -1)
-        kernels.draw(rng, order, sizes, scheme == "with_replacement", drawn)
-        row[:] = kernels.describe(drawn, population)
-    return dict(zip(kernels.STATISTICS, found.T, strict=True))
+        draw(rng, order, sizes, scheme == "with_replacement", drawn)
+        row[:] = describe(drawn, population)
+    return dict(zip(STATISTICS, found.T, strict=True))
 
 
 def _again(drawn: Index, scheme: str, population: int, batch: int) -> float:
@@ -220,3 +220,78 @@ def _two_sided(observed: float, null: Floats) -> float:
     above = (1 + int((null >= observed).sum())) / (1 + null.size)
     below = (1 + int((null <= observed).sum())) / (1 + null.size)
     return min(1.0, 2 * min(above, below))
+
+
+# The statistics of one run of T minibatches, which :func:`describe` explains.
+STATISTICS = ("size", "spread", "distinct", "evenness", "overlap", "groups", "halves", "parity", "least", "most")
+# Each minibatch is compared with so many before it, one bit of a word for each.
+_LAGS = 16
+
+
+@njit("void(npy_rng, int64[::1], int64[::1], boolean, int64[:, ::1])", nogil=True)
+def draw(rng: np.random.Generator, order: Index, sizes: Index, replace: bool, out: Index) -> None:
+    """Draw ``sizes`` (T,) records uniformly into the rows of ``out`` (T, capacity).
+
+    order : any permutation of all record numbers; another one afterwards
+    """
+    n = order.size
+    for t in range(sizes.size):
+        for k in range(sizes[t]):
+            if replace:
+                out[t, k] = int(rng.random() * n)
+            else:  # the first steps of a shuffle
+                j = k + int(rng.random() * (n - k))
+                order[k], order[j] = order[j], order[k]
+                out[t, k] = order[k]
+
+
+@njit("float64[::1](int64[:, ::1], int64)", nogil=True)
+def describe(drawn: Index, population: int) -> Floats:
+    """Return statistics (10,) of minibatches (T, capacity), whose unused places are negative.
+
+    size, spread : mean and standard deviation of the sizes;  distinct : minibatches without a repeat
+    evenness : standard deviation of how often a record is drawn
+    overlap : mean number of records shared with the minibatch before
+    groups : standard deviation of the number shared with one of the 15 before that; records that always come in groups
+        are shared in groups
+    halves, parity : standard deviation of the excess of the first half of the records, of even places
+    least, most : the smallest size and the largest
+    """
+    steps = drawn.shape[0]
+    sizes, halves, parity = np.zeros(steps), np.zeros(steps), np.zeros(steps)
+    hits, last = np.zeros(population), np.full(population, -1)
+    before = np.zeros(population, np.uint64)  # bit l - 1 says whether it was in the minibatch l before its last
+    shared = np.zeros((steps, _LAGS))
+    distinct = 0
+    for t in range(steps):
+        repeated = False
+        for record in drawn[t]:
+            if record < 0:
+                continue
+            sizes[t] += 1
+            halves[t] += 1 if record < population // 2 else -1
+            parity[t] += 1 if record % 2 == 0 else -1
+            hits[record] += 1
+            if last[record] == t:
+                repeated = True
+            else:
+                gap = t - last[record]
+                mask = np.uint64(0)
+                if last[record] >= 0 and gap <= _LAGS:
+                    mask = ((before[record] << np.uint64(1)) | np.uint64(1)) << np.uint64(gap - 1)
+                before[record], last[record] = mask, t
+            for lag in range(_LAGS):
+                shared[t, lag] += (before[record] >> np.uint64(lag)) & np.uint64(1)
+        distinct += not repeated
+    overlap = shared[1:, 0].mean() if steps > 1 else 0.0
+    count = total = square = 0.0
+    for t in range(steps):
+        for lag in range(1, min(t, _LAGS)):
+            count += 1
+            total += shared[t, lag]
+            square += shared[t, lag] ** 2
+    groups = math.sqrt(max(square / count - (total / count) ** 2, 0.0))
+    return np.array([
+        sizes.mean(), sizes.std(), distinct, hits.std(), overlap, groups, halves.std(), parity.std(), sizes.min(),
+        sizes.max(),
+    ])  # fmt: skip

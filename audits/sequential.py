@@ -2,7 +2,7 @@
 
 Let P and Q be the laws of the outputs on the two datasets. Null hypothesis: ``P(E) <= e^epsilon Q(E) + delta`` for
 every output set E, in both directions. Each round bets on one fresh output of each dataset, with bets made from earlier
-rounds alone (:mod:`.betting.predictor`, :mod:`.betting.stakes`). If the mechanism keeps its claim, the probability that
+rounds alone (:mod:`.betting.predictor`, :mod:`.betting.wealth`). If the mechanism keeps its claim, the probability that
 the wealth ever reaches ``1 / (1 - confidence)`` is at most ``1 - confidence``, however often one looks, stops or
 continues.
 
@@ -19,17 +19,16 @@ from typing import TYPE_CHECKING, Any
 from dpcheck import __version__
 from dpcheck.audits.betting.saved import Saved, sealed, unsealed
 from dpcheck.audits.betting.wealth import FIRST, Standing, State, Wealth, digest
-from dpcheck.audits.output_sets.output_set import OutputSet
-from dpcheck.audits.running.isolated import IsolatedRunner, Limits, isolated
-from dpcheck.audits.running.pool import KeptRuns, Pool
-from dpcheck.audits.running.run_plan import Chunk
-from dpcheck.audits.running.runs import Runner, require_runs, require_two
+from dpcheck.audits.output_sets import OutputSet
+from dpcheck.audits.running.runs import Chunk, KeptRuns, Pool, Runner, require_runs
 from dpcheck.errors import require, require_confidence, require_count, require_delta, require_epsilon
-from dpcheck.running.executor import Executor
 from dpcheck.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from dpcheck.audits.running.isolated import IsolatedRunner, Limits
+    from dpcheck.running.executor import Executor
 
 
 @dataclass(frozen=True)
@@ -91,9 +90,7 @@ class SequentialAudit(Shown):
             f"{self.confidence:g}, claimed {self.epsilon:g}; {self.trials} runs a dataset{alike}\nwitness: {self.event}"
         )
 
-    def __str__(self) -> str:
-        """Return the verdict with its bound, and the witness, a line each."""
-        return self._sentence()
+    __str__ = _sentence  # two lines: the verdict with its bound, and the witness
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON; ``earlier`` of :func:`audit_sequential` takes it back."""
@@ -201,8 +198,7 @@ def audit_sequential(
     ('violated', True)
     """
     jobs = 1 if jobs is None else jobs
-    require_runs(mechanism, seed, seeded, jobs, isolate, executor)
-    require_two(data, neighbour)
+    require_runs(mechanism, data, neighbour, seed, seeded, jobs, isolate, executor)
     require_epsilon(epsilon)
     require_delta(delta)
     require_confidence(confidence)
@@ -214,25 +210,13 @@ def audit_sequential(
     }  # fmt: skip
 
     runner = Runner(mechanism, (data, neighbour), vectorized, seed)
-    with isolated(runner, isolate) as runs_it:
-        wealth = Wealth(epsilon, delta, 1 - confidence, runs_it.probe(seeded=seeded))
+    with Pool(runner, jobs, runs, executor, isolate) as pool:
+        wealth = Wealth(epsilon, delta, 1 - confidence, pool.runner.probe(seeded=seeded))
         if earlier is not None:
-            _restore(wealth, claim, earlier, runs_it)
+            _restore(wealth, claim, earlier, pool.runner)
             require_count(most, "most", least=wealth.trials + 1)
-        _play(wealth, Pool(runs_it, jobs, runs, executor), most, progress)
-    look = wealth.looks[-1]
-    verdict = "violated" if wealth.violated else "consistent" if wealth.could_violate else "inconclusive"
-    return SequentialAudit(
-        verdict, look.epsilon_lower, look.trials, look.log_wealth, wealth.witness(), version=__version__,
-        looks=tuple(wealth.looks), state=wealth.state, no_difference=runner.alike[0], **claim,
-    )  # fmt: skip
-
-
-def _play(wealth: Wealth, workers: Pool, most: int, progress: Callable[[int, int], None] | None) -> None:
-    """Bet on runs until the claim is given up, or there are enough."""
-    with workers as pool:
         pairs = pool.map(_chunks(wealth.trials, most, wealth.chunks))
-        for _, x in pairs:
+        for _, x in pairs:  # bet on runs until the claim is given up, or there are enough
             chunk, y = next(pairs)
             require(
                 x.shape == y.shape == (chunk.size, wealth.width), "mechanism",
@@ -244,13 +228,19 @@ def _play(wealth: Wealth, workers: Pool, most: int, progress: Callable[[int, int
                 progress(2 * wealth.trials, 2 * most)
             if wealth.violated:
                 break
+    look = wealth.looks[-1]
+    verdict = "violated" if wealth.violated else "consistent" if wealth.could_violate else "inconclusive"
+    return SequentialAudit(
+        verdict, look.epsilon_lower, look.trials, look.log_wealth, wealth.witness(), version=__version__,
+        looks=tuple(wealth.looks), state=wealth.state, no_difference=runner.alike[0], **claim,
+    )  # fmt: skip
 
 
 def _restore(wealth: Wealth, claim: dict[str, Any], earlier: Any, runner: Runner | IsolatedRunner) -> None:
     """Continue where an earlier audit of the same claim and mechanism ended."""
     if isinstance(earlier, SequentialAudit):
-        said = {name: getattr(earlier, name) for name in claim}
-        before = Saved(earlier.verdict, said, earlier.trials, earlier.looks, earlier.state)
+        stated = {name: getattr(earlier, name) for name in claim}
+        before = Saved(earlier.verdict, stated, earlier.trials, earlier.looks, earlier.state)
     else:
         before = unsealed(earlier)
     require(before.claim == claim, "earlier", f"be an audit with {claim}", before.claim)
@@ -266,13 +256,9 @@ def _restore(wealth: Wealth, claim: dict[str, Any], earlier: Any, runner: Runner
 def _chunks(done: int, most: int, number: int) -> Iterator[Chunk]:
     """Yield chunks from round ``done`` on, both datasets in turn."""
     while done < most:
-        size = min(_size(done), most - done)
+        power = 10 ** (len(str(done)) - 1)
+        tenth = next(m for m in (5, 2, 1) if done >= m * power) * power // 10 if done else FIRST
+        size = min(max(FIRST, tenth), most - done)  # a tenth of 1, 2 or 5 times a power of ten
         for side in (0, 1):
             yield Chunk(side, number, size)
         number, done = number + 1, done + size
-
-
-def _size(done: int) -> int:
-    """Return the runs in the chunk that begins after ``done``: a tenth of 1, 2 or 5 times a power of ten."""
-    power = 10 ** (len(str(done)) - 1)
-    return max(FIRST, next(m for m in (5, 2, 1) if done >= m * power) * power // 10) if done else FIRST

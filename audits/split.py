@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpcheck.audits.bands import ThresholdBound, read_scores
-from dpcheck.audits.limits import binomial, tails, thresholds
+from dpcheck.audits.limits import binomial, thresholds
 from dpcheck.errors import require_confidence, require_count, require_delta
 
 Floats = NDArray[np.float64]
@@ -98,7 +98,7 @@ def _best(
     """Return what the best set {value >= t} promises on ``trials`` fresh runs, and t: with caution, and by counts."""
     values = [np.ascontiguousarray(v) for v in (favoured, other)]
     at = thresholds.candidates(values)
-    p, q, margin = tails.estimate(values[0], values[1], at, linear=True)
+    p, q, margin = thresholds.estimate(values[0], values[1], at, linear=True)
     apart = [binomial.stand_off(alpha * share) for share in (_CAUTIOUS, _BOLD)]
     promises = (
         thresholds.limits(p[None], q[None], margin, trials, delta, apart[0], math.nan)[0],

@@ -1,9 +1,10 @@
-"""What a private training step is made of, and how its noise is taken away to look at its gradient alone."""
+"""What a private training step is made of, what an audit of it returns, and how much of it is looked at."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
@@ -11,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.arrays import real_numbers
+from dpcheck.audits.numbers import plain
 from dpcheck.errors import InputError, raised, require, require_positive
 from dpcheck.events import Gaussian, Neighbours, Sampled, Scheme
+from dpcheck.shown import Shown
 
 Floats = NDArray[np.float64]
 UNSEEDED = (
@@ -207,3 +210,136 @@ def whole(records: Any) -> bool:
         return np.asarray(records[0]).dtype.kind in "iub"
     except (ValueError, TypeError):
         return False
+
+
+@dataclass(frozen=True)
+class StepFinding:
+    """What one part of a training step shows.
+
+    Attributes
+    ----------
+    part : str
+        ``"accounting"``, ``"sampling"``, ``"divisor"``, ``"empty batch"``, ``"noise"``, ``"clipping"`` or
+        ``"release"``.
+    verdict : str
+        ``"violated"``, ``"inconclusive"`` or ``"consistent"``.
+    reason : str
+        What was seen.
+    change : str
+        What to change; where consistent, empty or what does not put the promise at risk.
+    """
+
+    part: str
+    verdict: str
+    reason: str
+    change: str = ""
+
+
+@dataclass(frozen=True)
+class TrainingStepAudit(Shown):
+    """What a training step shows against its claims.
+
+    Attributes
+    ----------
+    verdict : str
+        ``"violated"``, ``"inconclusive"`` or ``"consistent"``: the worst of the findings.
+    audited : float
+        Lower confidence bound on epsilon of ``released`` steps together; nan where they were not run.
+    certified : float
+        Epsilon of all steps if the step does what it claims, at ``delta``; nan where dpcheck certifies none, as with
+        noise that is correlated over steps.
+    claimed : float
+        Epsilon that the accountant promised.
+    delta : float
+        At which all three are stated.
+    steps, released : int
+        Steps of the training, and steps audited together.
+    findings : tuple of StepFinding
+        What each part shows, and what to change.
+    """
+
+    verdict: str
+    audited: float
+    certified: float
+    claimed: float
+    delta: float
+    steps: int
+    released: int
+    findings: tuple[StepFinding, ...]
+
+    def _sentence(self) -> str:
+        first, second = (
+            ">" if left > right else "<="
+            for left, right in ((self.audited, self.certified), (self.certified, self.claimed))
+        )
+        sandwich = (
+            f"audited {self.audited:.3g} ({self.released} steps) {first} certified as stated {self.certified:.4g} "
+            f"{second} claimed {self.claimed:.4g} at delta {self.delta:g}"
+        )
+        notes = [f"{f.part}: {f.reason}. {f.change}" for f in self.findings if f.change]
+        if self.verdict == "consistent":
+            notes.insert(0, "no part of the step puts the promise at risk")
+        return "\n".join([f"{self.verdict}: {sandwich}", *notes])
+
+    def _facts(self) -> dict[str, Any]:
+        return {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        return {name: plain(v) if isinstance(v, float) else v for name, v in asdict(self).items()}
+
+
+_CALL = 12  # a call on a minibatch costs as much as the gradients of so many records, measured with Opacus
+_WIDE = 2_000  # coordinates of a gradient that cost as much again as a small model
+_WORK = 800_000  # units for one part: some 20 CPU seconds of a convolutional network with 26,000 parameters
+MOST_RECORDS = 512  # that are looked at one by one
+MOST_IN_A_MINIBATCH = 512  # whose noise is drawn again and again
+_EXTREMES = 64  # of the largest records, and of the smallest
+
+
+def cost(size: float, width: int) -> float:
+    """Return the units of work of one gradient call on so many records, of so many coordinates."""
+    return (_CALL + size) * (1 + width / _WIDE)
+
+
+def affordable(units: float, *, least: int, most: int) -> int:
+    """Return how often something that costs so many units is done in one part of the audit."""
+    return max(least, min(most, int(_WORK / units)))
+
+
+def batch_sizes(scheme: str, batch: int, population: int) -> list[int]:
+    """Return sizes of minibatches as training has them, the largest first: of Poisson sampling 4 sd more than usual."""
+    if scheme in ("with_replacement", "without_replacement"):
+        return [batch]
+    spread = math.sqrt(batch * (1 - batch / population))
+    sizes = [round(batch + times * spread) for times in (4, 0, 2, 1, -2)]
+    return list(dict.fromkeys(min(max(size, 1), population) for size in [*sizes, batch + 1]))
+
+
+def chosen(records: Any, count: int, seed: int) -> list[int]:
+    """Return the numbers of the records to look at one by one, in order.
+
+    All of them where they are at most ``count``; else the largest and the smallest by norm, if records are arrays of
+    numbers, and others drawn by chance.
+    """
+    population = len(records)
+    if population <= count:
+        return list(range(population))
+    extremes: list[int] = []
+    if isinstance(records, np.ndarray) and records.dtype.kind in "fiub":
+        order = np.argsort(_norms(records), kind="stable")
+        some = min(_EXTREMES, count // 4)
+        extremes = [*order[:some].tolist(), *order[population - some :].tolist()]
+    drawn = np.random.default_rng([seed, 3]).permutation(np.setdiff1d(np.arange(population), extremes))
+    return sorted([*extremes, *drawn[: count - len(extremes)].tolist()])
+
+
+def _norms(records: Any) -> Floats:
+    """Return the norm of each record, in parts that need little memory; what is not finite is the largest."""
+    parts = [
+        np.linalg.norm(
+            records[start : start + 1_000].reshape(len(records[start : start + 1_000]), -1).astype(float), axis=1
+        )
+        for start in range(0, len(records), 1_000)
+    ]
+    return np.asarray(np.nan_to_num(np.concatenate(parts), nan=np.inf))

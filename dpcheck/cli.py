@@ -149,6 +149,6 @@ def _claims(**_: object) -> list[str]:
 
 
 def _bugs(**_: object) -> list[str]:
-    from dpcheck.audits.bugs.catalogue import find
+    from dpcheck.audits.bugs.bug import find
 
     return [bug.id for bug in find(["all"])]

@@ -23,6 +23,7 @@ LAYERS = {  # each with what its tests are about
     "bounds": "theorems, claims, prover",
     "audits": "testers, their limits, the catalogue of bugs",
     "solvers": "algorithms, kernels, problems, events, accountant",
+    "reference": "second ways to what the catalogue computes: replays, theorems, closed forms, accounting",
     "checks": "the stages of `dpcheck check`, and faults planted in what they check",
     "command": "the command, reports, guides, the package",
 }

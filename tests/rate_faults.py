@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import os
 import sys
 from dataclasses import replace
@@ -27,27 +25,24 @@ def findings(name, *, part="", seed=0, tables=None):
     return [replace(finding, expected=expected_verdicts().get(finding.id)) for finding in found]
 
 
-def plant(monkeypatch, module, edits):
-    """Replace the module ``dpcheck.solvers.<module>`` by a copy in which each old text became the new one."""
-    name = f"dpcheck.solvers.{module}"
-    original = importlib.import_module(name)
-    monkeypatch.setitem(sys.modules, name, mutants.compiled(original, edits))
+def plant(monkeypatch, *edits, of=None):
+    """Replace the module of the edits, or ``of``, by a copy that has them."""
+    copy = mutants.compiled(*edits, of=of)
+    monkeypatch.setitem(sys.modules, copy.__name__, copy)
 
 
-def plant_in_schedule(monkeypatch, name, edits):
-    """Give the algorithm the schedules of a copy of ``dpcheck.schedules.<name>`` in which each old text became new."""
-    original = importlib.import_module(f"dpcheck.schedules.{name}")
-    copy, chosen = mutants.mutated(original, edits), algorithm(name)
-    own = {key: each for key, each in chosen.schedules.items() if each.__module__ == original.__name__}
-    assert own, f"{name} has no schedule of its own"
-    broken = {key: getattr(copy, each.__name__) for key, each in own.items()}
+def plant_in_schedule(monkeypatch, name, *edits):
+    """Give the algorithm the schedules of a copy of the edits' module that has them."""
+    copy, chosen = mutants.mutated(*edits), algorithm(name)
+    changed = {key: each for key, each in chosen.schedules.items() if each.__module__ == copy.__name__}
+    assert changed, f"no schedule of {name} is in {copy.__name__}"
+    broken = {key: getattr(copy, each.__name__) for key, each in changed.items()}
     monkeypatch.setattr(chosen, "schedules", {**chosen.schedules, **broken})
 
 
-def assert_there_once(module, old):
-    """The text that a fault changes is in ``dpcheck.<module>``, in one place."""
-    found = inspect.getsource(importlib.import_module(f"dpcheck.{module}")).count(old)
-    assert found == 1, f"{found} times in dpcheck.{module}: {old}"
+def assert_there_once(*edits):
+    """What the edits of a fault change is in the package, in one place each."""
+    assert mutants.SOURCES.edited(edits)
 
 
 ROWS: list[dict[str, str]] = []

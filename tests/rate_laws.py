@@ -12,10 +12,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from dpcheck.audits.regression.fitted import Fitted
-from dpcheck.audits.regression.formula import evaluate
-from dpcheck.audits.regression.judgement import overall
-from dpcheck.audits.regression.measurements import read
+from dpcheck.audits.regression.judgement import Fitted, overall
+from dpcheck.audits.regression.measurements import evaluate, read
 
 Law = Callable[[np.ndarray, np.ndarray], np.ndarray]
 VERDICTS = ("supported", "contradicted", "inconclusive", "not asymptotic")

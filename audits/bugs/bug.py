@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import pkgutil
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from dpcheck.audits.bugs.testers import Outcome, Tester
-from dpcheck.errors import require_confidence, require_count
+from dpcheck.errors import did_you_mean, require, require_confidence, require_count
 
 Rng: TypeAlias = np.random.Generator
 
@@ -120,3 +124,22 @@ def examine(bug: Bug, *, seed: int = 0, confidence: float = CONFIDENCE) -> Exami
     require_count(seed, "seed", least=0)
     require_confidence(confidence)
     return Examination(bug, *(bug.tester.run(version, seed, confidence) for version in (bug.broken, bug.fixed)))
+
+
+@cache
+def catalogue() -> dict[str, Bug]:
+    """Return all bugs of this folder by id: those of one file are a family, in the order in which they stand there."""
+    modules = pkgutil.iter_modules([str(Path(__file__).parent)])
+    families = [importlib.import_module(f"{__package__}.{module.name}") for module in modules]
+    return {bug.id: bug for family in families for bug in vars(family).values() if isinstance(bug, Bug)}
+
+
+def find(names: Sequence[str]) -> list[Bug]:
+    """Return the bugs of these ids or families; ``all`` stands for all of them."""
+    chosen: dict[str, Bug] = {}
+    for name in names:
+        meant = {id: bug for id, bug in catalogue().items() if name in (id, bug.family, "all")}
+        near = did_you_mean(name, [*catalogue(), *(bug.family for bug in catalogue().values())])
+        require(bool(meant), "bug", "be an id or a family listed by `dpcheck bugs`, or all", f"{name}{near}")
+        chosen |= meant
+    return list(chosen.values())

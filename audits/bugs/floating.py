@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.audits.bugs.bug import Bug, Rng
-from dpcheck.audits.bugs.deterministic import Sensitivity
-from dpcheck.audits.bugs.testers import FloatingPoint
+from dpcheck.audits.bugs.testers import FloatingPoint, Sensitivity
 
 EPSILON, DELTA = 1.0, 1e-5
 GRID = 2.0**-6
@@ -25,12 +24,35 @@ def _laplace_on_a_grid(value: float, rng: Rng, size: int) -> Any:
     return (round(value / GRID) + noise) * GRID
 
 
+LAPLACE_ON_DOUBLES = Bug(
+    "laplace-on-doubles",
+    "Laplace noise added on doubles",
+    "Mironov, On significance of the least significant bits (CCS 2012); opendp/opendp issue 414; "
+    "IBM/differential-privacy-library issues 19 and 94",
+    "Doubles lie closer together near 0 than near 1, so which numbers the sum can be depends on the value below "
+    "the noise. The last bits of one output can tell 0 from 1 for certain. The noise is drawn on a public grid "
+    "that is coarse beside the spacing of the doubles.",
+    _laplace_on_doubles, _laplace_on_a_grid, FloatingPoint(0.0, 1.0, EPSILON),
+)  # fmt: skip
+
+
 def _normal_on_doubles(value: float, rng: Rng, size: int) -> Any:
     return value + SIGMA * rng.standard_normal(size)
 
 
 def _normal_rounded_to_a_grid(value: float, rng: Rng, size: int) -> Any:
     return np.rint((value + SIGMA * rng.standard_normal(size)) / GRID) * GRID
+
+
+NORMAL_ON_DOUBLES = Bug(
+    "normal-on-doubles",
+    "Gaussian noise added on doubles",
+    "meta-pytorch/opacus issue 616; prestodb/presto issue 23002; Haney et al., Precision-based attacks (2022)",
+    "As with Laplace noise: however well the noise is drawn, the sum has the precision of the coarser summand. An "
+    "output whose bits are finer than those of the value near it rules that value out. The sum is rounded to a "
+    "coarse public grid before anyone sees it.",
+    _normal_on_doubles, _normal_rounded_to_a_grid, FloatingPoint(0.0, 1.0, EPSILON, DELTA),
+)  # fmt: skip
 
 
 TENS = np.full(12, 10, np.int64)
@@ -42,6 +64,17 @@ def _sum_of_small_integers(hours: Any) -> Any:
 
 def _sum_of_large_integers(hours: Any) -> Any:
     return np.sum(np.clip(hours, 0, 11).astype(np.int8), dtype=np.int64)
+
+
+SUM_OF_SMALL_INTEGERS = Bug(
+    "sum-of-small-integers",
+    "A sum of small integers that wraps around",
+    "Casacuberta et al., Widespread underestimation of sensitivity (CCS 2022); google/differential-privacy issue "
+    "126",
+    "Values of at most 11 are added up in eight bits. Beyond 127 the sum wraps to -128, so one record may move it "
+    "by 245 and not by 11. Sums are kept in a type that cannot overflow, or saturate at its ends.",
+    _sum_of_small_integers, _sum_of_large_integers, Sensitivity(TENS, [0, 11], 11.0),
+)  # fmt: skip
 
 
 # Doubles are a quarter apart here.
@@ -65,44 +98,14 @@ def _deviations_after_a_shift(values: Any) -> Any:
     return ((small - _tree_sum(small) / len(small)) ** 2).sum()
 
 
-BUGS = (
-    Bug(
-        "laplace-on-doubles",
-        "Laplace noise added on doubles",
-        "Mironov, On significance of the least significant bits (CCS 2012); opendp/opendp issue 414; "
-        "IBM/differential-privacy-library issues 19 and 94",
-        "Doubles lie closer together near 0 than near 1, so which numbers the sum can be depends on the value below "
-        "the noise. The last bits of one output can tell 0 from 1 for certain. The noise is drawn on a public grid "
-        "that is coarse beside the spacing of the doubles.",
-        _laplace_on_doubles, _laplace_on_a_grid, FloatingPoint(0.0, 1.0, EPSILON),
-    ),
-    Bug(
-        "normal-on-doubles",
-        "Gaussian noise added on doubles",
-        "meta-pytorch/opacus issue 616; prestodb/presto issue 23002; Haney et al., Precision-based attacks (2022)",
-        "As with Laplace noise: however well the noise is drawn, the sum has the precision of the coarser summand. An "
-        "output whose bits are finer than those of the value near it rules that value out. The sum is rounded to a "
-        "coarse public grid before anyone sees it.",
-        _normal_on_doubles, _normal_rounded_to_a_grid, FloatingPoint(0.0, 1.0, EPSILON, DELTA),
-    ),
-    Bug(
-        "sum-of-small-integers",
-        "A sum of small integers that wraps around",
-        "Casacuberta et al., Widespread underestimation of sensitivity (CCS 2022); google/differential-privacy issue "
-        "126",
-        "Values of at most 11 are added up in eight bits. Beyond 127 the sum wraps to -128, so one record may move it "
-        "by 245 and not by 11. Sums are kept in a type that cannot overflow, or saturate at its ends.",
-        _sum_of_small_integers, _sum_of_large_integers, Sensitivity(TENS, [0, 11], 11.0),
-    ),
-    Bug(
-        "deviations-from-a-rounded-mean",
-        "Squared deviations from a mean that is rounded",
-        "opendp/opendp issue 2923 (sum of squared deviations)",
-        "One record changes a sum by less than the rounding, and in a tree of additions the rounding error doubles at "
-        "each level. The mean jumps to the next double, and with it the deviations of all records. The sensitivity "
-        "proved on real numbers is exceeded several times. Values are shifted to where doubles are dense before they "
-        "are added, or whole numbers are used.",
-        _deviations_from_a_rounded_mean, _deviations_after_a_shift,
-        Sensitivity(SAME, [LOW, LOW + 0.5, LOW + 1.0], 1.0),
-    ),
+DEVIATIONS_FROM_A_ROUNDED_MEAN = Bug(
+    "deviations-from-a-rounded-mean",
+    "Squared deviations from a mean that is rounded",
+    "opendp/opendp issue 2923 (sum of squared deviations)",
+    "One record changes a sum by less than the rounding, and in a tree of additions the rounding error doubles at "
+    "each level. The mean jumps to the next double, and with it the deviations of all records. The sensitivity "
+    "proved on real numbers is exceeded several times. Values are shifted to where doubles are dense before they "
+    "are added, or whole numbers are used.",
+    _deviations_from_a_rounded_mean, _deviations_after_a_shift,
+    Sensitivity(SAME, [LOW, LOW + 0.5, LOW + 1.0], 1.0),
 )  # fmt: skip

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.audits.bugs.bug import Bug, Rng
-from dpcheck.audits.bugs.deterministic import Clipping
-from dpcheck.audits.bugs.testers import Privacy
+from dpcheck.audits.bugs.testers import Clipping, Privacy
 from dpcheck.events import Gaussian
 
 # Gradients of records, one a row, clipped to this norm.
@@ -30,6 +29,18 @@ def _mean_of_clipped(batch: Any) -> Any:
     return _clip(np.nan_to_num(batch, posinf=0, neginf=0)).mean(0)
 
 
+MEAN_CLIPPED = Bug(
+    "mean-clipped",
+    "The mean of the gradients is clipped, not each of them",
+    "Tramer et al., Debugging differential privacy (2022): sensitivity of a mean wrong by the batch's size; "
+    "tensorflow/privacy issue 81 warns of it",
+    "Clipping the batch's mean bounds the mean and not what one record does to it. A single large gradient turns "
+    "the whole mean round, while the noise is for a share of 1/n. Each gradient is clipped before any are added "
+    "up.",
+    _mean_clipped, _mean_of_clipped, Clipping(GRADIENTS, BOUND, "size"),
+)  # fmt: skip
+
+
 def _layers_clipped_apart(batch: Any) -> Any:
     batch = np.nan_to_num(batch, posinf=0, neginf=0)
     return np.hstack([_clip(batch[:, :2]), _clip(batch[:, 2:])]).sum(0)
@@ -37,6 +48,17 @@ def _layers_clipped_apart(batch: Any) -> Any:
 
 def _sum_of_clipped(batch: Any) -> Any:
     return _clip(np.nan_to_num(batch, posinf=0, neginf=0)).sum(0)
+
+
+LAYERS_CLIPPED_APART = Bug(
+    "layers-clipped-apart",
+    "Each layer is clipped to C, and the noise made for C",
+    "fedbiomed/fedbiomed issue 1443 (clipping by parameter and not by global norm)",
+    "Clipped by itself, each of k layers may have norm C, and all together C sqrt(k). The noise is made for C, so "
+    "deep models lose more. The norm is taken over all parameters, or the layers have bounds whose squares add up "
+    "to C^2.",
+    _layers_clipped_apart, _sum_of_clipped, Clipping(GRADIENTS, BOUND),
+)  # fmt: skip
 
 
 def _normalised_over_the_batch(batch: Any) -> Any:
@@ -50,6 +72,17 @@ def _normalised_alone(batch: Any) -> Any:
     batch = np.nan_to_num(batch, posinf=0, neginf=0)
     centre, spread = batch.mean(1, keepdims=True), batch.std(1, keepdims=True)
     return _clip((batch - centre) / (spread + 1e-5)).sum(0)
+
+
+NORMALISED_OVER_THE_BATCH = Bug(
+    "normalised-over-the-batch",
+    "Batch normalisation before the gradients are clipped",
+    "meta-pytorch/opacus issue 319 (BatchNorm refused, being incompatible)",
+    "With statistics of the batch inside the model, each record's gradient depends on all the others. Clipping "
+    "them one by one no longer bounds what one record changes: it moves every term of the sum. Normalisation "
+    "within a record, such as group or layer normalisation, keeps them apart.",
+    _normalised_over_the_batch, _normalised_alone, Clipping(GRADIENTS, BOUND),
+)  # fmt: skip
 
 
 def _coefficients(batch: Any) -> Any:
@@ -70,6 +103,17 @@ def _losses_in_a_row(batch: Any) -> Any:
     return weights @ batch
 
 
+LOSSES_IN_A_COLUMN = Bug(
+    "losses-in-a-column",
+    "Losses of shape (n, 1) are multiplied by clipping coefficients of shape (n,)",
+    "meta-pytorch/opacus pull request 668 (ghost clipping, DPTensorFastGradientClipping.backward), so in 1.6.0",
+    "Ghost clipping weighs each record's loss with a coefficient and takes one gradient of the sum. A mean squared "
+    "error of outputs (n, 1) gives losses (n, 1); times (n,) that is a table of every loss with every coefficient, "
+    "and no gradient is clipped. Losses and coefficients have one shape.",
+    _losses_in_a_column, _losses_in_a_row, Clipping(GRADIENTS, BOUND),
+)  # fmt: skip
+
+
 EXPECTED = 8.0
 
 
@@ -81,8 +125,30 @@ def _divided_by_the_expected_size(batch: Any) -> Any:
     return _clip(np.nan_to_num(batch, posinf=0, neginf=0)).sum(0) / EXPECTED
 
 
+DIVIDED_BY_ITS_SIZE = Bug(
+    "divided-by-its-size",
+    "The sum over a Poisson batch is divided by the size it happens to have",
+    "meta-pytorch/opacus issue 420 asks for it",
+    "The size of a Poisson batch depends on who is in it. Dividing by it makes all other terms move when one "
+    "record comes, and the noise, divided along, has a scale that tells the size. The divisor is the expected "
+    "size, a constant.",
+    _divided_by_its_size, _divided_by_the_expected_size, Clipping(GRADIENTS, BOUND, EXPECTED),
+)  # fmt: skip
+
+
 def _bound_not_passed_on(batch: Any) -> Any:
     return _clip(np.nan_to_num(batch, posinf=0, neginf=0), bound=10.0).sum(0)
+
+
+BOUND_NOT_PASSED_ON = Bug(
+    "bound-not-passed-on",
+    "The clipping norm that was asked for is not passed on",
+    "meta-pytorch/opacus pull request 664 (fast gradient clipping)",
+    "The engine takes a clipping norm, computes its noise from it, and clips with another. Training looks "
+    "healthy, the accountant is right about a different program, and records with large gradients pay. A test "
+    "that feeds one huge record, and looks at the norm, sees it.",
+    _bound_not_passed_on, _sum_of_clipped, Clipping(GRADIENTS, BOUND),
+)  # fmt: skip
 
 
 def _weights_clipped(gradients: Any, rng: Rng, size: int) -> Any:
@@ -93,6 +159,17 @@ def _weights_clipped(gradients: Any, rng: Rng, size: int) -> Any:
 def _gradients_clipped(gradients: Any, rng: Rng, size: int) -> Any:
     noise = rng.normal(scale=MULTIPLIER * 2 * BOUND, size=size)
     return np.clip(0.0 - 0.1 * (np.clip(gradients, -BOUND, BOUND).sum() + noise), -1, 1)
+
+
+WEIGHTS_CLIPPED = Bug(
+    "weights-clipped",
+    "The weights are clipped and the gradients not",
+    "civisanalytics/dpwgan issue 2",
+    "Clipping weights keeps a Wasserstein critic Lipschitz, and was taken for the clipping that privacy needs. "
+    "The sum of gradients has no bound, so no noise is enough for an outlier. Gradients are clipped, and the "
+    "weights as well if the model wants it.",
+    _weights_clipped, _gradients_clipped, Privacy([4.0, 0], [-4.0, 0], claim=Gaussian(MULTIPLIER), delta=1e-5),
+)  # fmt: skip
 
 
 def _in_pairs(gradients: Any, noise: float, rng: Rng, size: int) -> Any:
@@ -109,6 +186,18 @@ def _noise_for_a_pair(gradients: Any, rng: Rng, size: int) -> Any:
     return _in_pairs(gradients, MULTIPLIER * 2 * BOUND, rng, size)
 
 
+NOISE_FOR_A_RECORD = Bug(
+    "noise-for-a-record",
+    "Means over microbatches are clipped, with noise for single records",
+    "tensorflow/privacy issue 620 (doubling of sensitivity with microbatches)",
+    "One record more or less changes the mean of its microbatch, which may turn from C to -C: the sum moves by 2 "
+    "C and not by C. Accounted as clipping by record, the noise is half of what it should be. Without "
+    "microbatches the bound is C again.",
+    _noise_for_a_record, _noise_for_a_pair,
+    Privacy([1.0, -3.0], [1.0], claim=Gaussian(MULTIPLIER), delta=1e-5),
+)  # fmt: skip
+
+
 def _bound_from_the_batch(gradients: Any, rng: Rng, size: int) -> Any:
     bound = np.median(np.abs(gradients))
     return np.clip(gradients, -bound, bound).sum() + rng.normal(scale=MULTIPLIER * 2 * bound, size=size)
@@ -118,89 +207,13 @@ def _bound_given(gradients: Any, rng: Rng, size: int) -> Any:
     return np.clip(gradients, -BOUND, BOUND).sum() + rng.normal(scale=MULTIPLIER * 2 * BOUND, size=size)
 
 
-BUGS = (
-    Bug(
-        "mean-clipped",
-        "The mean of the gradients is clipped, not each of them",
-        "Tramer et al., Debugging differential privacy (2022): sensitivity of a mean wrong by the batch's size; "
-        "tensorflow/privacy issue 81 warns of it",
-        "Clipping the batch's mean bounds the mean and not what one record does to it. A single large gradient turns "
-        "the whole mean round, while the noise is for a share of 1/n. Each gradient is clipped before any are added "
-        "up.",
-        _mean_clipped, _mean_of_clipped, Clipping(GRADIENTS, BOUND, "size"),
-    ),
-    Bug(
-        "layers-clipped-apart",
-        "Each layer is clipped to C, and the noise made for C",
-        "fedbiomed/fedbiomed issue 1443 (clipping by parameter and not by global norm)",
-        "Clipped by itself, each of k layers may have norm C, and all together C sqrt(k). The noise is made for C, so "
-        "deep models lose more. The norm is taken over all parameters, or the layers have bounds whose squares add up "
-        "to C^2.",
-        _layers_clipped_apart, _sum_of_clipped, Clipping(GRADIENTS, BOUND),
-    ),
-    Bug(
-        "normalised-over-the-batch",
-        "Batch normalisation before the gradients are clipped",
-        "meta-pytorch/opacus issue 319 (BatchNorm refused, being incompatible)",
-        "With statistics of the batch inside the model, each record's gradient depends on all the others. Clipping "
-        "them one by one no longer bounds what one record changes: it moves every term of the sum. Normalisation "
-        "within a record, such as group or layer normalisation, keeps them apart.",
-        _normalised_over_the_batch, _normalised_alone, Clipping(GRADIENTS, BOUND),
-    ),
-    Bug(
-        "divided-by-its-size",
-        "The sum over a Poisson batch is divided by the size it happens to have",
-        "meta-pytorch/opacus issue 420 asks for it",
-        "The size of a Poisson batch depends on who is in it. Dividing by it makes all other terms move when one "
-        "record comes, and the noise, divided along, has a scale that tells the size. The divisor is the expected "
-        "size, a constant.",
-        _divided_by_its_size, _divided_by_the_expected_size, Clipping(GRADIENTS, BOUND, EXPECTED),
-    ),
-    Bug(
-        "bound-not-passed-on",
-        "The clipping norm that was asked for is not passed on",
-        "meta-pytorch/opacus pull request 664 (fast gradient clipping)",
-        "The engine takes a clipping norm, computes its noise from it, and clips with another. Training looks "
-        "healthy, the accountant is right about a different program, and records with large gradients pay. A test "
-        "that feeds one huge record, and looks at the norm, sees it.",
-        _bound_not_passed_on, _sum_of_clipped, Clipping(GRADIENTS, BOUND),
-    ),
-    Bug(
-        "losses-in-a-column",
-        "Losses of shape (n, 1) are multiplied by clipping coefficients of shape (n,)",
-        "meta-pytorch/opacus pull request 668 (ghost clipping, DPTensorFastGradientClipping.backward), so in 1.6.0",
-        "Ghost clipping weighs each record's loss with a coefficient and takes one gradient of the sum. A mean squared "
-        "error of outputs (n, 1) gives losses (n, 1); times (n,) that is a table of every loss with every coefficient, "
-        "and no gradient is clipped. Losses and coefficients have one shape.",
-        _losses_in_a_column, _losses_in_a_row, Clipping(GRADIENTS, BOUND),
-    ),
-    Bug(
-        "weights-clipped",
-        "The weights are clipped and the gradients not",
-        "civisanalytics/dpwgan issue 2",
-        "Clipping weights keeps a Wasserstein critic Lipschitz, and was taken for the clipping that privacy needs. "
-        "The sum of gradients has no bound, so no noise is enough for an outlier. Gradients are clipped, and the "
-        "weights as well if the model wants it.",
-        _weights_clipped, _gradients_clipped, Privacy([4.0, 0], [-4.0, 0], claim=Gaussian(MULTIPLIER), delta=1e-5),
-    ),
-    Bug(
-        "noise-for-a-record",
-        "Means over microbatches are clipped, with noise for single records",
-        "tensorflow/privacy issue 620 (doubling of sensitivity with microbatches)",
-        "One record more or less changes the mean of its microbatch, which may turn from C to -C: the sum moves by 2 "
-        "C and not by C. Accounted as clipping by record, the noise is half of what it should be. Without "
-        "microbatches the bound is C again.",
-        _noise_for_a_record, _noise_for_a_pair,
-        Privacy([1.0, -3.0], [1.0], claim=Gaussian(MULTIPLIER), delta=1e-5),
-    ),
-    Bug(
-        "bound-from-the-batch",
-        "The clipping norm is the median norm of the batch",
-        "as in google-parfait/tensorflow-federated pull request 1080 (quantile estimation not accounted)",
-        "An adaptive norm is useful, and a function of the data. Taken from the raw norms it sets the scale of the "
-        "noise, from which it can be read; one record at the median moves it to the next. The quantile is estimated "
-        "with noise, and that noise accounted.",
-        _bound_from_the_batch, _bound_given,
-        Privacy([1.0, -1, 1, 4, -4], [1.0, -1, 4, 4, -4], claim=Gaussian(MULTIPLIER), delta=1e-5),
-    ),
+BOUND_FROM_THE_BATCH = Bug(
+    "bound-from-the-batch",
+    "The clipping norm is the median norm of the batch",
+    "as in google-parfait/tensorflow-federated pull request 1080 (quantile estimation not accounted)",
+    "An adaptive norm is useful, and a function of the data. Taken from the raw norms it sets the scale of the "
+    "noise, from which it can be read; one record at the median moves it to the next. The quantile is estimated "
+    "with noise, and that noise accounted.",
+    _bound_from_the_batch, _bound_given,
+    Privacy([1.0, -1, 1, 4, -4], [1.0, -1, 4, 4, -4], claim=Gaussian(MULTIPLIER), delta=1e-5),
 )  # fmt: skip

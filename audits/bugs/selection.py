@@ -21,8 +21,30 @@ def _place_of_the_maximum(answers: Any, rng: Rng, size: int) -> Any:
     return (np.asarray(answers) + rng.laplace(scale=2 / EPSILON, size=(size, len(answers)))).argmax(1)
 
 
+VALUE_OF_THE_MAXIMUM = Bug(
+    "value-of-the-maximum",
+    "Noisy maximum that releases the noisy value in place of the place",
+    "Ding et al., Detecting violations of differential privacy (CCS 2018)",
+    "The place of the largest noisy answer is private at a price that does not grow with the number of answers. "
+    "Its value is not: all answers move together when a record comes, and for the largest to be small all noises "
+    "have to be. The place is released, and the value drawn again with fresh noise.",
+    _value_of_the_maximum, _place_of_the_maximum, Privacy([1] * 10, [2] * 10, EPSILON),
+)  # fmt: skip
+
+
 def _noise_for_rising_answers(answers: Any, rng: Rng, size: int) -> Any:
     return (np.asarray(answers) + rng.laplace(scale=1 / EPSILON, size=(size, len(answers)))).argmax(1)
+
+
+NOISE_FOR_RISING_ANSWERS = Bug(
+    "noise-for-rising-answers",
+    "Noisy maximum with noise for counts, of answers that rise and fall",
+    "folklore",
+    "If one more record can only raise answers, noise of scale 1/epsilon is enough. Where a record raises one "
+    "answer and lowers another, as when it is replaced, the gap between two moves by 2. The scale is then "
+    "2/epsilon.",
+    _noise_for_rising_answers, _place_of_the_maximum, Privacy([5, 0], [4, 1], EPSILON, trials=50_000),
+)  # fmt: skip
 
 
 def _exponential(scores: Any, sensitivity: float, rng: Rng, size: int) -> Any:
@@ -40,6 +62,17 @@ def _sensitivity_of_the_difference(errors: Any, rng: Rng, size: int) -> Any:
     return _exponential(ours - public, 2.0, rng, size)
 
 
+SENSITIVITY_OF_ONE_ERROR = Bug(
+    "sensitivity-of-one-error",
+    "Exponential mechanism on a difference, with the sensitivity of one part",
+    "ryan112358/mbi issue 65 (the JAM mechanism)",
+    "The score is the difference of two errors, and both are computed from the private data. One record may raise "
+    "one and lower the other, so the score moves by twice as much as either. Sensitivities of the parts add up.",
+    _sensitivity_of_one_error, _sensitivity_of_the_difference,
+    Privacy([[0, 3], [0, 3]], [[1, 2], [-1, 4]], EPSILON, trials=50_000),
+)  # fmt: skip
+
+
 # Epsilon 2; mechanisms of bounded range at epsilon keep epsilon^2/8 zero-concentrated privacy.
 CONCENTRATED = PrivacyClaim.renyi({order: order * 2.0**2 / 8 for order in (1.5, 2, 3, 4, 6, 8)})
 
@@ -53,6 +86,17 @@ def _gumbel(scores: Any, rng: Rng, size: int) -> Any:
     return (np.asarray(scores) + rng.gumbel(size=(size, len(scores)))).argmax(1)
 
 
+BOUNDED_RANGE_OF_THE_WRONG_MECHANISM = Bug(
+    "bounded-range-of-the-wrong-mechanism",
+    "Permute-and-flip accounted as the exponential mechanism",
+    "opendp/opendp issue 2911 (report noisy max under zero-concentrated privacy)",
+    "The exponential mechanism has bounded range, and with it epsilon^2/8 of zero-concentrated privacy. "
+    "Permute-and-flip is as private for a single epsilon and more accurate, but has no bounded range and costs up "
+    "to four times that. A theorem for one mechanism is no theorem for the one that took its place.",
+    _permute_and_flip, _gumbel, Privacy([0, 0], [1, -1], claim=CONCENTRATED, delta=1e-5),
+)  # fmt: skip
+
+
 def _best_of_many(bits: Any, rng: Rng, size: int) -> Any:
     truth = np.sum(bits)
     runs = truth + rng.laplace(scale=1 / EPSILON, size=(size, 20))
@@ -62,6 +106,17 @@ def _best_of_many(bits: Any, rng: Rng, size: int) -> Any:
 
 def _first_of_many(bits: Any, rng: Rng, size: int) -> Any:
     return (np.sum(bits) + rng.laplace(scale=1 / EPSILON, size=(size, 20)))[:, 0]
+
+
+BEST_OF_MANY = Bug(
+    "best-of-many",
+    "The best of many private runs, charged as one",
+    "Papernot and Steinke, Hyperparameter tuning with Renyi differential privacy (ICLR 2022), on the practice",
+    "Each run is private, and the best of them, by a score on the raw data, is published. Looking at all runs is "
+    "paid by nobody: the nearest of twenty noisy counts is nearly the count. Runs and score are charged, or their "
+    "number drawn at random as the theory asks.",
+    _best_of_many, _first_of_many, Privacy([1, 1], [1, 0], EPSILON),
+)  # fmt: skip
 
 
 def _top(answers: Any, many: int, scale: float, rng: Rng, size: int) -> Any:
@@ -77,6 +132,16 @@ def _budget_for_three(answers: Any, rng: Rng, size: int) -> Any:
     return _top(answers, 3, 3 * 2 / EPSILON, rng, size)
 
 
+BUDGET_FOR_THE_FIRST = Bug(
+    "budget-for-the-first",
+    "The top three for the price of the first",
+    "folklore; Durfee and Rogers (NeurIPS 2019) account for the ranks after the first",
+    "The places of the three largest noisy answers are released, with noise for one. Each rank is one more "
+    "choice, and a record that lifts three answers is seen three times. The budget is divided among the ranks.",
+    _budget_for_the_first, _budget_for_three, Privacy([2] * 3 + [0] * 3, [1] * 3 + [1] * 3, EPSILON, trials=50_000),
+)  # fmt: skip
+
+
 def _sorted_by_the_exact_count(counts: Any, rng: Rng, size: int) -> Any:
     order = np.argsort(counts)[::-1]
     noisy = np.asarray(counts) + rng.laplace(scale=2 / EPSILON, size=(size, len(counts)))
@@ -89,67 +154,12 @@ def _sorted_by_the_noisy_count(counts: Any, rng: Rng, size: int) -> Any:
     return np.hstack([order, np.take_along_axis(noisy, order, axis=1)])
 
 
-BUGS = (
-    Bug(
-        "value-of-the-maximum",
-        "Noisy maximum that releases the noisy value in place of the place",
-        "Ding et al., Detecting violations of differential privacy (CCS 2018)",
-        "The place of the largest noisy answer is private at a price that does not grow with the number of answers. "
-        "Its value is not: all answers move together when a record comes, and for the largest to be small all noises "
-        "have to be. The place is released, and the value drawn again with fresh noise.",
-        _value_of_the_maximum, _place_of_the_maximum, Privacy([1] * 10, [2] * 10, EPSILON),
-    ),
-    Bug(
-        "noise-for-rising-answers",
-        "Noisy maximum with noise for counts, of answers that rise and fall",
-        "folklore",
-        "If one more record can only raise answers, noise of scale 1/epsilon is enough. Where a record raises one "
-        "answer and lowers another, as when it is replaced, the gap between two moves by 2. The scale is then "
-        "2/epsilon.",
-        _noise_for_rising_answers, _place_of_the_maximum, Privacy([5, 0], [4, 1], EPSILON, trials=50_000),
-    ),
-    Bug(
-        "sensitivity-of-one-error",
-        "Exponential mechanism on a difference, with the sensitivity of one part",
-        "ryan112358/mbi issue 65 (the JAM mechanism)",
-        "The score is the difference of two errors, and both are computed from the private data. One record may raise "
-        "one and lower the other, so the score moves by twice as much as either. Sensitivities of the parts add up.",
-        _sensitivity_of_one_error, _sensitivity_of_the_difference,
-        Privacy([[0, 3], [0, 3]], [[1, 2], [-1, 4]], EPSILON, trials=50_000),
-    ),
-    Bug(
-        "bounded-range-of-the-wrong-mechanism",
-        "Permute-and-flip accounted as the exponential mechanism",
-        "opendp/opendp issue 2911 (report noisy max under zero-concentrated privacy)",
-        "The exponential mechanism has bounded range, and with it epsilon^2/8 of zero-concentrated privacy. "
-        "Permute-and-flip is as private for a single epsilon and more accurate, but has no bounded range and costs up "
-        "to four times that. A theorem for one mechanism is no theorem for the one that took its place.",
-        _permute_and_flip, _gumbel, Privacy([0, 0], [1, -1], claim=CONCENTRATED, delta=1e-5),
-    ),
-    Bug(
-        "best-of-many",
-        "The best of many private runs, charged as one",
-        "Papernot and Steinke, Hyperparameter tuning with Renyi differential privacy (ICLR 2022), on the practice",
-        "Each run is private, and the best of them, by a score on the raw data, is published. Looking at all runs is "
-        "paid by nobody: the nearest of twenty noisy counts is nearly the count. Runs and score are charged, or their "
-        "number drawn at random as the theory asks.",
-        _best_of_many, _first_of_many, Privacy([1, 1], [1, 0], EPSILON),
-    ),
-    Bug(
-        "budget-for-the-first",
-        "The top three for the price of the first",
-        "folklore; Durfee and Rogers (NeurIPS 2019) account for the ranks after the first",
-        "The places of the three largest noisy answers are released, with noise for one. Each rank is one more "
-        "choice, and a record that lifts three answers is seen three times. The budget is divided among the ranks.",
-        _budget_for_the_first, _budget_for_three, Privacy([2] * 3 + [0] * 3, [1] * 3 + [1] * 3, EPSILON, trials=50_000),
-    ),
-    Bug(
-        "sorted-by-the-exact-count",
-        "Noisy counts in the order of the exact ones",
-        "folklore",
-        "A query sorts the groups, and noise is added to the sorted table. Where a noisy count is larger than the one "
-        "above it, the order says what the exact ones are; one record swaps two groups for certain. The noisy counts "
-        "are sorted.",
-        _sorted_by_the_exact_count, _sorted_by_the_noisy_count, Privacy([5, 4, 1], [4, 5, 1], EPSILON),
-    ),
+SORTED_BY_THE_EXACT_COUNT = Bug(
+    "sorted-by-the-exact-count",
+    "Noisy counts in the order of the exact ones",
+    "folklore",
+    "A query sorts the groups, and noise is added to the sorted table. Where a noisy count is larger than the one "
+    "above it, the order says what the exact ones are; one record swaps two groups for certain. The noisy counts "
+    "are sorted.",
+    _sorted_by_the_exact_count, _sorted_by_the_noisy_count, Privacy([5, 4, 1], [4, 5, 1], EPSILON),
 )  # fmt: skip

@@ -34,8 +34,30 @@ def _answers_noisy(answers: Any, rng: Rng, size: int) -> Any:
     return _private(answers, len(answers), rng, size)
 
 
+ANSWERS_EXACT = Bug(
+    "answers-exact",
+    "Sparse vector with noise on the threshold alone",
+    "Lyu, Su and Li (PVLDB 2017), variant 5, from Stoddard et al. (2014)",
+    "All comparisons share one noisy threshold, so the released signs say how the exact answers are ordered. Two "
+    "answers that swap their places between neighbours give a pattern that one of them can never show. Each "
+    "answer needs noise of its own, in proportion to the number of those above that may be released.",
+    _answers_exact, _answers_noisy, Privacy([0, 1], [1, 0], EPSILON),
+)  # fmt: skip
+
+
 def _never_ends(answers: Any, rng: Rng, size: int) -> Any:
     return _above(answers, len(answers), 2 / EPSILON, 2 / EPSILON, rng, size)
+
+
+NEVER_ENDS = Bug(
+    "never-ends",
+    "Sparse vector that goes on, with noise for one answer above",
+    "Lyu, Su and Li (PVLDB 2017), variant 6, from Chen et al. (2015)",
+    "The noise on the answers does not grow with the number of answers above that are released, and that number "
+    "has no limit. Each one released costs again, without end. The technique pays for answers above the "
+    "threshold: their number is limited beforehand, and is a factor of the noise.",
+    _never_ends, _answers_noisy, Privacy([0] * 12, [1] * 6 + [-1] * 6, EPSILON, trials=50_000),
+)  # fmt: skip
 
 
 def _noise_for_one(answers: Any, rng: Rng, size: int) -> Any:
@@ -46,12 +68,34 @@ def _ends_after_three(answers: Any, rng: Rng, size: int) -> Any:
     return _private(answers, 3, rng, size)
 
 
+NOISE_FOR_ONE = Bug(
+    "noise-for-one",
+    "Sparse vector that ends after c answers above, with noise for one",
+    "Lyu, Su and Li (PVLDB 2017), variant 4, from Lee and Clifton (2014)",
+    "A quarter of the budget goes to the threshold and the rest to the answers, but without the factor 2 c of c "
+    "answers of either sign. What is kept is (1 + 6 c)/4 times the epsilon stated. The factor belongs in the "
+    "scale.",
+    _noise_for_one, _ends_after_three, Privacy([0] * 8, [-1] * 5 + [1] * 3, EPSILON, trials=50_000),
+)  # fmt: skip
+
+
 def _threshold_exact(answers: Any, rng: Rng, size: int) -> Any:
     return _above(answers, 1, 0.0, 2 / EPSILON, rng, size)
 
 
 def _ends_after_one(answers: Any, rng: Rng, size: int) -> Any:
     return _private(answers, 1, rng, size)
+
+
+THRESHOLD_EXACT = Bug(
+    "threshold-exact",
+    "Sparse vector without noise on the threshold",
+    "folklore",
+    "Noise on each answer seems enough, since only one answer above is released. But every answer below is "
+    "released too, and each one costs. It is the noise on the threshold, drawn once, that pays for all answers "
+    "below together.",
+    _threshold_exact, _ends_after_one, Privacy([0] * 10, [1] * 9 + [-1], EPSILON),
+)  # fmt: skip
 
 
 def _releases_the_comparison(answers: Any, rng: Rng, size: int) -> Any:
@@ -73,50 +117,12 @@ def _releases_a_fresh_answer(answers: Any, rng: Rng, size: int) -> Any:
     return np.column_stack([np.where(found, first, -1), np.where(found, value, 0.0)])
 
 
-BUGS = (
-    Bug(
-        "answers-exact",
-        "Sparse vector with noise on the threshold alone",
-        "Lyu, Su and Li (PVLDB 2017), variant 5, from Stoddard et al. (2014)",
-        "All comparisons share one noisy threshold, so the released signs say how the exact answers are ordered. Two "
-        "answers that swap their places between neighbours give a pattern that one of them can never show. Each "
-        "answer needs noise of its own, in proportion to the number of those above that may be released.",
-        _answers_exact, _answers_noisy, Privacy([0, 1], [1, 0], EPSILON),
-    ),
-    Bug(
-        "never-ends",
-        "Sparse vector that goes on, with noise for one answer above",
-        "Lyu, Su and Li (PVLDB 2017), variant 6, from Chen et al. (2015)",
-        "The noise on the answers does not grow with the number of answers above that are released, and that number "
-        "has no limit. Each one released costs again, without end. The technique pays for answers above the "
-        "threshold: their number is limited beforehand, and is a factor of the noise.",
-        _never_ends, _answers_noisy, Privacy([0] * 12, [1] * 6 + [-1] * 6, EPSILON, trials=50_000),
-    ),
-    Bug(
-        "noise-for-one",
-        "Sparse vector that ends after c answers above, with noise for one",
-        "Lyu, Su and Li (PVLDB 2017), variant 4, from Lee and Clifton (2014)",
-        "A quarter of the budget goes to the threshold and the rest to the answers, but without the factor 2 c of c "
-        "answers of either sign. What is kept is (1 + 6 c)/4 times the epsilon stated. The factor belongs in the "
-        "scale.",
-        _noise_for_one, _ends_after_three, Privacy([0] * 8, [-1] * 5 + [1] * 3, EPSILON, trials=50_000),
-    ),
-    Bug(
-        "threshold-exact",
-        "Sparse vector without noise on the threshold",
-        "folklore",
-        "Noise on each answer seems enough, since only one answer above is released. But every answer below is "
-        "released too, and each one costs. It is the noise on the threshold, drawn once, that pays for all answers "
-        "below together.",
-        _threshold_exact, _ends_after_one, Privacy([0] * 10, [1] * 9 + [-1], EPSILON),
-    ),
-    Bug(
-        "releases-the-comparison",
-        "Sparse vector that releases the noisy answer it has compared",
-        "Lyu, Su and Li (PVLDB 2017), variant 3, from lecture notes of Roth (2011)",
-        "The noisy answer that passed is released as it is. Seeing it says that the threshold lies below it, and with "
-        "it all the answers before: the threshold no longer hides them; the noise also lacks a factor 2. The value is "
-        "drawn again with fresh noise, for which a part of the budget is kept.",
-        _releases_the_comparison, _releases_a_fresh_answer, Privacy([0] * 17, [1] * 16 + [0], EPSILON, trials=100_000),
-    ),
+RELEASES_THE_COMPARISON = Bug(
+    "releases-the-comparison",
+    "Sparse vector that releases the noisy answer it has compared",
+    "Lyu, Su and Li (PVLDB 2017), variant 3, from lecture notes of Roth (2011)",
+    "The noisy answer that passed is released as it is. Seeing it says that the threshold lies below it, and with "
+    "it all the answers before: the threshold no longer hides them; the noise also lacks a factor 2. The value is "
+    "drawn again with fresh noise, for which a part of the budget is kept.",
+    _releases_the_comparison, _releases_a_fresh_answer, Privacy([0] * 17, [1] * 16 + [0], EPSILON, trials=100_000),
 )  # fmt: skip

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+
+if TYPE_CHECKING:
+    from dpcheck.events import Event
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Tester(Protocol):
         """Judge one version."""
 
 
-def shown(data: Any) -> str:
+def _shown(data: Any) -> str:
     """Return a dataset on one line."""
     import numpy as np
 
@@ -59,17 +62,17 @@ class Privacy:
         claim = (
             PrivacyClaim.point(self.epsilon or 0.0, self.delta) if self.claim is None else PrivacyClaim.read(self.claim)
         )
-        return f"{claim.words} on {shown(self.data)} and {shown(self.neighbour)}"
+        return f"{claim.words} on {_shown(self.data)} and {_shown(self.neighbour)}"
 
     def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
         """Audit at most ``trials`` runs a dataset."""
         from dpcheck.audits.membership import audit_privacy
 
-        found = audit_privacy(
+        audit = audit_privacy(
             version, self.data, self.neighbour, epsilon=self.epsilon, delta=self.delta, claim=self.claim,
             trials=self.trials, confidence=confidence, seed=seed, vectorized=True,
         )  # fmt: skip
-        return Outcome(found.verdict, f"epsilon >= {found.epsilon_lower:.3g} at delta {found.delta:g}; {found.event}")
+        return Outcome(audit.verdict, f"epsilon >= {audit.epsilon_lower:.3g} at delta {audit.delta:g}; {audit.event}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,17 +90,17 @@ class FloatingPoint:
     def promise(self) -> str:
         """The claim in words."""
         claim = f"({self.epsilon:g}, {self.delta:g})-privacy of every bit of the output"
-        return f"{claim} on {shown(self.data)} and {shown(self.neighbour)}"
+        return f"{claim} on {_shown(self.data)} and {_shown(self.neighbour)}"
 
     def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
         """Audit at most ``trials`` runs a dataset, twice."""
         from dpcheck.audits.floating import audit_floating_point
 
-        found = audit_floating_point(
+        audit = audit_floating_point(
             version, self.data, self.neighbour, epsilon=self.epsilon, delta=self.delta, trials=self.trials,
             confidence=confidence, seed=seed, vectorized=True,
         )  # fmt: skip
-        return Outcome(found.verdict, found.reason)
+        return Outcome(audit.verdict, audit.reason)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,11 +122,11 @@ class Noise:
         """Test ``trials`` outputs on one dataset."""
         from dpcheck.audits.noise import audit_noise
 
-        found = audit_noise(
+        audit = audit_noise(
             version, self.data, distribution=self.distribution, scale=self.scale, trials=self.trials,
             confidence=confidence, seed=seed,
         )  # fmt: skip
-        return Outcome(found.verdict, found.reason)
+        return Outcome(audit.verdict, audit.reason)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +151,142 @@ class Sampling:
         from dpcheck.audits.sampling import audit_sampling
 
         drawn = version(self.population, self.batch, self.steps, np.random.default_rng(seed))
-        found = audit_sampling(
+        audit = audit_sampling(
             drawn, scheme=self.scheme, population=self.population, batch=self.batch, confidence=confidence, seed=seed
         )
-        return Outcome(found.verdict, found.reason)
+        return Outcome(audit.verdict, audit.reason)
+
+
+# The testers from here on give evidence without an error rate.
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """``dataset -> number or array`` without noise: no replaced record moves it by more than ``claimed``."""
+
+    name: ClassVar[str] = "audit_sensitivity"
+    data: Any
+    replacements: Sequence[Any]
+    claimed: float
+
+    @property
+    def promise(self) -> str:
+        """The claim in words."""
+        return f"sensitivity {self.claimed:g} when one record is replaced"
+
+    def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
+        """Search for the worst pair; deterministic evidence."""
+        from dpcheck.audits.sensitivity import audit_sensitivity
+
+        audit = audit_sensitivity(version, self.data, self.replacements, claimed=self.claimed, seed=seed)
+        return Outcome(audit.verdict, f"a replaced record moves the query by {audit.sensitivity:.6g}")
+
+
+@dataclass(frozen=True, eq=False)
+class Clipping:
+    """``batch -> vector`` without noise: a sum of vectors of norm at most ``bound``, one a record, over ``divisor``."""
+
+    name: ClassVar[str] = "audit_clipping"
+    records: Any
+    bound: float
+    divisor: float | Literal["size"] = 1.0
+    finite: bool = True
+
+    @property
+    def promise(self) -> str:
+        """The claim in words."""
+        divisor = "the batch's size" if self.divisor == "size" else f"{self.divisor:g}"
+        also = "" if self.finite else ", where a record may hold NaN"
+        return f"a sum of one vector a record, of norm at most {self.bound:g}, divided by {divisor}{also}"
+
+    def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
+        """Try batches with outliers; deterministic evidence."""
+        from dpcheck.audits.clipping import audit_clipping
+
+        audit = audit_clipping(
+            version, self.records, bound=self.bound, divisor=self.divisor, finite=self.finite, seed=seed
+        )
+        return Outcome(audit.verdict, audit.reason)
+
+
+@dataclass(frozen=True, eq=False)
+class Randomness:
+    """``(dataset, rng) -> output`` on a pair of neighbours, judged by what it draws."""
+
+    name: ClassVar[str] = "audit_randomness"
+    data: Any
+    neighbour: Any
+    epsilon: float
+    delta: float = 0.0
+
+    @property
+    def promise(self) -> str:
+        """The claim in words."""
+        claim = f"({self.epsilon:g}, {self.delta:g})-privacy, with fresh noise from rng,"
+        return f"{claim} on {_shown(self.data)} and {_shown(self.neighbour)}"
+
+    def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
+        """Record and replay a few runs; no error rate."""
+        from dpcheck.audits.randomness import audit_randomness
+
+        audit = audit_randomness(
+            version, self.data, self.neighbour, epsilon=self.epsilon, delta=self.delta, seed=seed
+        )  # fmt: skip
+        reasons = [seen.reason for seen in audit.observations if seen.verdict == audit.verdict]
+        return Outcome(audit.verdict, "; ".join(reasons))
+
+
+@dataclass(frozen=True, eq=False)
+class Constants:
+    """``dataset -> constants``: what sets a mechanism up is the same on all neighbours."""
+
+    name: ClassVar[str] = "audit_constants"
+    promise: ClassVar[str] = "constants that do not depend on the data"
+    data: Any
+    neighbour: Any
+
+    def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
+        """Compare the pair; deterministic evidence."""
+        from dpcheck.audits.constants import audit_constants
+
+        audit = audit_constants(version, self.data, [self.neighbour])
+        differ = [f"{d.name} is {d.on_data} on data and {d.on_neighbour} on neighbour" for d in audit.differences]
+        return Outcome(audit.verdict, "; ".join(differ) or f"{audit.constants} constants are the same on both")
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationPoints:
+    """``(oracle, rng) -> output``: the answers of ``oracle`` are used through answer + noise alone."""
+
+    name: ClassVar[str] = "audit_evaluation_points"
+    promise: ClassVar[str] = "points and output depend on the data through the noisy releases alone"
+    oracle: Callable[..., Any]
+
+    def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
+        """Move answers and move their noise back; deterministic evidence."""
+        from dpcheck.audits.evaluation_points import audit_evaluation_points
+
+        audit = audit_evaluation_points(version, self.oracle, seed=seed)
+        return Outcome(audit.verdict, audit.reason)
+
+
+@dataclass(frozen=True, eq=False)
+class Certified:
+    """``(epsilon, delta) -> events``: what a calibration makes a mechanism release costs at most the epsilon asked."""
+
+    name: ClassVar[str] = "certify"
+    epsilon: float
+    delta: float
+
+    @property
+    def promise(self) -> str:
+        """The claim in words."""
+        return f"({self.epsilon:g}, {self.delta:g})-privacy of what the calibration returns"
+
+    def run(self, version: Callable[..., Sequence[Event] | Event], seed: int, confidence: float) -> Outcome:
+        """Certify; the bound of one Gaussian is exact up to rounding, so no slack is given but 0.1 %."""
+        from dpcheck.accounting import certify
+
+        certificate = certify(version(self.epsilon, self.delta), self.delta)
+        verdict = "violated" if certificate.epsilon > 1.001 * self.epsilon else "consistent"
+        return Outcome(verdict, f"epsilon {certificate.epsilon:.4g} at delta {self.delta:g}: {certificate.method}")

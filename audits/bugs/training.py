@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.audits.bugs.bug import Bug, Rng
-from dpcheck.audits.bugs.deterministic import EvaluationPoints
-from dpcheck.audits.bugs.testers import Privacy
+from dpcheck.audits.bugs.testers import EvaluationPoints, Privacy
 from dpcheck.events import Gaussian, Sampled
 
 # Gradients are numbers in [-1, 1]; noise is this much of what one record changes.
@@ -30,6 +29,19 @@ def _divided_by_a_constant(gradients: Any, rng: Rng, size: int) -> Any:
     return _batch_sum(gradients, rng, size, 20) / 4
 
 
+DIVIDED_BY_A_FLOOR = Bug(
+    "divided-by-a-floor",
+    "The expected batch size is computed from the private number of records, and rounded down",
+    "meta-pytorch/opacus issues 571 and 819",
+    "Where one record makes int(rate * n) jump, the noise of all coordinates has another scale on the two "
+    "datasets, and in high dimension they are told apart at once. With many records the jump is small; with few "
+    "it is a factor. The divisor is fixed before the data are seen.",
+    _divided_by_a_floor, _divided_by_a_constant,
+    Privacy([0.0] * 16, [0.0] * 15, claim=Sampled((Gaussian(MULTIPLIER),), "poisson", 16, 4, "add_or_remove_one"),
+            delta=1e-5),
+)  # fmt: skip
+
+
 def _gradients_kept(batches: Any, rng: Rng, size: int) -> Any:
     kept, releases = np.zeros(()), []
     for batch in batches:
@@ -40,6 +52,18 @@ def _gradients_kept(batches: Any, rng: Rng, size: int) -> Any:
 
 def _gradients_zeroed(batches: Any, rng: Rng, size: int) -> Any:
     return np.column_stack([np.sum(batch) + 2 * MULTIPLIER * rng.standard_normal(size) for batch in batches])
+
+
+GRADIENTS_KEPT = Bug(
+    "gradients-kept",
+    "Gradients are accumulated from step to step",
+    "meta-pytorch/opacus pull request 203 discusses it (a step without zero_grad)",
+    "Batches are disjoint, so each record should be charged once. The buffer of clipped gradients is not emptied, "
+    "and the second release contains the first batch again, with noise for one. The buffer is emptied after each "
+    "release.",
+    _gradients_kept, _gradients_zeroed,
+    Privacy([[1.0], [0.0]], [[-1.0], [0.0]], claim=Gaussian(MULTIPLIER), delta=1e-5),
+)  # fmt: skip
 
 
 def _step_along_the_raw_gradient(oracle: Callable[..., Any], rng: Rng) -> Any:
@@ -80,6 +104,28 @@ def _quadratic(x: Any) -> Any:
     return x - np.array([1.0, 2.0, 3.0])
 
 
+STEP_ALONG_THE_RAW_GRADIENT = Bug(
+    "step-along-the-raw-gradient",
+    "The noisy gradient is published, the raw one is stepped along",
+    "folklore",
+    "Every release has its noise and the accountant sees all of them. But the point at which the next gradient is "
+    "taken depends on the exact one, and so do all later releases; composition covers only what depends on "
+    "releases. The step uses what was released.",
+    _step_along_the_raw_gradient, _step_along_the_release, EvaluationPoints(_quadratic),
+)  # fmt: skip
+
+
+OUTPUT_WHERE_THE_LOSS_IS_LEAST = Bug(
+    "output-where-the-loss-is-least",
+    "The best iterate by a measure on the raw data",
+    "folklore",
+    "All iterates are private together, and the one returned is chosen by the exact gradient norm. The choice is "
+    "one more look at the data, for which nothing is charged. The last iterate, an average or a random one needs "
+    "no look.",
+    _output_where_the_loss_is_least, _output_the_last, EvaluationPoints(_quadratic),
+)  # fmt: skip
+
+
 WORKERS = 4
 
 
@@ -93,54 +139,13 @@ def _variance_divided_among_workers(gradients: Any, rng: Rng, size: int) -> Any:
     return np.sum(gradients) + parts.sum(1)
 
 
-BUGS = (
-    Bug(
-        "divided-by-a-floor",
-        "The expected batch size is computed from the private number of records, and rounded down",
-        "meta-pytorch/opacus issues 571 and 819",
-        "Where one record makes int(rate * n) jump, the noise of all coordinates has another scale on the two "
-        "datasets, and in high dimension they are told apart at once. With many records the jump is small; with few "
-        "it is a factor. The divisor is fixed before the data are seen.",
-        _divided_by_a_floor, _divided_by_a_constant,
-        Privacy([0.0] * 16, [0.0] * 15, claim=Sampled((Gaussian(MULTIPLIER),), "poisson", 16, 4, "add_or_remove_one"),
-                delta=1e-5),
-    ),
-    Bug(
-        "gradients-kept",
-        "Gradients are accumulated from step to step",
-        "meta-pytorch/opacus pull request 203 discusses it (a step without zero_grad)",
-        "Batches are disjoint, so each record should be charged once. The buffer of clipped gradients is not emptied, "
-        "and the second release contains the first batch again, with noise for one. The buffer is emptied after each "
-        "release.",
-        _gradients_kept, _gradients_zeroed,
-        Privacy([[1.0], [0.0]], [[-1.0], [0.0]], claim=Gaussian(MULTIPLIER), delta=1e-5),
-    ),
-    Bug(
-        "step-along-the-raw-gradient",
-        "The noisy gradient is published, the raw one is stepped along",
-        "folklore",
-        "Every release has its noise and the accountant sees all of them. But the point at which the next gradient is "
-        "taken depends on the exact one, and so do all later releases; composition covers only what depends on "
-        "releases. The step uses what was released.",
-        _step_along_the_raw_gradient, _step_along_the_release, EvaluationPoints(_quadratic),
-    ),
-    Bug(
-        "output-where-the-loss-is-least",
-        "The best iterate by a measure on the raw data",
-        "folklore",
-        "All iterates are private together, and the one returned is chosen by the exact gradient norm. The choice is "
-        "one more look at the data, for which nothing is charged. The last iterate, an average or a random one needs "
-        "no look.",
-        _output_where_the_loss_is_least, _output_the_last, EvaluationPoints(_quadratic),
-    ),
-    Bug(
-        "scale-divided-among-workers",
-        "Each of k workers adds noise of scale sigma/k",
-        "google-deepmind/optax issue 148 discusses it",
-        "Standard deviations of independent noises do not add up, variances do. The sum of k noises of scale sigma/k "
-        "has scale sigma/sqrt(k), so a larger cluster is less private. Each worker adds sigma/sqrt(k), or one adds "
-        "all.",
-        _scale_divided_among_workers, _variance_divided_among_workers,
-        Privacy([1.0, 0], [-1.0, 0], claim=Gaussian(MULTIPLIER), delta=1e-5),
-    ),
+SCALE_DIVIDED_AMONG_WORKERS = Bug(
+    "scale-divided-among-workers",
+    "Each of k workers adds noise of scale sigma/k",
+    "google-deepmind/optax issue 148 discusses it",
+    "Standard deviations of independent noises do not add up, variances do. The sum of k noises of scale sigma/k "
+    "has scale sigma/sqrt(k), so a larger cluster is less private. Each worker adds sigma/sqrt(k), or one adds "
+    "all.",
+    _scale_divided_among_workers, _variance_divided_among_workers,
+    Privacy([1.0, 0], [-1.0, 0], claim=Gaussian(MULTIPLIER), delta=1e-5),
 )  # fmt: skip

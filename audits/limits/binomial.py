@@ -27,12 +27,17 @@ They only order the outcomes: whatever their accuracy, the limit is valid.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from dpcheck.audits.limits import binomial_kernels as kernels
-from dpcheck.audits.limits import binomial_order as order
-from dpcheck.errors import require, require_count, require_delta, require_epsilon
+from dpcheck.compiled import njit
+from dpcheck.errors import require, require_confidence, require_count, require_delta, require_epsilon, require_positive
 
 # Share of alpha spent on keeping P and Q inside their confidence intervals.
 _NUISANCE = 0.002
@@ -56,14 +61,14 @@ def epsilon_lower(x: int, y: int, trials: int, *, delta: float = 0.0, alpha: flo
     chosen without these runs.
     """
     _require_counts(x, y, trials, delta, alpha)
-    score = order.score(x, y, trials, stand_off(alpha), delta)
-    if score == -math.inf:
+    extreme = score(x, y, trials, stand_off(alpha), delta)
+    if extreme == -math.inf:
         return 0.0
-    problem = _problem(x, y, trials, delta, alpha, score)
+    problem = _problem(x, y, trials, delta, alpha, extreme)
     spread = math.sqrt((1 - x / trials) / x + (1 - y / trials) / max(y, 1)) or 1 / trials
-    step = min(max(_PRECISION * score / spread, _FINEST), _COARSEST)
+    step = min(max(_PRECISION * extreme / spread, _FINEST), _COARSEST)
     level = alpha * (1 - _NUISANCE)
-    return float(kernels.invert(trials, delta, problem, level, score, spread, step))
+    return float(kernels.invert(trials, delta, problem, level, extreme, spread, step))
 
 
 def p_value(x: int, y: int, trials: int, epsilon: float, delta: float = 0.0, *, alpha: float = 0.05) -> float:
@@ -74,10 +79,10 @@ def p_value(x: int, y: int, trials: int, epsilon: float, delta: float = 0.0, *, 
     """
     _require_counts(x, y, trials, delta, alpha)
     require_epsilon(epsilon)
-    score = order.score(x, y, trials, stand_off(alpha), delta)
-    if score == -math.inf:
+    extreme = score(x, y, trials, stand_off(alpha), delta)
+    if extreme == -math.inf:
         return 1.0
-    problem = _problem(x, y, trials, delta, alpha, score)
+    problem = _problem(x, y, trials, delta, alpha, extreme)
     worst = kernels.worst_case(trials, min(epsilon, _LARGEST), delta, problem, 0.0)
     return min(1.0, float(worst) + alpha * _NUISANCE)
 
@@ -89,10 +94,10 @@ def rejects(x: int, y: int, trials: int, epsilon: float, *, delta: float, alpha:
     """
     _require_counts(x, y, trials, delta, alpha)
     require_epsilon(epsilon)
-    score = order.score(x, y, trials, stand_off(alpha), delta)
-    if score == -math.inf:
+    extreme = score(x, y, trials, stand_off(alpha), delta)
+    if extreme == -math.inf:
         return False
-    problem, level = _problem(x, y, trials, delta, alpha, score), alpha * (1 - _NUISANCE)
+    problem, level = _problem(x, y, trials, delta, alpha, extreme), alpha * (1 - _NUISANCE)
     return bool(kernels.worst_case(trials, min(epsilon, _LARGEST), delta, problem, level) < level)
 
 
@@ -103,7 +108,7 @@ def most(x: int, y: int, trials: int, *, delta: float, alpha: float) -> float:
     """
     if delta > _STEEP:
         return math.inf
-    limit = float(order.score(x, y, trials, stand_off(alpha), delta))
+    limit = float(score(x, y, trials, stand_off(alpha), delta))
     return limit + _ROUGH * (1 / math.sqrt(x + 1) + 1 / math.sqrt(y + 1))
 
 
@@ -124,7 +129,7 @@ def stand_off(alpha: float) -> float:
     return float(-special.ndtri(alpha)) / math.sqrt(2)
 
 
-def _problem(x: int, y: int, trials: int, delta: float, alpha: float, score: float) -> kernels.Problem:
+def _problem(x: int, y: int, trials: int, delta: float, alpha: float, extreme: float) -> kernels.Problem:
     """Return what outcomes are at least as extreme as (x, y), and where P and Q almost surely lie."""
     tail = alpha * _NUISANCE / 4
     p1, p2 = clopper_pearson_lower(x, trials, tail), clopper_pearson_upper(x, trials, tail)
@@ -133,7 +138,7 @@ def _problem(x: int, y: int, trials: int, delta: float, alpha: float, score: flo
     low, high = trials * q1, trials * q2
     first = max(0, math.floor(low - 9 * math.sqrt(low) - 40))
     last = min(trials, math.ceil(high + 9 * math.sqrt(high) + 60))
-    least = order.front(trials, stand_off(alpha), score - _TIE, delta, first, last)
+    least = front(trials, stand_off(alpha), extreme - _TIE, delta, first, last)
     return kernels.Problem(kernels.Front(least, first), p1, p2, q1, q2)
 
 
@@ -144,3 +149,144 @@ def _require_counts(x: int, y: int, trials: int, delta: float, alpha: float) -> 
         require(count <= trials, name, f"be at most trials = {trials}", count)
     require_delta(delta)
     require(0 < alpha < 0.5, "alpha", "lie in (0, 0.5)", alpha)
+
+
+Whole = NDArray[np.int64]
+
+
+@njit("float64(float64, int64, float64)", nogil=True)
+def lower_limit(count: float, trials: int, z: float) -> float:
+    """Return the lower limit t of a binomial probability for which ``count`` is the upper z-quantile.
+
+    The quantile is the normal one with skewness and continuity corrections,
+    ``N t + z sqrt(N t (1 - t)) + (z^2 - 1)(1 - 2 t) / 6 + 1/2``; the limit is its smaller root.
+    """
+    skew = (z * z - 1) / 6
+    excess = count - 0.5 - skew
+    if excess <= 0:
+        return 0.0
+    slope = trials - 2 * skew
+    variance = z * z * trials
+    root = max(4 * excess * (slope - excess) + variance, 0.0)
+    return 2 * excess * excess / (2 * excess * slope + variance + math.sqrt(variance * root))
+
+
+@njit("float64(float64, float64, int64, float64, float64)", nogil=True)
+def score(x: float, y: float, trials: int, z: float, delta: float) -> float:
+    """Return ``log((L(x) - delta) / U(y))``, or -inf where L(x) <= delta."""
+    gain = lower_limit(x, trials, z) - delta
+    return math.log(gain / (1 - lower_limit(trials - y, trials, z))) if gain > 0 else -math.inf
+
+
+@njit("int64[:](int64, float64, float64, float64, int64, int64)", nogil=True)
+def front(trials: int, z: float, score: float, delta: float, first: int, last: int) -> Whole:
+    """Return for y = first..last the smallest x of score at least ``score``, or ``trials + 1`` if there is none."""
+    result = np.empty(last - first + 1, np.int64)
+    skew = (z * z - 1) / 6
+    top = lower_limit(trials, trials, z)
+    for y in range(first, last + 1):
+        t = delta + math.exp(score) * (1 - lower_limit(trials - y, trials, z))
+        if t > top:
+            result[y - first] = trials + 1
+        else:
+            quantile = trials * t + z * math.sqrt(trials * t * (1 - t)) + skew * (1 - 2 * t) + 0.5
+            result[y - first] = min(max(math.ceil(quantile), 0), trials)
+    return result
+
+
+Array = NDArray[np.float64]
+Curve = Callable[[ArrayLike], Array]  # epsilon -> delta, an upper bound
+_CLOSE = 1.005  # the ratio of a multiplier that is rejected and one that is not, at the end of the search
+_LINES = 10  # steps along lines, after which the search halves
+
+
+@dataclass(frozen=True)
+class MultiplierBound:
+    """The noise multipliers that the runs reject: ``multiplier`` and all larger ones (inf: none).
+
+    hits : runs with a score of at least 0, on the first dataset and on the other, of ``trials`` each
+    """
+
+    multiplier: float
+    hits: tuple[int, int]
+    trials: int
+    confidence: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        return asdict(self)
+
+
+def rejected_multiplier(
+    scores: Array, neighbour_scores: Array, curve: Callable[[float], Curve], *, guess: float, confidence: float = 0.95
+) -> MultiplierBound:
+    """Return the least noise multiplier that the scores reject, to 0.5 %: the noise is smaller than that.
+
+    scores, neighbour_scores : (N,) log-likelihood ratios, first law over second, of independent runs on each dataset
+    curve : from a multiplier to the family's privacy curve
+    guess : the claimed multiplier, where the search starts; it ends at a sixteenth of it
+    """
+    require_confidence(confidence)
+    require_positive(guess, "guess")
+    n = len(scores)
+    require_count(n, "trials", least=100)
+    require(len(neighbour_scores) == n, "neighbour_scores", f"have as many runs as scores, {n}", len(neighbour_scores))
+    x, y = int((np.asarray(scores) >= 0).sum()), int((np.asarray(neighbour_scores) >= 0).sum())
+    multiplier = least_rejected(x, y, n, curve, epsilon=0.0, guess=guess, alpha=1 - confidence)
+    return MultiplierBound(multiplier, (x, y), n, confidence)
+
+
+def least_rejected(
+    x: int, y: int, trials: int, curve: Callable[[float], Curve], *, epsilon: float, guess: float, alpha: float
+) -> float:
+    """Return the least z, to 0.5 %, at which the counts reject ``P <= e^epsilon Q + curve(z)(epsilon)``; inf if none.
+
+    The output set, hit ``x`` and ``y`` times in ``trials`` runs, and ``epsilon`` must have been fixed beforehand.
+    Larger multipliers have lower curves, so that the rejected ones form a ray.
+    """
+
+    def refuted(delta: float) -> bool:
+        return rejects(x, y, trials, epsilon, delta=min(delta, 1 - 1e-12), alpha=alpha)
+
+    if not refuted(0.0):  # not even at delta = 0
+        return math.inf
+    edge = _height(_largest(refuted))
+    least = guess / 16
+    kept, multiplier, z = least, 1e6 * guess, guess
+    tried: list[tuple[float, float]] = []
+    while multiplier > kept * _CLOSE:
+        delta = float(curve(z)(epsilon))
+        tried.append((math.log(z), _height(delta)))
+        kept, multiplier = (kept, z) if refuted(delta) else (z, multiplier)
+        z = _next(tried, edge, kept, multiplier)
+    return least if kept == least and refuted(float(curve(least)(epsilon))) else multiplier
+
+
+def _largest(rejects: Callable[[float], bool]) -> float:
+    """Return the largest delta that is rejected, to a thousandth: where the curve crosses it, the search looks."""
+    low, high = 1e-12, 1.0
+    while high > 1.001 * low:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if rejects(middle) else (low, middle)
+    return low
+
+
+def _height(delta: float) -> float:
+    """Return a delta on a scale on which Gaussian curves are nearly straight in log z, near 0 as near 1."""
+    return math.log(-math.log1p(-min(max(delta, 1e-15), 1 - 1e-12)))
+
+
+def _next(tried: list[tuple[float, float]], edge: float, low: float, high: float) -> float:
+    """Return where to look next between two multipliers: where a line through the last two places meets the edge.
+
+    A little above it or below it, so that both ends close in; in the middle where the line does not help.
+    """
+    x, y = tried[-1]
+    slope = -1.0
+    if len(tried) > 1 and y != tried[-2][1]:
+        slope = min((y - tried[-2][1]) / (x - tried[-2][0]), -0.1)
+    found = math.exp(x + max(-3.0, min(3.0, (edge - y) / slope)))
+    found *= _CLOSE**0.4 if high > found * _CLOSE else _CLOSE**-0.4
+    if found <= low:
+        found = low * _CLOSE**0.8
+    return found if found < high and len(tried) < _LINES else math.sqrt(low * high)

@@ -1,7 +1,10 @@
-"""Thresholds of a score, and what earlier runs promise of them on fresh ones; no guarantee rests on the promises.
+"""Estimated tail probabilities of a score, by which thresholds are chosen; no guarantee rests on them.
 
-Promises (2, m) are larger for better sets. ``p`` and ``q`` are tails (2, m) of the favoured dataset and of the other;
-the first row favours data, the second neighbour.
+There are three estimates, and the first that fits the earlier runs is taken: one noise distribution, shifted between
+the two datasets, with a smooth tail; a smooth tail for each dataset; counts.
+
+The log-survival of a smooth tail is quadratic beyond a start and comes from counts before it. That is exact for an
+exponential tail and close for a Gaussian one. A tail is one row of numbers, whose places are named below.
 """
 
 from __future__ import annotations
@@ -11,12 +14,273 @@ from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
-from dpcheck.audits.limits.binomial_order import score
-from dpcheck.audits.limits.tails import reach
+from dpcheck.audits.limits.binomial import score
 from dpcheck.compiled import njit
 
 Floats = NDArray[np.float64]
+
+# Every signature is spelled out, so that each kernel is compiled once, when it is first called, and kept on disk.
+_compiled = partial(njit, nogil=True, error_model="numpy")
+
+# The places in a tail: its start, the unit of what follows, the share of runs beyond the start, the hazard there and
+# its growth, and the covariance of these two. An empty row is no tail.
+_START, _SCALE, _SHARE, _HAZARD, _GROWTH, _VAR_HAZARD, _COVAR, _VAR_GROWTH = range(8)
+# Intervals of the tail whose hazards are fitted, and the runs that must lie beyond the last one.
+_INTERVALS = 16
+_BEYOND = 6
+# A tail starts where the first of these shares of runs lies beyond and its fit holds. Many runs reveal that a whole
+# half is not quite quadratic; the part far out still is.
+_STARTS = (1 / 2, 1 / 8, 1 / 32, 1 / 128)
+# Critical chi-squared statistics by degrees of freedom, at a level of 1 %; a fit that exceeds its own is dropped.
+_CRITICAL = special.chdtri(np.arange(400), 0.01)
+# Standard errors in a margin, for shifted noise and for counts. Without a margin the luckiest threshold would win in
+# place of the best; separate counts vary more by chance from threshold to threshold.
+_SHIFTED, _COUNTS = 1.0, 2.0
+# The share of values that may repeat if there is to be a tail.
+_REPEATED = 0.1
+# The share trimmed from either end to estimate a shift.
+_TRIM = 0.2
+
+
+def estimate(
+    a: Floats, b: Floats, thresholds: Floats, *, linear: bool, smooth: bool = False
+) -> tuple[Floats, Floats, Floats]:
+    """Return P(value >= threshold) on both datasets, and a margin for the log of their ratio (natural log).
+
+    a, b : (n,), sorted;  thresholds : (m,), increasing
+    linear : whether the score is linear in the output; additive noise shifts no other score
+    smooth : smooth the counts of shifted noise; in the middle, where p - q counts, adjacent thresholds otherwise differ
+        mostly by chance
+    """
+    if linear and min(_distinct(a), _distinct(b)) >= 1 - 2 * _REPEATED:  # otherwise both together have no tail either
+        centres = _centre(a), _centre(b)
+        if all(math.isfinite(number) for centre in centres for number in centre):
+            noise = _merged(a, centres[0][0], b, centres[1][0])
+            found = _shifted(a, b, noise, np.array(centres), thresholds, smooth)
+            if found.size:
+                return found[0], found[1], found[2]
+    (p, p_error), (q, q_error) = _single(a, thresholds), _single(b, thresholds)
+    return p, q, _COUNTS * np.hypot(p_error, q_error)
+
+
+@_compiled("UniTuple(float64, 2)(float64[::1])")
+def _centre(values: Floats) -> tuple[float, float]:
+    """Return the trimmed mean of sorted values and its standard error."""
+    n = values.size
+    cut = int(_TRIM * n)
+    low, high = values[cut], values[n - cut - 1]
+    total = 0.0
+    for i in range(cut, n - cut):
+        total += values[i]
+    winsorized = (cut * (low + high) + total) / n
+    square = cut * ((low - winsorized) ** 2 + (high - winsorized) ** 2)
+    for i in range(cut, n - cut):
+        square += (values[i] - winsorized) ** 2
+    return total / (n - 2 * cut), math.sqrt(square / n) / ((1 - 2 * _TRIM) * math.sqrt(n))
+
+
+@_compiled("float64[::1](float64[::1], float64, float64[::1], float64)")
+def _merged(a: Floats, shift_a: float, b: Floats, shift_b: float) -> Floats:
+    """Merge ``a - shift_a`` and ``b - shift_b``, each sorted, into one sorted array."""
+    result = np.empty(a.size + b.size)
+    i = j = 0
+    for k in range(result.size):
+        if j == b.size or (i < a.size and a[i] - shift_a <= b[j] - shift_b):
+            result[k] = a[i] - shift_a
+            i += 1
+        else:
+            result[k] = b[j] - shift_b
+            j += 1
+    return result
+
+
+@_compiled("int64(float64[::1], float64)")
+def reach(values: Floats, t: float) -> int:
+    """Count the values, which are sorted, that are at least t."""
+    low, high = 0, values.size
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < t:
+            low = middle + 1
+        else:
+            high = middle
+    return values.size - low
+
+
+@_compiled("float64(float64[::1], float64)")
+def _counted(values: Floats, t: float) -> float:
+    """Return the share of sorted values that are at least t, of at least half a value."""
+    return max(float(reach(values, t)), 0.5) / values.size
+
+
+@_compiled("float64(float64[::1], float64)")
+def _smoothed(values: Floats, t: float) -> float:
+    """Return the share of values >= t, smoothed with a normal kernel of a third of their interquartile range."""
+    n = values.size
+    step = (values[int(0.75 * (n - 1))] - values[int(0.25 * (n - 1))]) / 3
+    total = weights = 0.0
+    for k in range(-4, 5):
+        weight = math.exp(-((k / 2) ** 2) / 2)
+        total += weight * _counted(values, t + step * k / 2)
+        weights += weight
+    return total / weights
+
+
+@_compiled("float64[::1](float64[::1], float64)")
+def _beyond(values: Floats, share: float) -> Floats:
+    """Return the tail of the largest ``share`` of the values; an empty row if it does not fit.
+
+    The hazard is fitted to the hits of consecutive intervals, which are independent given the runs still at risk.
+    """
+    n = values.size
+    none = np.empty(0)
+    if n * share <= 4 * _BEYOND:
+        return none
+    start, end = values[n - int(n * share)], values[n - 1 - _BEYOND]
+    if not (np.isfinite(start) and np.isfinite(end) and end > start):
+        return none
+    at_risk = np.empty(_INTERVALS + 1)
+    for i in range(_INTERVALS):
+        at_risk[i] = reach(values, start + (end - start) * (i / _INTERVALS))
+    at_risk[_INTERVALS] = reach(values, end)
+    tail = np.empty(8)
+    tail[_START], tail[_SCALE], tail[_SHARE] = start, end - start, at_risk[0] / n
+    width = 1 / _INTERVALS
+    expected = np.empty(_INTERVALS)
+    for i in range(_INTERVALS):
+        expected[i] = math.log(at_risk[0] / at_risk[_INTERVALS]) / _INTERVALS
+    for _ in range(5):
+        aa = ab = bb = ay = by = 0.0
+        for i in range(_INTERVALS):
+            risk = at_risk[i]
+            middle = width * width * (i + 0.5)  # the integral of the growth over the interval
+            weight = risk / math.expm1(expected[i])
+            hazard = -math.log1p(-(risk - at_risk[i + 1]) / (risk + 0.5))
+            aa += weight * width * width
+            ab += weight * width * middle
+            bb += weight * middle * middle
+            ay += weight * width * hazard
+            by += weight * middle * hazard
+        determinant = aa * bb - ab * ab
+        tail[_VAR_HAZARD], tail[_COVAR], tail[_VAR_GROWTH] = bb / determinant, -ab / determinant, aa / determinant
+        tail[_HAZARD] = (bb * ay - ab * by) / determinant
+        tail[_GROWTH] = (aa * by - ab * ay) / determinant
+        for i in range(_INTERVALS):
+            expected[i] = max(width * (tail[_HAZARD] + tail[_GROWTH] * width * (i + 0.5)), 1e-3)
+    misfit = 0.0
+    for i in range(_INTERVALS):
+        risk, dying = at_risk[i], -math.expm1(-expected[i])
+        spread = math.expm1(expected[i]) * math.exp(-2 * expected[i]) * risk
+        misfit += (risk - at_risk[i + 1] - risk * dying) ** 2 / spread
+    if tail[_HAZARD] < 0 or not misfit <= _CRITICAL[_INTERVALS - 2]:
+        return none
+    return tail
+
+
+@_compiled("float64(float64[::1])")
+def _distinct(values: Floats) -> float:
+    """Return the share of sorted values that differ from the one before."""
+    distinct = 0
+    for i in range(1, values.size):
+        distinct += values[i] != values[i - 1]
+    return distinct / max(values.size - 1, 1)
+
+
+@_compiled("float64[::1](float64[::1])")
+def _fit(values: Floats) -> Floats:
+    """Return the longest tail that fits; empty where none does, as with atoms, heavy tails or too few runs."""
+    if _distinct(values) >= 1 - _REPEATED:
+        for share in _STARTS:
+            tail = _beyond(values, share)
+            if tail.size:
+                return tail
+    return np.empty(0)
+
+
+@_compiled("float64(float64[::1], float64, float64)")
+def _variance(tail: Floats, x: float, y: float) -> float:
+    """Return the variance of ``x`` times the hazard plus ``y`` times its growth."""
+    return float(x * x * tail[_VAR_HAZARD] + 2 * x * y * tail[_COVAR] + y * y * tail[_VAR_GROWTH])
+
+
+@_compiled("void(float64[::1], float64[::1], float64[::1], float64, float64[::1])")
+def _survival(tail: Floats, values: Floats, t: Floats, shift: float, out: Floats) -> None:
+    """Write P(value >= t - shift) to ``out``, for t (m,) increasing; by counts where there is no tail."""
+    hazard = 0.0
+    for i in range(t.size):
+        at = t[i] - shift
+        if tail.size and at >= tail[_START]:
+            u = min((at - tail[_START]) / tail[_SCALE], 1.0)
+            hazard = max(hazard, u * tail[_HAZARD] + u * u / 2 * tail[_GROWTH])
+            out[i] = tail[_SHARE] * math.exp(-hazard)
+        else:
+            out[i] = _counted(values, at)
+
+
+@_compiled("UniTuple(float64[::1], 2)(float64[::1], float64[::1])")
+def _single(values: Floats, t: Floats) -> tuple[Floats, Floats]:
+    """Return the survival at t, and the standard error of its logarithm."""
+    n = values.size
+    tail = _fit(values)
+    survival, error = np.empty(t.size), np.empty(t.size)
+    _survival(tail, values, t, 0.0, survival)
+    for i in range(t.size):
+        if tail.size and t[i] >= tail[_START]:
+            u = min((t[i] - tail[_START]) / tail[_SCALE], 1.0)
+            error[i] = math.sqrt(1 / n + _variance(tail, u, u * u / 2))
+        else:
+            p = survival[i]
+            error[i] = math.sqrt((1 - p) / (p * n) + 0.25 / n)
+    return survival, error
+
+
+@_compiled("boolean(float64[::1], float64[::1], float64[::1])")
+def _contradicts(values: Floats, survival: Floats, t: Floats) -> bool:
+    """Say whether a chi-squared test on intervals that should hold five runs or more rejects the model."""
+    n = values.size
+    # The walk goes inwards and keeps the thresholds that enclose enough.
+    intervals, misfit, last, counted = 0, 0.0, 0.0, 0
+    for i in range(t.size - 1, -1, -1):
+        expected = n * (survival[i] - last)
+        if expected >= 5:
+            beyond = reach(values, t[i])
+            misfit += (beyond - counted - expected) ** 2 / expected
+            intervals, last, counted = intervals + 1, survival[i], beyond
+    return intervals < 4 or misfit > _CRITICAL[intervals - 1]
+
+
+@_compiled("float64[:, ::1](float64[::1], float64[::1], float64[::1], float64[:, ::1], float64[::1], boolean)")
+def _shifted(a: Floats, b: Floats, noise: Floats, centres: Floats, t: Floats, smooth: bool) -> Floats:
+    """Return both survivals and the margin (3, m) if ``a`` and ``b`` are ``noise`` about their centres; else empty."""
+    none = np.empty((0, 0))
+    tail = _fit(noise)
+    if tail.size == 0:
+        return none
+    n, m = noise.size, t.size
+    found, used = np.zeros((3, m)), np.empty((2, m))
+    for side in range(2):
+        centre = centres[side, 0]
+        _survival(tail, noise, t, centre, found[side])
+        if _contradicts(b if side else a, found[side], t):
+            return none
+        for i in range(m):
+            used[side, i] = min(max((t[i] - centre - tail[_START]) / tail[_SCALE], 0.0), 1.0)
+            if smooth and t[i] - centre < tail[_START]:
+                found[side, i] = _smoothed(noise, t[i] - centre)
+            if found[side, i] > tail[_SHARE]:
+                found[2, i] += (1 - found[side, i]) / (found[side, i] * n)
+    off = math.hypot(centres[0, 1], centres[1, 1]) / tail[_SCALE]
+    for i in range(m):
+        u, v = used[0, i], used[1, i]
+        upper = max(u, v)
+        hazard = tail[_HAZARD] + tail[_GROWTH] * upper if upper > 0 else 0.0
+        found[2, i] += (hazard * off) ** 2 + _variance(tail, u - v, (u * u - v * v) / 2)
+        found[2, i] = _SHIFTED * math.sqrt(found[2, i])
+    return found
+
+
 Points = NDArray[np.int64]
 
 # Every signature is spelled out, so that each kernel is compiled once, when it is first called, and kept on disk.

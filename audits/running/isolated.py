@@ -7,7 +7,9 @@ ends its own process is reported as such, and everything in the session is ended
 
 from __future__ import annotations
 
+import ctypes
 import json
+import math
 import mmap
 import os
 import select
@@ -15,20 +17,19 @@ import signal
 import struct
 import time
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.running.isolated_process import NO_PROCESS, serve
-from dpcheck.audits.running.outputs import RunError
-from dpcheck.audits.running.run_plan import Chunk
-from dpcheck.audits.running.runs import Runner
+from dpcheck.audits.running.runs import Chunk, RunError, Runner
 from dpcheck.errors import InputError, one_line, require, require_positive
+from dpcheck.running.processes import EndedProcessError, end_process, end_with_parent, forget_answer
 
 Floats = NDArray[np.float64]
 
@@ -60,43 +61,30 @@ class Limits:
 class ContainedError(InputError):
     """An isolated mechanism was stopped; ``limit`` says by what: "time", "memory", "processes" or "exit"."""
 
-    def __init__(self, said: str, limit: str) -> None:
-        super().__init__(said)
+    def __init__(self, words: str, limit: str) -> None:
+        super().__init__(words)
         self.limit = limit
 
 
 class _StoppedRunError(RunError):
     """A run that was stopped."""
 
-    def __init__(self, said: str, ran: int, limit: str) -> None:
-        super().__init__(said, ran)
+    def __init__(self, words: str, ran: int, limit: str) -> None:
+        super().__init__(words, ran)
         self.limit = limit
 
     def on(self, sides: Sequence[int], without: Sequence[int]) -> InputError:
         return ContainedError(str(super().on(sides, without)), self.limit)
 
 
-@contextmanager
-def isolated(runner: Runner, limits: Limits | None) -> Iterator[Runner | IsolatedRunner]:
-    """Give a runner whose mechanism is isolated, or ``runner`` itself where there are no limits."""
-    if limits is None:
-        yield runner
-        return
-    require(hasattr(os, "fork"), "isolate", "be left out on a system that cannot fork", limits)
-    apart = IsolatedRunner(runner, limits)
-    try:
-        yield apart
-    finally:
-        apart.end()
-
-
 class IsolatedRunner:
     """Runs chunks as a :class:`~.runs.Runner` does, in a process of its own."""
 
     def __init__(self, runner: Runner, limits: Limits) -> None:
-        self.vectorized, self._limits = runner.vectorized, limits
+        require(hasattr(os, "fork"), "isolate", "be left out on a system that cannot fork", limits)
+        self._limits = limits
         self._calls = mmap.mmap(-1, 16)  # shared: how many calls were begun, and whether one was about to fork
-        asked, self._ask = os.pipe()
+        questions, self._ask = os.pipe()
         self._answer, answered = os.pipe()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "This process.*fork", DeprecationWarning)
@@ -105,20 +93,20 @@ class IsolatedRunner:
         if self._worker == 0:
             os.close(self._ask)
             os.close(self._answer)
-            serve(runner, limits.megabytes, self._calls, asked, answered)
-        os.close(asked)
+            _serve(runner, limits.megabytes, self._calls, questions, answered)
+        os.close(questions)
         os.close(answered)
 
     def probe(self, *, seeded: bool = True) -> int:
         """Return the width of the outputs, as :meth:`~.runs.Runner.probe` does."""
         try:
-            return int(self._asked({"seeded": seeded}, (1, 1))[0, 0])
+            return int(self._answered({"seeded": seeded}, (1, 1))[0, 0])
         except _StoppedRunError as error:
             raise ContainedError(str(error), error.limit) from error
 
     def __call__(self, chunk: Chunk) -> Floats:
         """Return the outputs (size, k) of one chunk."""
-        return self._asked({"side": chunk.side, "number": chunk.number, "size": chunk.size}, (chunk.size, None))
+        return self._answered({"side": chunk.side, "number": chunk.number, "size": chunk.size}, (chunk.size, None))
 
     def end(self) -> None:
         """End the process, and whatever it started in its session."""
@@ -132,16 +120,21 @@ class IsolatedRunner:
             os.kill(self._worker, signal.SIGKILL)
             os.waitpid(self._worker, 0)
 
-    def _asked(self, question: dict[str, Any], shape: tuple[int, int | None]) -> Floats:
+    def _answered(self, question: dict[str, Any], shape: tuple[int, int | None]) -> Floats:
         before = self._begun()
         with suppress(BrokenPipeError):  # the answer is then that it ended
             os.write(self._ask, json.dumps(question).encode() + b"\n")
-        head = self._line(before)
+        head = b""
+        while not head.endswith(b"\n") and len(head) < _LONGEST:
+            head += self._bytes(1, before)
         try:
-            said = json.loads(head)
-            if "error" in said:
-                raise self._error(said)
-            rows, columns = (int(each) for each in said["shape"])
+            answer = json.loads(head)
+            if "error" in answer:
+                text, ran = one_line(answer["error"])[:1000], answer.get("ran")
+                if "limit" in answer:
+                    raise _StoppedRunError(text.replace("ROOM", self._room), int(ran or 0), str(answer["limit"]))
+                raise InputError(text) if ran is None else RunError(text, int(ran))
+            rows, columns = (int(number) for number in answer["shape"])
         except (ValueError, TypeError, KeyError) as error:
             if isinstance(error, InputError):
                 raise
@@ -152,24 +145,12 @@ class IsolatedRunner:
             raise self._stopped(before, "memory", f"return outputs within {self._room}", f"shape ({rows}, {columns})")
         return np.frombuffer(self._bytes(size, before), "<f8").astype(np.float64).reshape(rows, columns)
 
-    def _error(self, said: dict[str, Any]) -> InputError:
-        text, ran = one_line(said["error"])[:1000], said.get("ran")
-        if "limit" in said:
-            return _StoppedRunError(text.replace("ROOM", self._room), int(ran or 0), str(said["limit"]))
-        return InputError(text) if ran is None else RunError(text, int(ran))
-
     @property
     def _room(self) -> str:
         return f"{self._limits.megabytes:g} MB"
 
     def _begun(self) -> int:
         return int(struct.unpack_from("<q", self._calls)[0])
-
-    def _line(self, before: int) -> bytes:
-        found = b""
-        while not found.endswith(b"\n") and len(found) < _LONGEST:
-            found += self._bytes(1, before)
-        return found
 
     def _bytes(self, size: int, before: int) -> bytes:
         """Wait for so many bytes, as long as calls return in time."""
@@ -186,7 +167,7 @@ class IsolatedRunner:
                 continue
             if _has_children(self._worker):
                 self.end()
-                raise self._stopped(before, "processes", NO_PROCESS, "one that does")
+                raise self._stopped(before, "processes", _NO_PROCESS, "one that does")
             if (now := self._begun()) != seen:
                 seen, since = now, time.monotonic()
             elif time.monotonic() - since > (self._limits.seconds if seen else max(self._limits.seconds, _LOADING)):
@@ -199,7 +180,7 @@ class IsolatedRunner:
         _, status = os.waitpid(self._worker, 0)
         self._waited_for = True
         if struct.unpack_from("<q", self._calls, 8)[0]:
-            return self._stopped(before, "processes", NO_PROCESS, "one that does")
+            return self._stopped(before, "processes", _NO_PROCESS, "one that does")
         ended = os.waitstatus_to_exitcode(status)
         how = f"exit code {ended}" if ended >= 0 else f"signal {-ended}"
         return self._stopped(before, "exit", "return", f"one that ended its process ({how})")
@@ -214,3 +195,117 @@ def _has_children(process: int) -> bool:
     with suppress(OSError):
         return any(path.read_text().split() for path in Path(f"/proc/{process}/task").glob("*/children"))
     return False
+
+
+_NO_PROCESS = "start no process when it is isolated"
+_END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
+
+
+def _serve(runner: Runner, megabytes: float, calls: mmap.mmap, asked: int, answered: int) -> NoReturn:
+    """Answer questions until there are no more; nothing that a mechanism does leads out of here."""
+    try:
+        forget_answer()
+        os.setsid()
+        _quiet()
+        os.register_at_fork(before=partial(_refuse, calls))
+        _limit_memory(megabytes)
+        end_with_parent()
+        own, load = os.getpid(), getattr(runner.mechanism, "load", None)
+        runner = replace(runner, mechanism=_Counted(runner.mechanism, calls))
+        with os.fdopen(asked, "rb") as questions:
+            for line in questions:
+                head, body = _answer(runner, json.loads(line), load)
+                load = None
+                if os.getpid() != own:  # a process that the mechanism has split off
+                    os._exit(0)
+                if _has_child():
+                    words = f"mechanism must {_NO_PROCESS}, got one that does"
+                    head, body = {"error": words, "ran": 0, "limit": "processes"}, b""
+                left = memoryview(json.dumps(head).encode() + b"\n" + body)
+                while left:
+                    left = left[os.write(answered, left) :]
+    finally:
+        os._exit(1)
+
+
+def _answer(
+    runner: Runner, question: dict[str, Any], load: Callable[[], None] | None
+) -> tuple[dict[str, Any], bytes]:  # fmt: skip
+    try:
+        if load is not None:
+            load()
+        if "seeded" in question:
+            outputs = np.array([[float(runner.probe(seeded=question["seeded"]))]])
+        else:
+            outputs = runner(Chunk(question["side"], question["number"], question["size"]))
+        return {"shape": outputs.shape}, np.ascontiguousarray(outputs, "<f8").tobytes()
+    except RunError as error:
+        if isinstance(error.__cause__, MemoryError):
+            return _no_memory(error.ran), b""
+        return {"error": str(error), "ran": error.ran} | _exit(error), b""
+    except InputError as error:
+        return _no_memory(0) if "MemoryError" in str(error) else {"error": str(error)} | _exit(error), b""
+    except MemoryError:
+        return _no_memory(0), b""
+
+
+def _exit(error: BaseException | None) -> dict[str, str]:
+    """Return the limit that was met if the mechanism asked for the end of the process."""
+    while error is not None and not isinstance(error, EndedProcessError):
+        error = error.__cause__
+    return {} if error is None else {"limit": "exit"}
+
+
+def _no_memory(ran: int) -> dict[str, Any]:
+    words = "mechanism must work within ROOM when it is isolated, got one that needs more"
+    return {"error": words, "ran": ran, "limit": "memory"}
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """A mechanism whose calls are counted where another process sees it."""
+
+    mechanism: Callable[..., Any]
+    calls: mmap.mmap
+
+    def __call__(self, *arguments: Any) -> Any:
+        struct.pack_into("<q", self.calls, 0, struct.unpack_from("<q", self.calls)[0] + 1)
+        return self.mechanism(*arguments)
+
+
+def _refuse(calls: mmap.mmap) -> NoReturn:
+    """End this process instead of splitting it, which a mechanism might do for ever."""
+    struct.pack_into("<q", calls, 8, 1)
+    end_process(1)
+
+
+def _quiet() -> None:
+    """Take away the terminal: nothing to read, and nowhere to print."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nowhere, stream)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
+
+
+def _limit_memory(megabytes: float) -> None:
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        try:
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+        except OSError:
+            return
+        most = pages * mmap.PAGESIZE + math.ceil(megabytes * 2**20)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _has_child() -> bool:
+    """Say whether this process has a child, be it one that has ended."""
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return False
+    return True

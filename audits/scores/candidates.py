@@ -5,16 +5,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.scores import discriminants
-from dpcheck.audits.scores.histograms import Coordinate, Histogram, Pair, histogram, pairs, promises
-from dpcheck.audits.scores.independent_coordinates import product
-from dpcheck.audits.scores.lattices import Lattice, Short, lattices
-from dpcheck.audits.scores.nan_or_minus_zero import specials
-from dpcheck.audits.scores.patterns import patterns
-from dpcheck.audits.scores.repeats import Repeats, repeats
-from dpcheck.audits.scores.score import Score
-from dpcheck.audits.scores.smallest_or_largest import Extreme
-from dpcheck.audits.scores.trees import trees
+from dpcheck.audits.scores import Score, discriminants
+from dpcheck.audits.scores.exact import Extreme, Lattice, Repeats, Short, lattices, repeats, specials
+from dpcheck.audits.scores.histograms import (
+    Coordinate,
+    Histogram,
+    Pair,
+    histogram,
+    pairs,
+    patterns,
+    product,
+    promises,
+)
 
 Floats = NDArray[np.float64]
 
@@ -66,6 +68,8 @@ def learned(a: Floats, b: Floats) -> list[Score]:
     single = [histogram(Coordinate(index, width), a, b) for index in _telling(a, b)]
     if width == 1:
         return [*single, *discriminants.fit(a, b)]
+    from dpcheck.audits.scores.trees import trees
+
     double = [histogram(pair, a, b) for pair in _pairs(a, b)]
     sources = [h.source for h in (*_best(single, a, b, _FEATURES), *double)]
     return [

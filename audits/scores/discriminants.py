@@ -28,7 +28,6 @@ class Distance:
     words = "distance of the output from its mean"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Return the scores (n,) of outputs (n, k)."""
         return np.asarray(np.sqrt((_apart(outputs, self.centre, self.spread) ** 2).sum(axis=1)))
 
 
@@ -45,7 +44,6 @@ class Projection:
     words = "linear discriminant of the output"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Return the scores (n,) of outputs (n, k)."""
         return np.asarray(_apart(outputs, self.centre, self.spread) @ self.slope)
 
 
@@ -60,7 +58,6 @@ class Quadratic:
     words = "quadratic discriminant of the output"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Return the scores (n,) of outputs (n, k)."""
         v = _apart(outputs, self.centre, self.spread)
         bent = v @ self.curvature if self.curvature.ndim == 2 else v * self.curvature
         return np.asarray((bent * v).sum(axis=1) + v @ self.slope)

@@ -6,6 +6,7 @@ drawn at random.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.audits.scores.histograms import Coordinate, Pair, partition
+from dpcheck.compiled import njit
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -44,16 +46,11 @@ class Trees:
     words = "learned trees of the output"
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Return the scores (n,) of outputs (n, k)."""
-        from dpcheck.audits.scores import tree_kernels as kernels  # here: compiled only for outputs of several numbers
-
-        return np.asarray(kernels.evaluate(_features(self.sources, outputs), self.feature, self.cut, self.leaves))
+        return np.asarray(evaluate(_features(self.sources, outputs), self.feature, self.cut, self.leaves))
 
 
 def trees(sources: Sequence[Coordinate | Pair], a: Floats, b: Floats) -> Trees:
     """Fit trees to outputs ``a`` on one dataset and ``b`` on the other, (n, k) each."""
-    from dpcheck.audits.scores import tree_kernels as kernels
-
     rows = min(len(a), len(b), _ROWS)
     # The datasets in turn, so that every tree's runs hold both.
     features = _features(sources, np.stack([a[:rows], b[:rows]], axis=1).reshape(2 * rows, -1))
@@ -61,7 +58,7 @@ def trees(sources: Sequence[Coordinate | Pair], a: Floats, b: Floats) -> Trees:
     bins = np.empty(features.shape, np.uint8)
     for j, e in enumerate(edges):
         bins[:, j] = np.searchsorted(e, features[:, j], side="right")
-    feature, place, leaves = kernels.grow(bins, _TREES, max(1, round(2 * rows / _SAMPLE)), _RATE, _PULL)
+    feature, place, leaves = grow(bins, _TREES, max(1, round(2 * rows / _SAMPLE)), _RATE, _PULL)
     padded = [np.append(e, np.nan) for e in edges]  # no number reaches NaN: a node that is not split sends all left
     cut = np.array([[padded[j][min(p, padded[j].size - 1)] for j, p in zip(*t, strict=True)]
                     for t in zip(feature.tolist(), place.tolist(), strict=True)])  # fmt: skip
@@ -72,3 +69,91 @@ def _features(sources: Sequence[Coordinate | Pair], outputs: Floats) -> Floats:
     """Return the features (n, len(sources)), with infinity in place of NaN, which has no place in an order."""
     features = np.column_stack([source(outputs) for source in sources])
     return np.where(np.isnan(features), np.inf, features)
+
+
+@njit("float64[:](float64[:, ::1], int64[:, ::1], float64[:, ::1], float64[:, ::1])", nogil=True)
+def evaluate(features: Floats, feature: Whole, cut: Floats, leaves: Floats) -> Floats:
+    """Return the sum of the trees for each row, (n,)."""
+    total = np.zeros(features.shape[0])
+    for i in range(features.shape[0]):
+        for t in range(feature.shape[0]):
+            node = 0
+            for _ in range(3):
+                node = 2 * node + (2 if features[i, feature[t, node]] >= cut[t, node] else 1)
+            total[i] += leaves[t, node - 7]
+    return total
+
+
+@njit("void(float64[:, :, ::1], float64, int64[::1], int64[::1], int64)", nogil=True)
+def _split(sums: Floats, pull: float, feature: Whole, place: Whole, node: int) -> None:
+    """Write the best split of one node; ``sums`` holds the slopes and curvatures of its rows by feature and bin."""
+    slope, bend = sums[0, :, 0].sum(), sums[0, :, 1].sum()
+    best = slope * slope / (bend + pull) + 1e-9
+    for j in range(sums.shape[0]):
+        left = left_bend = 0.0
+        for cut in range(255):
+            if sums[j, cut, 1] == 0.0:
+                continue
+            left += sums[j, cut, 0]
+            left_bend += sums[j, cut, 1]
+            right, right_bend = slope - left, bend - left_bend
+            if right_bend <= 1e-9:
+                break
+            gain = left * left / (left_bend + pull) + right * right / (right_bend + pull)
+            if gain > best:
+                best = gain
+                feature[node], place[node] = j, cut
+
+
+@njit(
+    "Tuple((int64[:, ::1], int64[:, ::1], float64[:, ::1]))(uint8[:, ::1], int64, int64, float64, float64)",
+    nogil=True,
+)
+def grow(bins: NDArray[np.uint8], count: int, stride: int, rate: float, pull: float) -> tuple[Whole, Whole, Floats]:
+    """Grow trees that tell even rows of ``bins`` from odd ones; return features, last bins that go left, and leaves.
+
+    Tree t is grown on every ``stride``-th pair of rows, from pair t mod ``stride``.
+    """
+    n, width = bins.shape
+    feature = np.zeros((count, 7), np.int64)
+    place = np.full((count, 7), 255, np.int64)
+    leaves = np.zeros((count, 8))
+    total = np.zeros(n)
+    node = np.empty(n, np.int64)
+    slope, bend = np.empty(n), np.empty(n)
+    sums = np.empty((4, width, 256, 2))
+    for t in range(count):
+        first, step = t % stride, stride
+        for pair in range(first, n // 2, step):
+            for i in (2 * pair, 2 * pair + 1):
+                p = 1 / (1 + math.exp(-total[i]))
+                slope[i] = (1.0 if i % 2 == 0 else 0.0) - p
+                bend[i] = p * (1 - p)
+                node[i] = 0
+        for level in range(3):
+            base = 2**level - 1
+            sums[: base + 1] = 0.0
+            for pair in range(first, n // 2, step):
+                for i in (2 * pair, 2 * pair + 1):
+                    for j in range(width):
+                        sums[node[i] - base, j, bins[i, j], 0] += slope[i]
+                        sums[node[i] - base, j, bins[i, j], 1] += bend[i]
+            for m in range(base + 1):
+                _split(sums[m], pull, feature[t], place[t], base + m)
+            for pair in range(first, n // 2, step):
+                for i in (2 * pair, 2 * pair + 1):
+                    right = bins[i, feature[t, node[i]]] > place[t, node[i]]
+                    node[i] = 2 * node[i] + (2 if right else 1)
+        pulls = np.zeros((8, 2))
+        for pair in range(first, n // 2, step):
+            for i in (2 * pair, 2 * pair + 1):
+                pulls[node[i] - 7, 0] += slope[i]
+                pulls[node[i] - 7, 1] += bend[i]
+        for leaf in range(8):  # Numba takes a second to compile an array's assignment, for the message of its error
+            leaves[t, leaf] = rate * pulls[leaf, 0] / (pulls[leaf, 1] + pull)
+        for i in range(n):
+            at = 0
+            for _ in range(3):
+                at = 2 * at + (2 if bins[i, feature[t, at]] > place[t, at] else 1)
+            total[i] += leaves[t, at - 7]
+    return feature, place, leaves

@@ -1,30 +1,25 @@
-"""Files of privacy events: JSON objects with a ``class_name`` and the event's fields.
+"""Files of what a run released: privacy events as JSON objects, and encoders of correlated noise.
 
-The notation is that of dp_accounting's named tuples (``DpEvent.to_named_tuple``), such as
-
-    {"class_name": "SelfComposedDpEvent", "count": 1000, "event": {"class_name": "PoissonSampledDpEvent",
-     "sampling_probability": 0.01, "event": {"class_name": "GaussianDpEvent", "noise_multiplier": 1.1}}}
-
-or the same as ``json.dump`` writes it, a list that begins with the module's and the class's name and goes on with the
-fields in order; and dpcheck's own events are written in the same way, such as
-
-    {"class_name": "Repeated", "count": 1000, "event": {"class_name": "Sampled", "scheme": "poisson", "batch": 256,
-     "population": 60000, "mechanisms": [{"class_name": "Gaussian", "noise_multiplier": 1.1}]}}
-
-A file holds one event, a list of events, or a history of Opacus: a list of [noise multiplier, sample rate, steps], or
-an object with such a list as its ``history`` (the accountant's ``state_dict``).
+An event is a JSON object with a ``class_name`` and the event's fields.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpcheck import events as own
-from dpcheck.errors import InputError, one_line, require
+from dpcheck.accounting.matrix_noise import correlated_noise, tree_encoder
+from dpcheck.arrays import real_numbers
+from dpcheck.errors import InputError, one_line, require, require_count
+from dpcheck.events import Event
 from dpcheck.json_text import once
 
 _OWN = {
@@ -108,3 +103,41 @@ def _theirs(name: str) -> Callable[..., Any]:
     require(isinstance(kind, type), "class_name in FILE.json", f"be one of {ours}, or dp_accounting's", name)
     make: Callable[..., Any] = kind  # type: ignore[assignment]  # just asked
     return make
+
+
+_LARGEST_TREE = 10_000  # steps
+_LARGEST_ENCODER = 500_000_000
+
+
+def read_encoder(path: str) -> NDArray[np.float64]:
+    """Read a matrix (rows, steps) from a file of NumPy (.npy) or of numbers apart by commas; InputError otherwise."""
+    file = Path(path)
+    try:
+        require(file.stat().st_size <= _LARGEST_ENCODER, "--encoder", "be a file of at most 500 megabytes", path)
+        if file.suffix == ".npy":
+            loaded = real_numbers(np.load(file, allow_pickle=False), "--encoder")
+            require(loaded.ndim == 2, "--encoder", "be a matrix", f"an array of shape {loaded.shape}")
+            return loaded
+        return np.loadtxt(file, delimiter=",", ndmin=2, dtype=np.float64)
+    except (OSError, ValueError, TypeError, EOFError) as error:
+        raise InputError(
+            f"--encoder must be tree or a readable file of numbers, got {path}: {one_line(error)}"
+        ) from error
+
+
+def correlated_events(options: Namespace) -> Callable[[float], Event]:
+    """Return what makes the one event of a run with correlated noise from a multiplier."""
+    for name in ("batch", "population", "sampling", "neighbours", "noise"):
+        require(getattr(options, name) is None, f"--{name}", "come without --encoder", getattr(options, name))
+    if options.encoder == "tree":
+        require(options.steps is not None, "--steps", "be given with --encoder tree", "nothing")
+        require_count(options.steps, "--steps")
+        require(options.steps <= _LARGEST_TREE, "--steps", f"be at most {_LARGEST_TREE} with a tree", options.steps)
+        encoder = tree_encoder(options.steps)
+    else:
+        encoder = read_encoder(options.encoder)
+        matches = options.steps in (None, encoder.shape[-1])
+        require(matches, "--steps", f"be the encoder's columns, {encoder.shape[-1]}, or left out", options.steps)
+    how_often = 1 if options.participations is None else options.participations
+    apart = 1 if options.separation is None else options.separation
+    return lambda z: correlated_noise(encoder, z, participations=how_often, separation=apart)

@@ -12,7 +12,6 @@ from dpcheck.errors import require, require_count, require_positive
 
 # Called with a value, its name and the schedule; raises InputError.
 Domain = Callable[[Any, str, Any], None]
-SCHEMES = ("with_replacement", "without_replacement", "poisson")
 
 
 def anything(value: Any, name: str, schedule: Any) -> None:

@@ -24,9 +24,8 @@ from dpcheck.algorithms.problem import Array, Defaults, Problem
 from dpcheck.algorithms.run import Run, measured
 from dpcheck.errors import InputError, require, require_count, require_known
 from dpcheck.problems import PROBLEMS
-from dpcheck.running.executor import Executor
+from dpcheck.running.executor import Executor, Threads
 from dpcheck.running.streams import one_blas_thread, workers
-from dpcheck.running.threads import Threads
 from dpcheck.solvers import algorithm, configure
 
 # Column -> the method that a family of problems overrides where it has that closed form.

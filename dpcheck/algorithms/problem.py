@@ -8,12 +8,16 @@ from math import inf
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcheck.algorithms.kernels import gradients
 from dpcheck.algorithms.kernels.named import Data
-from dpcheck.algorithms.problem_domains import Array as Array
-from dpcheck.algorithms.problem_domains import ball
+from dpcheck.algorithms.kernels.parts import BALL as BALL
+from dpcheck.algorithms.kernels.parts import BOX as BOX
+from dpcheck.algorithms.kernels.parts import SIMPLEX as SIMPLEX
 from dpcheck.errors import InputError, require_positive
+
+Array = NDArray[np.float64]
 
 
 class Problem(Protocol):
@@ -144,6 +148,30 @@ class Constants:
     ascent_limit: float = 0.0
 
 
+def ball(size: int, radius: float) -> Array:
+    """Return the domain that is the Euclidean ball of this radius in ``size`` dimensions."""
+    return np.array([[0.0, size, BALL, radius]])
+
+
+def blocks(*parts: tuple[int, int, float]) -> Array:
+    """Return the domain that is the product of consecutive blocks ``(size, kind, radius)``."""
+    rows, start = [], 0
+    for size, kind, radius in parts:
+        rows.append([start, start + size, kind, radius])
+        start += size
+    return np.array(rows, dtype=float)
+
+
+def fields_read(*names: str) -> Any:
+    """Return the property ``params`` of a problem whose kernels read these fields, in this order."""
+    return property(lambda problem: np.array([getattr(problem, name) for name in names], float))
+
+
+def columns(count: Callable[[int], int]) -> Any:
+    """Return a property that computes a dimension from the number of columns of the records."""
+    return property(lambda problem: count(int(problem.records.shape[1])))
+
+
 class Defaults:
     """What holds for a problem that does not say otherwise.
 
@@ -164,6 +192,7 @@ class Defaults:
     concave: ClassVar[bool] = True  # in v
     example_size: ClassVar[tuple[int, int]] = (200, 3)  # n and d
 
+    dim_w: Any = columns(lambda count: count)
     dim_v: Any
 
     def constants(self) -> Constants:
@@ -177,8 +206,10 @@ class Defaults:
         return drawn
 
     @property
-    def dim_w(self) -> int:
-        return int(self.records.shape[1])
+    def zbar(self) -> Array:
+        """The mean record."""
+        mean: Array = self.records.mean(0)
+        return mean
 
     @property
     def arranged(self) -> Array:
@@ -266,6 +297,21 @@ class Defaults:
         """Replace fields by what checking made of them; the dataclasses are frozen."""
         for name, value in fields.items():
             object.__setattr__(self, name, value)
+
+
+class Minimisation(Defaults):
+    """A problem without v: its Phi is the mean objective itself, and its best response is the empty vector."""
+
+    params: Any = fields_read()
+    dim_v = 0
+    lipschitz_v = 0.0
+
+    @property
+    def domain_v(self) -> Array:
+        return np.empty((0, 4))
+
+    def best_response(self, w: Array) -> Array:
+        return np.empty(0)
 
 
 AnyProblem = TypeVar("AnyProblem", bound=Problem)

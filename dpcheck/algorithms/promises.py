@@ -2,8 +2,8 @@
 
 The catalogue's theorems list their assumptions, each with a name and its place in the paper. A run answers every one
 of them: a relation between numbers is tested on the run's numbers; a condition on the problem or the run is looked up
-in what the problem declares and the run does; and what no run can know without reading its records is listed in
-:data:`UNKNOWN`. An assumption without an answer is an error, so that none is passed over.
+in what the problem declares and the run does; and what no run can know without reading its records is listed as
+``UNKNOWN`` in the folder of the paper. An assumption without an answer is an error, so that none is passed over.
 """
 
 from __future__ import annotations
@@ -12,36 +12,17 @@ import importlib
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcheck.algorithms.problem import Array, Problem
-from dpcheck.algorithms.solver import Solver
-from dpcheck.bounds.theorem import Assumption, Theorem
+from dpcheck.algorithms.registry import CATALOGUE
 from dpcheck.errors import InputError
 
-# What a run cannot know: it would have to read its records without noise, or know where they come from.
-UNKNOWN = {
-    "yang2022": {
-        "A2": "how far the records' gradients spread",
-        "saddle": "whether the mean over the records has a saddle point",
-        "records": "where the records come from",
-    },
-    "zhang2022": {
-        "interior": "where the solutions lie",
-        "records": "where the records come from",
-    },
-    "zhang2025": {
-        "A4": "how far the records' gradients spread",
-        "below": "how low the primal function of these records goes",
-    },
-    "xu2026": {
-        "A5": "how far the records' gradients spread",
-        "records": "where the records come from",
-        "y_0": "how good an answer y_0 is for these records",
-    },
-}  # fmt: skip
+if TYPE_CHECKING:  # what a run of an algorithm loads does without sympy
+    from dpcheck.algorithms.solver import Solver
+    from dpcheck.bounds.theorem import Assumption, Theorem
 
 
 @dataclass(frozen=True)
@@ -96,7 +77,7 @@ class Promise:
             elif assumption.name in self.found:
                 if self.found[assumption.name]:
                     yield assumption, self.found[assumption.name]
-            elif assumption.name not in UNKNOWN[stated.paper]:
+            elif assumption.name not in unknown(stated.paper):
                 raise LookupError(f"no answer to {assumption.name} of {self.theorem}")
 
 
@@ -109,15 +90,17 @@ def catalogued(id: str) -> Theorem:
     return theorem
 
 
+def unknown(paper: str) -> Mapping[str, str]:
+    """Return the assumptions of a paper's theorems that no run can answer: it would have to read its records without
+    noise, or know where they come from.
+    """
+    listed: Mapping[str, str] = importlib.import_module(f"{CATALOGUE}.{paper}").UNKNOWN
+    return listed
+
+
 def promised(solver: Solver, problem: Problem, given: Given) -> tuple[Promise, ...]:
-    """The theorems of the catalogue that this run is meant for; none for a baseline of another paper."""
-    bound = _answers_of(solver.paper).PROMISES.get(solver.name)
-    return () if bound is None else tuple(bound(solver, problem, given))
-
-
-def _answers_of(paper: str) -> Any:
-    """The module with the answers to this paper's theorems."""
-    return importlib.import_module(f"dpcheck.catalogue.{paper}.promises")
+    """Return the theorems that this run is meant for; none for a baseline of another paper."""
+    return tuple(solver.promises(problem, given))
 
 
 def broken(solver: Solver, problem: Problem, given: Given) -> Iterator[str]:
@@ -129,9 +112,7 @@ def broken(solver: Solver, problem: Problem, given: Given) -> Iterator[str]:
             if shared not in told:
                 told.add(shared)
                 yield f"{promise.label} assumes {assumption}; here {what}"
-    compared = getattr(_answers_of(solver.paper), "BASELINES", {})
-    if solver.name in compared:
-        yield from compared[solver.name](solver, problem)
+    yield from solver.unmet(problem)
 
 
 # Answers that several theorems ask for: what breaks a condition, "" where nothing does.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcheck.algorithms.problem_domains import Array
+from dpcheck.algorithms.problem import Array
 from dpcheck.arrays import real_numbers
 from dpcheck.errors import require
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from dpcheck.algorithms.tapes import history_of, new_tape, perform, require_soun
 from dpcheck.errors import require_seed
 from dpcheck.events import Event
 from dpcheck.running.streams import one_blas_thread
+
+if TYPE_CHECKING:
+    from dpcheck.algorithms.promises import Given, Promise
 
 _OUTCOMES = ("finished", "exhausted", "certified", "uncertified")  # in the tape's numbering
 
@@ -64,6 +67,42 @@ class Solver(Configured):
     kernel: ClassVar[Callable[..., Any]]
     steps: Any
     notes: tuple[str, ...]
+
+    @classmethod
+    def games(cls) -> Iterable[Any]:
+        """Return what the privacy promise is tried on, each an ``Entry`` of ``dpcheck.checks.privacy.entry``.
+
+        Games are pairs of neighbouring data sets that the certificate of a variant nearly describes: the canary and
+        the record that replaces it are as far apart as clipping or the Lipschitz bound allows, at every release if
+        possible; the other records equal the latter, or have no gradient, so that nothing hides them.
+        """
+        return ()
+
+    @classmethod
+    def further(cls, context: Any, tables: dict[str, list[dict[str, Any]]]) -> Iterable[tuple[str, Any]]:
+        """Return stages of the check about this algorithm alone: each a title and a call that yields findings."""
+        return ()
+
+    def promises(self, problem: Problem, given: Given) -> Iterable[Promise]:
+        """Return the theorems that this run is meant for, each with its answers to the theorem's assumptions.
+
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its records.
+        given : Given
+            Budget, variant and overrides.
+
+        Returns
+        -------
+        iterable of Promise
+            None for a baseline that no theorem of the catalogue is about.
+        """
+        return ()
+
+    def unmet(self, problem: Problem) -> Iterable[str]:
+        """Return a sentence for each condition that the run breaks of a table which compares this baseline."""
+        return ()
 
     def packed(self, problem: Problem) -> Numbers:
         """Pack the numbers that the kernel reads, as :func:`~dpcheck.algorithms.packing.pack` does.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, nullcontext
@@ -16,10 +15,9 @@ from dpcheck.algorithms.declaration import Algorithm
 from dpcheck.algorithms.declared_files import find, require_unshadowed
 from dpcheck.catalogue.names import catalogue
 from dpcheck.checks import claims
-from dpcheck.checks.context import Context, Stage
+from dpcheck.checks.context import Context, Stage, kept
 from dpcheck.checks.declared import stages as stages_of_declared
 from dpcheck.checks.expected import expected_verdicts, missing, with_expected
-from dpcheck.checks.kept import kept
 from dpcheck.checks.shipped import Measurements
 from dpcheck.errors import StoreError, raised, require
 from dpcheck.report.findings import Finding, Report
@@ -30,8 +28,6 @@ from dpcheck.running.store import open_store
 from dpcheck.running.streams import workers
 from dpcheck.solvers import ALGORITHMS, algorithm
 
-# algorithm -> the module of this folder whose ``stages(context, tables)`` look at more than its audits do
-FURTHER = {"dp_sgda": "dpcheck.catalogue.yang2022.further"}
 Named = str | Algorithm | PathLike[str]
 
 
@@ -62,7 +58,7 @@ def check(
         created if it is missing. What other code measured is never taken from it.
     executor : Executor, optional
         Who runs audits and measurements in place of ``jobs``, such as a cluster
-        (:func:`dpcheck.running.choice.executor`). No result depends on it.
+        (:func:`dpcheck.running.process_pool.executor`). No result depends on it.
     on_finding : callable, optional
         Called with each :class:`Finding` as soon as it is decided.
 
@@ -219,39 +215,27 @@ def _stages(
 
 def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:
     """Yield what concerns one of dpcheck's own algorithms, apart from its paper's claims."""
-    from dpcheck.catalogue.games import GAMES
     from dpcheck.checks import rates
-    from dpcheck.checks.accounting.stage import accounting
-    from dpcheck.checks.bases import bases
-    from dpcheck.checks.closed_forms.stage import closed_forms
-    from dpcheck.checks.constants import constants
-    from dpcheck.checks.inside.releases import releases
-    from dpcheck.checks.inside.stage import inside
     from dpcheck.checks.privacy.phases import phases
     from dpcheck.checks.privacy.sandwich import sandwiches
-    from dpcheck.checks.schedules import schedules
-    from dpcheck.checks.testers import testers
+    from dpcheck.checks.releases import releases
+    from dpcheck.checks.sampling import minibatches
 
-    yield "schedule", partial(schedules, name)
-    if name in GAMES:
-        yield "accounting", partial(accounting, name)
-    yield "audits", partial(sandwiches if name in GAMES else _without_game, context, name)
-    yield "inside a run", partial(inside, context, name)
+    record = algorithm(name)
+    tried = next(iter(record.games()), None) is not None
+    if tried:
+        yield "sampling", partial(minibatches, name)
+    yield "audits", partial(sandwiches if tried else _without_game, context, name)
     yield "releases", partial(releases, context, name)
     yield "phases", partial(phases, context, name)
-    yield "constants", partial(constants, context, name)
-    yield "closed forms", partial(closed_forms, name)
-    yield "base solvers", partial(bases, name)
-    yield "testers", partial(testers, name)
     yield from rates.stages(context, name, tables)
-    if name in FURTHER:
-        yield from importlib.import_module(FURTHER[name]).stages(context, tables)
+    yield from record.further(context, tables)
 
 
 def _without_game(context: Context, name: str) -> Iterator[Finding]:
     """Stand in for the audits of an algorithm that has no pair of data sets to be audited on."""
     yield Finding(
         f"{name}.transcript", "privacy", f"{name}: whole noisy transcript", "inconclusive",
-        f"{name} has no game, so that its privacy is not audited: add one to dpcheck/checks/privacy/games, or declare "
+        f"{name} has no game, so that its privacy is not audited: define games in its record, or declare "
         "it as a dpcheck.Algorithm with data of its own",
     )  # fmt: skip

@@ -17,12 +17,11 @@ from zlib import crc32
 import numpy as np
 
 from dpcheck.algorithms.declaration import Algorithm, Array, flat
-from dpcheck.audits.laws.additive_noise import Response, moved, respond
+from dpcheck.audits.additive_noise import Response, moved, respond
 from dpcheck.audits.neighbours import Pair, with_record
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.checks.context import Context
-from dpcheck.checks.declared_findings import finding, not_checked
-from dpcheck.checks.declared_pairs import bases, candidates, with_records
+from dpcheck.checks.subject import bases, candidates, finding, not_checked, with_records
 from dpcheck.report.findings import Finding
 
 _ROUNDING = 1e-6  # relative, of the share

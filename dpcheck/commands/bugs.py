@@ -19,8 +19,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Run ``dpcheck bugs``."""
-    from dpcheck.audits.bugs.bug import examine
-    from dpcheck.audits.bugs.catalogue import find
+    from dpcheck.audits.bugs.bug import examine, find
     from dpcheck.report.bugs import explanation, listing, page
 
     bugs = find(options.names or ["all"])

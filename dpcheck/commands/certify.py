@@ -143,7 +143,7 @@ def _from_numbers(options: Namespace) -> tuple[Callable[[float], Any], str]:
     if options.multiplier is not None:
         require(options.multiplier >= 0, "--multiplier", "be a number >= 0", options.multiplier)
     if options.encoder is not None:
-        from dpcheck.accounting.encoder_files import correlated_events
+        from dpcheck.accounting.event_files import correlated_events
 
         return correlated_events(options), "noise multiplier"
     for name in _WITH_ENCODER:

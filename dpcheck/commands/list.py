@@ -53,19 +53,17 @@ def run(options: Namespace) -> int:
 def listing() -> Listing:
     """List theorems, algorithms, base solvers, problems, testers and data sets, each with an id and a title."""
     from dpcheck.algorithms.declared_files import others
+    from dpcheck.algorithms.registry import records
     from dpcheck.bounds.registry import theorems
     from dpcheck.catalogue.bases import BASES
     from dpcheck.datasets import names
     from dpcheck.problems import PROBLEMS
-    from dpcheck.solvers import ALGORITHMS
 
     return {
         "theorems": [{"id": theorem.id, "title": theorem.title} for theorem in theorems()],
-        "algorithms": [{"id": name, "title": _title_of_algorithm(name, place)} for name, place in ALGORITHMS.items()]
-        + [{"id": other.name, "title": f"declared in {other.value}"} for other in others(ALGORITHMS)],
-        "bases": [
-            {"id": base.name, "title": _title(f"dpcheck.catalogue.bases.{base.module}")} for base in BASES.values()
-        ],
+        "algorithms": [{"id": name, "title": place.title} for name, place in records().items()]
+        + [{"id": other.name, "title": f"declared in {other.value}"} for other in others(records())],
+        "bases": [{"id": base.name, "title": base.title} for base in BASES.values()],
         "problems": [{"id": name, "title": _title(f"dpcheck.problems.{name}")} for name in PROBLEMS],
         "testers": [{"id": name, "title": _title(module)} for name, module in _TESTERS.items()],
         "datasets": [
@@ -105,22 +103,12 @@ def page(by_kind: Listing, width: int) -> list[str]:
     return [*lines, "", *textwrap.wrap(more, width)]
 
 
-def _title_of_algorithm(name: str, place: str) -> str:
-    """Return the title of an algorithm: that of its file or, where it shares one with others, of its class."""
-    paper, *module, attribute = place.split(".")
-    return _title(f"dpcheck.catalogue.{paper}.{module[0] if module else name}", attribute if module else "")
-
-
-def _title(module: str, attribute: str = "") -> str:
-    """Return the first line of a module's docstring, or of that of a class in it.
-
-    Read, not imported: importing the solvers loads their compiled code, and compiles it the first time.
-    """
+def _title(module: str) -> str:
+    """Return the first line of a module's docstring, which is read, not imported: that would compile kernels."""
     spec = importlib.util.find_spec(module)
     assert spec is not None and spec.origin is not None
     tree = ast.parse(Path(spec.origin).read_text("utf-8"))
-    documented = next((node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == attribute), tree)
-    return (ast.get_docstring(documented) or "").split("\n", 1)[0].rstrip(".:")
+    return (ast.get_docstring(tree) or "").split("\n", 1)[0].rstrip(".:")
 
 
 LIST = Command(

@@ -129,7 +129,7 @@ def chosen_executor(options: Namespace) -> Iterator[Executor | None]:
         require(options.scheduler is None, "--scheduler", "come with --backend dask or ray", options.scheduler)
         yield None
         return
-    from dpcheck.running.choice import executor
+    from dpcheck.running.process_pool import executor
 
     with executor(options.backend, jobs=options.jobs, scheduler=options.scheduler) as workers:
         yield workers

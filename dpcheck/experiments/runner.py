@@ -12,11 +12,9 @@ from typing import Any
 
 from dpcheck.errors import InputError, require, require_count
 from dpcheck.experiments.experiment import Cell, Experiment, Measure, Trial, shown
-from dpcheck.running.executor import Executor
-from dpcheck.running.serial import Serial
+from dpcheck.running.executor import Executor, Serial, Threads
 from dpcheck.running.store import Store, digest_of
 from dpcheck.running.streams import workers
-from dpcheck.running.threads import Threads
 
 FILE = "reproduce.sqlite"  # of the store, in the folder that the user names
 _ROOT = Path(__file__).parents[1]
@@ -79,9 +77,9 @@ def code(experiment: Experiment) -> str:
 
 @cache
 def _digest(module: str) -> str:
-    folders = ("algorithms", "catalogue", "problems", "solvers", "data", "events", "accounting")
+    folders = ("algorithms", "catalogue", "problems", "solvers", "data", "accounting")
     files = [path for folder in folders for path in (_ROOT / folder).rglob("*.py")]
-    files += [_ROOT / "datasets.py", _ROOT / "running" / "streams.py"]
+    files += [_ROOT / "datasets.py", _ROOT / "events.py", _ROOT / "running" / "streams.py"]
     return digest_of([*files, Path(__file__).with_name(f"{module}.py")])
 
 

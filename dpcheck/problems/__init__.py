@@ -1,8 +1,9 @@
-"""Minimax objectives with per-record gradients and closed forms, one a file, and the door to them."""
+"""Minimax objectives with per-record gradients and closed forms: the problem of a name is the file of that name."""
 
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,40 +13,18 @@ from dpcheck.errors import require_known, require_seed
 if TYPE_CHECKING:
     from dpcheck.algorithms.problem import Problem
 
-PROBLEMS = {
-    "auc": "AUC",
-    "auc_mlp": "AUCMLP",
-    "bilinear": "Bilinear",
-    "classification": "Classification",
-    "cosine": "Cosine",
-    "cubic": "Cubic",
-    "double_well": "DoubleWell",
-    "factorisation": "Factorisation",
-    "group_dro": "GroupDRO",
-    "hinge_game": "HingeGame",
-    "huber": "Huber",
-    "hyperbola": "Hyperbola",
-    "ill_conditioned": "IllConditioned",
-    "linear": "Linear",
-    "linear_td": "LinearTD",
-    "matrix_sensing": "MatrixSensing",
-    "mdp": "MDP",
-    "mean_estimation": "MeanEstimation",
-    "nonconvex_quadratic": "NonconvexQuadratic",
-    "polyak": "Polyak",
-    "product": "Product",
-    "product_mirror": "ProductMirror",
-    "quadratic": "Quadratic",
-    "quartic": "Quartic",
-    "sensing": "Sensing",
-    "shift": "Shift",
-    "square": "Square",
-    "tanh_auc": "TanhAUC",
-    "td_mlp": "TDMLP",
-    "tight": "Tight",
-    "wgan": "WGAN",
-    "worst_group": "WorstGroup",
-}
+
+def _declared(folder: Path) -> dict[str, str]:
+    """Return name -> class of the files that declare the problem of their own name; nothing is imported."""
+    classes = {}
+    for file in sorted(folder.glob("*.py")):
+        before, declares, _ = file.read_text("utf-8").partition(f'\n    name: str = "{file.stem}"\n')
+        if declares:
+            classes[file.stem] = before.rpartition("\nclass ")[2].partition("(")[0]
+    return classes
+
+
+PROBLEMS = _declared(Path(__file__).parent)  # name -> class, in the module of that name
 
 
 def example(name: str, *, seed: int = 0) -> Problem:
@@ -76,6 +55,6 @@ def example(name: str, *, seed: int = 0) -> Problem:
     """
     require_seed(seed)
     require_known(name, PROBLEMS, "problem")
-    found = getattr(importlib.import_module(f"dpcheck.problems.{name}"), PROBLEMS[name])
-    instance: Problem = found.example(np.random.default_rng(seed))
+    family = getattr(importlib.import_module(f"dpcheck.problems.{name}"), PROBLEMS[name])
+    instance: Problem = family.example(np.random.default_rng(seed))
     return instance

@@ -31,9 +31,7 @@ from dpcheck.algorithms.kernels.jit import (
     kernel,
 )
 from dpcheck.algorithms.kernels.parts import project
-from dpcheck.algorithms.problem import Array, Constants, Defaults
-from dpcheck.algorithms.problem_domains import BALL, BOX, blocks
-from dpcheck.algorithms.properties import columns
+from dpcheck.algorithms.problem import BALL, BOX, Array, Constants, Defaults, blocks, columns
 from dpcheck.algorithms.records import as_records, within_bound
 from dpcheck.arrays import real_numbers
 from dpcheck.errors import require, require_positive

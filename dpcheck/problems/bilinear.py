@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import Array, Constants, Defaults
-from dpcheck.algorithms.properties import columns, fields_read
+from dpcheck.algorithms.problem import Array, Constants, Defaults, columns, fields_read
 from dpcheck.algorithms.records import bounded_pairs
 from dpcheck.errors import require, require_count
 
@@ -122,5 +121,4 @@ class Bilinear(Defaults):
     @property
     def _means(self) -> tuple[Array, Array]:
         """Return the means of b and of c over the records."""
-        mean: Array = self.records.mean(0)
-        return mean[: self.dim_w], mean[self.dim_w :]
+        return self.zbar[: self.dim_w], self.zbar[self.dim_w :]

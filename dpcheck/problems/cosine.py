@@ -30,9 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import Array, Constants
-from dpcheck.algorithms.problem_domains import BOX, blocks
-from dpcheck.algorithms.properties import fields_read
+from dpcheck.algorithms.problem import BOX, Array, Constants, blocks, fields_read
 from dpcheck.algorithms.records import bounded_entries
 from dpcheck.errors import require
 from dpcheck.problems.nonconvex import Centred, StronglyConcave, require_room, signs, spectral

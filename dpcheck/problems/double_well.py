@@ -23,9 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.minimisation import Minimisation
-from dpcheck.algorithms.problem import Array, Constants
-from dpcheck.algorithms.properties import fields_read
+from dpcheck.algorithms.problem import Array, Constants, Minimisation, fields_read
 from dpcheck.algorithms.records import bounded_rows
 from dpcheck.problems.nonconvex import Centred, Wells, depressed_cubic_roots, sphere
 

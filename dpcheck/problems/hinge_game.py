@@ -23,9 +23,7 @@ import numpy as np
 
 from dpcheck.algorithms.kernels import gradients
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, MEAN_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import Array, Constants, Defaults
-from dpcheck.algorithms.problem_domains import BOX, blocks
-from dpcheck.algorithms.properties import columns
+from dpcheck.algorithms.problem import BOX, Array, Constants, Defaults, blocks, columns
 from dpcheck.algorithms.records import bounded_pairs
 from dpcheck.errors import require, require_count
 from dpcheck.problems.nonconvex import spectral

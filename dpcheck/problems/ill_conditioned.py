@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.minimisation import Minimisation
-from dpcheck.algorithms.problem import Array, Constants
+from dpcheck.algorithms.problem import Array, Constants, Minimisation
 from dpcheck.errors import require
 from dpcheck.problems.mean_estimation import MeanEstimation
 
@@ -81,17 +80,17 @@ class IllConditioned(Minimisation):
         return float(0.5 * (self.params * (w - self.records) ** 2).sum(1).mean())
 
     def primal_gradient(self, w: Array) -> Array:
-        return np.asarray(self.params * (w - self.records.mean(0)))
+        return np.asarray(self.params * (w - self.zbar))
 
     def primal_hessian(self, w: Array) -> Array:
         return np.diag(self.params)
 
     def saddle(self) -> tuple[Array, Array]:
-        return self.records.mean(0), np.empty(0)
+        return self.zbar, np.empty(0)
 
     def gap(self, w: Array, v: Array) -> float:
         """Return the excess empirical risk."""
-        return float(0.5 * self.params @ (w - self.records.mean(0)) ** 2)
+        return float(0.5 * self.params @ (w - self.zbar) ** 2)
 
     def excess(self, outputs: Array) -> float:
         """Return the mean excess population risk of runs ``outputs`` : (R, d), under :meth:`sample`."""

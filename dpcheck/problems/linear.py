@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.minimisation import Minimisation
-from dpcheck.algorithms.problem import Array
+from dpcheck.algorithms.problem import Array, Minimisation
 from dpcheck.algorithms.records import bounded_rows
 from dpcheck.errors import require_count
 
@@ -69,14 +68,14 @@ class Linear(Minimisation):
         return cls(0.5 * u, radius)
 
     def primal(self, w: Array) -> float:
-        return float(self.records.mean(0) @ w)
+        return float(self.zbar @ w)
 
     def primal_gradient(self, w: Array) -> Array:
-        return np.asarray(self.records.mean(0))
+        return self.zbar
 
     def gap(self, w: Array, v: Array) -> float:
         """Return the excess empirical risk over the ball."""
-        mean = self.records.mean(0)
+        mean = self.zbar
         return float(mean @ w + self.radius * np.linalg.norm(mean))
 
     def excess(self, outputs: Array) -> float:

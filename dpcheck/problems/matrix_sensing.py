@@ -17,9 +17,10 @@ The dual variables have the dimension n, and a released y_i is about record i al
 does not average out. One record is not strongly concave in y; the mean is, with modulus 1/n.
 
 The paper's domains are whole spaces, where no constant is finite. With |A_i| <= a (Frobenius), |b_i| <= b,
-W = B(R), V = [-Lam, Lam]^n: G_w = Lam a R, G_v = a R^2/2 + b + Lam, L = the norm of
-[[-Lam a, a R], [a R, -1]], rho_Phi = 3 a^2 R, as for :mod:`dpcheck.problems.factorisation`; for rho_Phi:
-along a unit vector the third derivative of r^2/2 is 3 |r'||r''| <= 3 (a R)(a).
+W = B(R), V = [-Lam, Lam]^n: G_w = Lam a R, G_v = a R^2/2 + b + Lam, L = the norm of [[-Lam a, a R], [a R, -1]], as
+the Hessian in (U, V) is y_i times that of <A_i, U V'>, of norm at most a, and r_i moves by at most a R |dw|.
+rho_Phi = 3 a^2 R: along a unit vector the third derivative of r^2/2 is 3 r' r'' <= 3 (a R)(a), and a symmetric
+trilinear form is largest on the diagonal (Banach).
 """
 
 from __future__ import annotations
@@ -31,8 +32,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import Array, Constants, Defaults
-from dpcheck.algorithms.problem_domains import BOX, blocks
+from dpcheck.algorithms.problem import BOX, Array, Constants, Defaults, blocks
 from dpcheck.algorithms.records import as_records, require_within
 from dpcheck.errors import require, require_count
 from dpcheck.problems.nonconvex import StronglyConcave, spectral

@@ -13,9 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.minimisation import Minimisation
-from dpcheck.algorithms.problem import Array, Constants
-from dpcheck.algorithms.properties import fields_read
+from dpcheck.algorithms.problem import Array, Constants, Minimisation, fields_read
 from dpcheck.algorithms.records import bounded_rows
 from dpcheck.errors import require, require_count
 
@@ -84,17 +82,17 @@ class MeanEstimation(Minimisation):
         return float(0.5 * self.mu * ((w - self.records) ** 2).sum(1).mean())
 
     def primal_gradient(self, w: Array) -> Array:
-        return np.asarray(self.mu * (w - self.records.mean(0)))
+        return np.asarray(self.mu * (w - self.zbar))
 
     def primal_hessian(self, w: Array) -> Array:
         return self.mu * np.eye(self.dim_w)
 
     def saddle(self) -> tuple[Array, Array]:
-        return self.records.mean(0), np.empty(0)
+        return self.zbar, np.empty(0)
 
     def gap(self, w: Array, v: Array) -> float:
         """Return the excess empirical risk."""
-        return float(0.5 * self.mu * np.sum((w - self.records.mean(0)) ** 2))
+        return float(0.5 * self.mu * np.sum((w - self.zbar) ** 2))
 
     def excess(self, outputs: Array) -> float:
         """Return the mean excess population risk of runs ``outputs`` : (R, d), under :meth:`sample`."""

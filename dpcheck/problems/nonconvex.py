@@ -13,11 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from dpcheck.algorithms.kernels.parts import project
-from dpcheck.algorithms.problem import Array, Defaults
-from dpcheck.algorithms.problem_domains import SIMPLEX, blocks
-from dpcheck.algorithms.properties import columns, fields_read
-from dpcheck.algorithms.records import within_bound
+from dpcheck.algorithms.problem import Array, Defaults, columns, fields_read
 from dpcheck.errors import require, require_count
 
 
@@ -26,29 +22,18 @@ class StronglyConcave(Defaults):
 
     hessian_lipschitz : rho_Phi, Lipschitz constant of the Hessian of Phi over W for all admissible
         data (operator norm over Euclidean norm); inf where there is none
-    zbar : the mean record
     """
 
     params: Any = fields_read()
     dim_v: Any = columns(lambda count: count)
-
-    @property
-    def zbar(self) -> Array:
-        mean: Array = self.records.mean(0)
-        return mean
 
     def saddle_point(self) -> tuple[Array, float]:
         """Return a stationary point w of Phi with a direction of descent, and lambda_min of the Hessian there, < 0."""
         raise self._missing("strict saddle")
 
     def minima(self) -> Array:
-        """Return local minima of Phi, all of them unless the problem says otherwise : (count, d_w).
-
-        The w of a saddle point of f is a minimum of Phi.
-        """
-        if type(self).saddle is Defaults.saddle:
-            raise self._missing("list of minima")
-        return self.saddle()[0][None]
+        """Return the local minima of Phi : (count, d_w)."""
+        raise self._missing("list of minima")
 
 
 class Centred(Defaults):
@@ -63,35 +48,10 @@ class Centred(Defaults):
         return cls(cls.draw(n, d, rng, constants.get("bound", cls.bound)), **constants)  # type: ignore[call-arg]
 
 
-class DualData(Defaults):
-    """A problem with its data in <v, b w + z> - mu/2 |v|^2, over the balls of radius R and Lam."""
-
-    coupling: Any
-    mu_y: Any
-    bound: Any
-    radius: Any
-    room: Any
-    zbar: Any
-
-    @property
-    def reach(self) -> float:
-        """Lam = room (b R + B)/mu."""
-        return float(self.room * (self.coupling * self.radius + self.bound) / self.mu_y)
-
-    def best_response(self, w: Array) -> Array:
-        return np.asarray((self.coupling * w + self.zbar) / self.mu_y)
-
-
 class Wells(Defaults):
     """A double well along w_1, quadratic across; Phi' is x^3 - g x + q along w_1, with g = ``descent``."""
 
     descent: Any
-
-    @property
-    def zbar(self) -> Array:
-        """The mean record."""
-        mean: Array = self.records.mean(0)
-        return mean
 
     def saddle_point(self) -> tuple[Array, float]:
         """Return the stationary point between the minima (a maximum where d = 1), and lambda_min there."""
@@ -125,30 +85,6 @@ class Wells(Defaults):
         return math.sqrt(largest_on(steepest, 0.0, square))
 
 
-class Groups(StronglyConcave):
-    """A problem f = <F(w), v> - mu/2 |v|^2 over the simplex, F the risks of K groups."""
-
-    mu_y: Any
-
-    def risks(self, w: Array) -> Array:
-        """Return F : (K,)."""
-        raise NotImplementedError
-
-    def best_response(self, w: Array) -> Array:
-        return simplex_response(self.risks(w) / self.mu_y)
-
-    def primal(self, w: Array) -> float:
-        y = self.best_response(w)
-        return float(y @ self.risks(w) - self.mu_y / 2 * y @ y)
-
-    def primal_gradient(self, w: Array) -> Array:
-        return self.best_response(w) @ self._slopes(w)
-
-    def _slopes(self, w: Array) -> Array:
-        """Return F' : (K, d)."""
-        raise NotImplementedError
-
-
 def spectral(p: float, q: float, mu: float) -> float:
     """Return the spectral norm of [[p, q], [q, -mu]].
 
@@ -180,19 +116,6 @@ def within(w: Array, radius: float, what: str) -> Array:
     return w
 
 
-def within_box(w: Array, radius: float) -> Array:
-    """Return ``w`` if it lies in the box [-radius, radius]^d, else raise InputError naming the radius."""
-    largest = float(np.abs(w).max())
-    require(largest <= radius, "radius", f"be at least the saddle's largest entry {largest:.6g}", radius)
-    return w
-
-
-def labelled(rows: Array) -> Array:
-    """Records (x, y) after a check: labels y of -1 or 1, |x| <= 1."""
-    require(bool((np.abs(rows[:, -1]) == 1).all()), "records", "have labels -1 or 1", np.unique(rows[:, -1]))
-    return np.column_stack([within_bound(rows[:, :-1], 1, "records", "|x|"), rows[:, -1]])
-
-
 def require_room(room: float) -> None:
     """Check that V is at least as wide as the best responses reach."""
     require(1 <= room < math.inf, "room", "be finite and >= 1", room)
@@ -211,26 +134,3 @@ def signs(n: int, d: int, rng: np.random.Generator, size: float) -> Array:
     require_count(n, "n")
     require_count(d, "d")
     return size * rng.choice([-1.0, 1.0], (n, d))
-
-
-def simplex_response(gains: Array) -> Array:
-    """Return the argmax over the unit simplex of <gains, v> - |v|^2/2: the projection of ``gains``."""
-    v: Array = np.array(gains, dtype=float)
-    project(v, blocks((len(v), SIMPLEX, 1.0)))
-    return v
-
-
-def simplex_hessian(risks: Array, slopes: Array, curvatures: Array, mu: float) -> Array:
-    """Return the Hessian of w -> max over the simplex of <F(w), v> - mu/2 |v|^2, F of K parts.
-
-    risks, slopes, curvatures : F, its gradients and Hessians, (K,), (K, d) and (K, d, d)
-
-    On the support S of y* the response moves by (I - 11'/|S|) F_S'/mu; the Hessian jumps where S
-    changes, and there InputError is raised.
-    """
-    y = simplex_response(risks / mu)
-    inside = y > 0
-    level = risks[inside][0] / mu - y[inside][0]
-    require(bool((risks[~inside] / mu != level).all()), "w", "be off the jumps of the Hessian", risks)
-    moved = slopes[inside] - slopes[inside].mean(0)
-    return np.asarray(np.tensordot(y, curvatures, 1) + moved.T @ moved / mu)

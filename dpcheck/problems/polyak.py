@@ -22,9 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import Array, Constants, Defaults
-from dpcheck.algorithms.problem_domains import ball
-from dpcheck.algorithms.properties import fields_read
+from dpcheck.algorithms.problem import Array, Constants, Defaults, ball, fields_read
 from dpcheck.algorithms.records import bounded_rows
 from dpcheck.errors import require_count
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import Array, Constants, Defaults
-from dpcheck.algorithms.properties import fields_read
+from dpcheck.algorithms.problem import Array, Constants, Defaults, fields_read
 from dpcheck.algorithms.records import bounded_rows
 from dpcheck.errors import require
 from dpcheck.problems.linear import Linear
@@ -89,21 +88,21 @@ class Product(Defaults):
         )
 
     def best_response(self, w: Array) -> Array:
-        return np.array([self.records.mean(0) @ w / self.mu])
+        return np.array([self.zbar @ w / self.mu])
 
     def primal(self, w: Array) -> float:
-        return float((self.records.mean(0) @ w) ** 2 / (2 * self.mu))
+        return float((self.zbar @ w) ** 2 / (2 * self.mu))
 
     def primal_gradient(self, w: Array) -> Array:
-        m = self.records.mean(0)
+        m = self.zbar
         return np.asarray((m @ w) * m / self.mu)
 
     def primal_hessian(self, w: Array) -> Array:
-        m = self.records.mean(0)
+        m = self.zbar
         return np.outer(m, m) / self.mu
 
     def gap(self, w: Array, v: Array) -> float:
         """Return max over v of f(w, .) - min over w of f(., v) on the balls."""
-        m = self.records.mean(0)
+        m = self.zbar
         least = -self.radius * abs(v[0]) * float(np.linalg.norm(m)) - 0.5 * self.mu * v[0] ** 2
         return self.primal(w) - float(least)

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import Array, Constants, Defaults
-from dpcheck.algorithms.properties import columns, fields_read
+from dpcheck.algorithms.problem import Array, Constants, Defaults, columns, fields_read
 from dpcheck.problems.product import Product
 
 
@@ -84,7 +83,7 @@ class ProductMirror(Defaults):
         )  # fmt: skip
 
     def primal(self, w: Array) -> float:
-        largest = self.radius * float(np.linalg.norm(self.records.mean(0)))
+        largest = self.radius * float(np.linalg.norm(self.zbar))
         return float(0.5 * self.mu * w[0] ** 2 + largest * abs(w[0]))
 
     def gap(self, w: Array, v: Array) -> float:
@@ -92,4 +91,4 @@ class ProductMirror(Defaults):
 
         The latter is -<m, v>^2/(2 mu), feasible as mu >= 1.
         """
-        return self.primal(w) + float((self.records.mean(0) @ v) ** 2 / (2 * self.mu))
+        return self.primal(w) + float((self.zbar @ v) ** 2 / (2 * self.mu))

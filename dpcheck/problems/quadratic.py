@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import Array, Constants, Defaults
-from dpcheck.algorithms.properties import columns, fields_read
+from dpcheck.algorithms.problem import Array, Constants, Defaults, columns, fields_read
 from dpcheck.algorithms.records import bounded_pairs
 from dpcheck.errors import require
 from dpcheck.problems.bilinear import Bilinear
@@ -96,7 +95,7 @@ class Quadratic(Defaults):
 
         An error where it leaves the balls.
         """
-        means = self.records.mean(0)
+        means = self.zbar
         b = means[: self.dim_w] if b is None else b
         c = means[self.dim_w :] if c is None else c
         system = np.array([[self.mu_x, self.coupling], [-self.coupling, self.mu_y]])

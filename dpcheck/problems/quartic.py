@@ -27,13 +27,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import Array, Constants
-from dpcheck.algorithms.properties import fields_read
+from dpcheck.algorithms.problem import Array, Constants, fields_read
 from dpcheck.algorithms.records import bounded_rows
 from dpcheck.errors import require
 from dpcheck.problems.nonconvex import (
     Centred,
-    DualData,
     StronglyConcave,
     Wells,
     depressed_cubic_roots,
@@ -65,7 +63,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 
 @dataclass(frozen=True, eq=False)
-class Quartic(Centred, Wells, DualData, StronglyConcave):
+class Quartic(Centred, Wells, StronglyConcave):
     """A double well with data in the dual term.
 
     Parameters
@@ -106,6 +104,11 @@ class Quartic(Centred, Wells, DualData, StronglyConcave):
         """g = c - b^2/mu; the curvature of Phi at the saddle of data of mean 0 is -g."""
         return self.curvature - self.coupling**2 / self.mu_y
 
+    @property
+    def reach(self) -> float:
+        """Lam = room (b R + B)/mu."""
+        return float(self.room * (self.coupling * self.radius + self.bound) / self.mu_y)
+
     def constants(self) -> Constants:
         b, mu = self.coupling, self.mu_y
         ends = (-self.curvature, 3 * self.radius**2 - self.curvature, 1.0)
@@ -116,6 +119,9 @@ class Quartic(Centred, Wells, DualData, StronglyConcave):
             concavity=mu,
             hessian_lipschitz=6 * self.radius,
         )
+
+    def best_response(self, w: Array) -> Array:
+        return np.asarray((self.coupling * w + self.zbar) / self.mu_y)
 
     def primal(self, w: Array) -> float:
         y = self.best_response(w)

@@ -28,8 +28,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.minimisation import Minimisation
-from dpcheck.algorithms.problem import Array, Constants
+from dpcheck.algorithms.problem import Array, Constants, Minimisation
 from dpcheck.algorithms.records import require_within
 from dpcheck.errors import require
 from dpcheck.problems.matrix_sensing import Factors, MatrixSensing

@@ -34,12 +34,10 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import Array, Constants
-from dpcheck.algorithms.problem_domains import BALL, BOX, blocks
-from dpcheck.algorithms.properties import columns
-from dpcheck.algorithms.records import as_records
+from dpcheck.algorithms.problem import BALL, BOX, Array, Constants, blocks, columns
+from dpcheck.algorithms.records import as_records, within_bound
 from dpcheck.errors import require
-from dpcheck.problems.nonconvex import StronglyConcave, labelled, largest_on
+from dpcheck.problems.nonconvex import StronglyConcave, largest_on
 
 H = Polynomial([0.0, 1.0])
 SLOPE = 1 - H**2  # of tanh, where its value is h
@@ -111,7 +109,9 @@ class TanhAUC(StronglyConcave):
         self._require_positive("radius")
         records = as_records(self.records, "records")
         require(records.shape[1] >= 2, "records", "have columns (x, y)", records.shape)
-        self._set(records=labelled(records))
+        x, y = records[:, :-1], records[:, -1]
+        require(bool((np.abs(y) == 1).all()), "records", "have labels -1 or 1", np.unique(y))
+        self._set(records=np.column_stack([within_bound(x, 1, "records", "|x|"), y]))
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> TanhAUC:

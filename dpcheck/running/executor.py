@@ -1,14 +1,10 @@
-"""The interface between work that is divided into chunks and whatever runs the chunks.
-
-A chunk goes in, its arrays come out. What a chunk draws is its own random stream's, so that no result depends on who
-ran it, in which order, or how often: a chunk whose worker was lost is run again, and gives the same bits.
-"""
+"""The interface between work that is divided into chunks and whatever runs the chunks: here, or in threads."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import Any, Self, TypeVar
 
@@ -121,3 +117,47 @@ def _first(waiting: Iterable[Future[Result]]) -> Future[Result]:
     """Wait for one that is finished; of several, results come before errors, which end everything."""
     done = wait(waiting, return_when=FIRST_COMPLETED).done
     return min(done, key=lambda each: each.cancelled() or each.exception() is not None)
+
+
+class Serial(Executor):
+    """This very thread; a chunk is run when its result is asked for."""
+
+    jobs = 1
+    here = True
+
+    def _run(
+        self, work: Callable[[Task], Result], chunks: Iterable[Task], *, in_order: bool
+    ) -> Iterator[tuple[Task, Result]]:
+        for chunk in chunks:
+            yield chunk, work(chunk)
+
+    def _begin(self, work: Callable[[Any], Any]) -> None:
+        """There is nobody to hand it to."""
+
+    def _submit(self, chunk: Any) -> Future[Any]:
+        raise NotImplementedError
+
+    def _end(self, *, now: bool) -> None:
+        """There is nobody to end."""
+
+
+class Threads(Executor):
+    """So many threads."""
+
+    here = True
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs = jobs
+        self._pool = ThreadPoolExecutor(jobs)
+        self._work: Callable[[Any], Any] | None = None
+
+    def _begin(self, work: Callable[[Any], Any]) -> None:
+        self._work = work
+
+    def _submit(self, chunk: Any) -> Future[Any]:
+        assert self._work is not None
+        return self._pool.submit(self._work, chunk)
+
+    def _end(self, *, now: bool) -> None:
+        """Ctrl-C: drop what has not begun instead of finishing it."""
+        self._pool.shutdown(wait=not now, cancel_futures=True)

@@ -1,44 +1,25 @@
-"""Reference implementations of the papers' algorithms, one a file, found by name."""
+"""Reference implementations of the papers' algorithms, found by name in the folders of the catalogue."""
 
 from __future__ import annotations
 
-import importlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcheck.errors import InputError, one_line, require, require_count, require_known, require_seed
+from dpcheck.algorithms.registry import record as record_of
+from dpcheck.algorithms.registry import records
+from dpcheck.errors import InputError, one_line, require, require_count, require_seed
 
 if TYPE_CHECKING:
     from dpcheck.algorithms.problem import Problem
     from dpcheck.algorithms.run import Run
     from dpcheck.algorithms.solver import Solver
 
-# name -> folder in the catalogue, file (called as the algorithm unless another is given), class
-ALGORITHMS = {
-    "ada_dp_spider": "xu2026.AdaDPSpider",
-    "dp_rgda": "xu2026.DPRGDA",
-    "dp_sgda": "yang2022.DPSGDA",
-    "dp_sgda_clipped": "zhang2025.DPSGDAClipped",
-    "dp_spider": "xu2026.DPSpider",
-    "dptd": "zhang2025.DPTD",
-    "minimax_output_perturbation": "zhang2022.saddle.Saddle",
-    "minimax_output_perturbation_joint": "zhang2022.saddle.SaddleJoint",
-    "nispp": "yang2022.NISPP",
-    "nseg": "yang2022.NSEG",
-    "output_perturbation": "zhang2022.minimise.StronglyConvex",
-    "phased_convex_strongly_concave": "zhang2022.saddle.PhasedConvexStronglyConcave",
-    "phased_dual": "zhang2022.saddle.PhasedDual",
-    "phased_minimax_output_perturbation": "zhang2022.saddle.PhasedSaddle",
-    "phased_output_perturbation": "zhang2022.minimise.PhasedConvex",
-    "phased_primal": "zhang2022.saddle.PhasedPrimal",
-    "phased_strongly_convex_concave": "zhang2022.saddle.PhasedStronglyConvexConcave",
-    "privatediff": "zhang2025.PrivateDiff",
-    "sto_spider": "xu2026.StoSpider",
-}
+# name -> module and class, of every record in the catalogue
+ALGORITHMS: Mapping[str, str] = {name: f"{place.module}.{place.attribute}" for name, place in records().items()}
 
 
 def algorithm(name: str) -> type[Solver]:
@@ -65,12 +46,7 @@ def algorithm(name: str) -> type[Solver]:
     >>> algorithm("dp_sgda").paper
     'yang2022'
     """
-    require_known(name, ALGORITHMS, "algorithm")
-    paper, *module, attribute = ALGORITHMS[name].split(".")
-    found: type[Solver] = getattr(
-        importlib.import_module(f"dpcheck.catalogue.{paper}.{'.'.join(module) or name}"), attribute
-    )
-    return found
+    return record_of(name)
 
 
 def configure(
@@ -170,7 +146,7 @@ def solve(
     Run
         The output ``x, y`` (w and v of the paper) with ``history``, ``events`` and ``notes``. The notes name each
         assumption of the theorem that the problem or the parameters break, with its place (save what no run can know,
-        ``dpcheck.algorithms.promises.UNKNOWN``), what the paper as published understates, each override, what is
+        ``dpcheck.algorithms.promises.unknown``), what the paper as published understates, each override, what is
         reconstructed, and a certificate above the claim.
 
     Raises

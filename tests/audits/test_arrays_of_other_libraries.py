@@ -7,7 +7,7 @@ import pytest
 
 from dpcheck import InputError, audit_clipping, audit_privacy, audit_sensitivity, audit_training_step
 from dpcheck.audits.canaries import made_canaries, planted
-from dpcheck.audits.running.records import read
+from dpcheck.audits.running.datasets import read
 from dpcheck.audits.step_parts import TrainingStep
 
 N, BATCH = 48, 12

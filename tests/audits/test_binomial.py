@@ -12,7 +12,6 @@ from scipy import stats
 
 from dpcheck.audits.limits import binomial
 from dpcheck.audits.limits import binomial_kernels as kernels
-from dpcheck.audits.limits import binomial_order as order
 from dpcheck.audits.limits.binomial_kernels import Front, Problem
 from dpcheck.errors import InputError
 
@@ -269,9 +268,9 @@ def test_front_is_where_the_score_reaches(z: float) -> None:
     """The set {X >= front(Y)} is exactly the outcomes with at least the observed score."""
     trials, delta = 40, 0.01
     counts = np.arange(trials + 1, dtype=float)
-    scores = np.array([[order.score(x, y, trials, z, delta) for x in counts] for y in counts])
+    scores = np.array([[binomial.score(x, y, trials, z, delta) for x in counts] for y in counts])
     for x, y in ((20, 5), (40, 0), (33, 30)):
-        front = order.front(trials, z, scores[y, x] - 1e-9, delta, 0, trials)
+        front = binomial.front(trials, z, scores[y, x] - 1e-9, delta, 0, trials)
         assert ((counts >= front[:, None]) == (scores >= scores[y, x] - 1e-9)).all()
 
 

@@ -14,7 +14,7 @@ from scipy import stats
 from dpcheck import audit_privacy, certify
 from dpcheck.accounting import privacy_curve
 from dpcheck.audits.claim import PrivacyClaim
-from dpcheck.audits.limits.noise_multiplier import least_rejected
+from dpcheck.audits.limits.binomial import least_rejected
 from dpcheck.errors import InputError
 from dpcheck.events import Disjoint, Gaussian, Laplace, Repeated, Sampled, scaled
 

@@ -13,7 +13,7 @@ import pytest
 import dpcheck
 import dpcheck.testing
 from dpcheck import InputError
-from dpcheck.audits.running.equal_datasets import equal_datasets
+from dpcheck.audits.running.datasets import equal_datasets
 
 NESTED: list[Any] = []
 NESTED.append(NESTED)

@@ -16,9 +16,8 @@ import numpy as np
 import pytest
 
 from dpcheck import audit_privacy, audit_sequential
+from dpcheck.audits.scores.exact import Lattice, Short, Special, lattices, specials
 from dpcheck.audits.scores.histograms import Coordinate
-from dpcheck.audits.scores.lattices import Lattice, Short, lattices
-from dpcheck.audits.scores.nan_or_minus_zero import Special, specials
 
 Draw = Callable[..., Any]
 

@@ -23,9 +23,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 import dpcheck
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits import binomial
-from dpcheck.audits.membership import PrivacyAudit, audit_privacy
-from dpcheck.audits.output_sets.choice import choose
-from dpcheck.audits.running.run_plan import Plan
+from dpcheck.audits.membership import Plan, PrivacyAudit, audit_privacy
+from dpcheck.audits.output_sets import choose
 from dpcheck.audits.scores.candidates import learned
 from dpcheck.audits.scores.histograms import Histogram
 from dpcheck.audits.sequential import audit_sequential

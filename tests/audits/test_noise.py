@@ -9,8 +9,8 @@ from scipy import special
 
 from dpcheck import InputError, audit_noise
 from dpcheck.audits import noise
-from dpcheck.audits.laws.noise_laws import LAWS
 from dpcheck.audits.noise import audit_noise_sample
+from dpcheck.audits.noise_laws import LAWS
 
 
 def two_sided_geometric(rng, size):

@@ -16,8 +16,8 @@ from scipy import optimize, stats
 
 from dpcheck.accounting import gaussian_epsilon, privacy_curve
 from dpcheck.audits.claim import PrivacyClaim
-from dpcheck.audits.limits import coin_guesses, joint_guesses
-from dpcheck.audits.limits.joint_guesses import joint_p_value
+from dpcheck.audits.limits import guesses as coin_guesses
+from dpcheck.audits.limits.guesses import joint_p_value
 from dpcheck.audits.one_run import OneRunAudit, audit_one_run, audit_one_run_scores
 from dpcheck.errors import InputError
 from dpcheck.events import Gaussian, Repeated
@@ -62,7 +62,7 @@ def worst_law(canaries: int, guesses: int, right: int, points: list[tuple[float,
 
 
 def attaining(canaries: int, guesses: int, right: int, epsilon: float, delta: float) -> Floats:
-    """Law (guesses + 1,) of W that the docstring of coin_guesses.py says attains the bound."""
+    """Law (guesses + 1,) of W that the docstring of guesses.py says attains the bound."""
     law = stats.binom.pmf(np.arange(guesses + 1), guesses, 1 / (1 + math.exp(-epsilon)))
     tail = law[right:].sum()
     rise = min(canaries * delta / (right * law[right]), 1 / tail)
@@ -242,9 +242,9 @@ class TestJointBound:
         e = np.array([0.0, 0.3, 0.7, 1.2, 2.0])
         d = gdp(0.6)(e)
         most = largest(canaries, guesses, right, list(zip(e, d, strict=True)))
-        weights = joint_guesses._proposed(right, guesses, canaries, e, d)
+        weights = coin_guesses._proposed(right, guesses, canaries, e, d)
         assert weights is not None
-        found = joint_guesses.bound_of(weights, right, guesses, canaries, e, d)
+        found = coin_guesses.bound_of(weights, right, guesses, canaries, e, d)
         assert most - 1e-9 <= found <= most * 1.02 + 1e-9
         assert found < float(coin_guesses.p_value(right, guesses, canaries, e, d).min())
 
@@ -253,18 +253,18 @@ class TestJointBound:
         e = np.array([0.0, 0.4, 1.0, 1.8])
         d, rng = gdp(0.7)(e), np.random.default_rng(4)
         most = largest(25, 20, 16, list(zip(e, d, strict=True)))
-        best = joint_guesses._proposed(16, 20, 25, e, d)
+        best = coin_guesses._proposed(16, 20, 25, e, d)
         assert best is not None
         for trial in range(200):
             weights = best * np.exp(0.3 * rng.normal(size=4)) if trial % 2 else rng.exponential(0.1, size=4)
-            assert joint_guesses.bound_of(weights, 16, 20, 25, e, d) >= most - 1e-9
+            assert coin_guesses.bound_of(weights, 16, 20, 25, e, d) >= most - 1e-9
 
     def test_one_point_alone_gives_the_closed_form(self) -> None:
         for right, guesses, canaries, epsilon, delta in ((31, 40, 60, 0.5, 1e-3), (95, 100, 400, 1.3, 1e-4)):
             e, d = np.array([epsilon]), np.array([delta])
-            weights = joint_guesses._proposed(right, guesses, canaries, e, d)
+            weights = coin_guesses._proposed(right, guesses, canaries, e, d)
             assert weights is not None
-            found = joint_guesses.bound_of(weights, right, guesses, canaries, e, d)
+            found = coin_guesses.bound_of(weights, right, guesses, canaries, e, d)
             exact = float(coin_guesses.p_value(right, guesses, canaries, epsilon, delta))
             assert exact * (1 - 1e-9) <= found <= exact * 1.02
 
@@ -277,9 +277,9 @@ class TestJointBound:
         table = (law / np.array([math.comb(4, k) for k in range(5)]))[rights]
         assert table.sum(axis=1) == pytest.approx(1)
         assert all(excess(table, epsilon) <= delta + 1e-9 for epsilon, delta in zip(e, d, strict=True))
-        weights = joint_guesses._proposed(4, 4, 4, e, d)
+        weights = coin_guesses._proposed(4, 4, 4, e, d)
         assert weights is not None
-        assert joint_guesses.bound_of(weights, 4, 4, 4, e, d) == pytest.approx(law[4], rel=1e-3)
+        assert coin_guesses.bound_of(weights, 4, 4, 4, e, d) == pytest.approx(law[4], rel=1e-3)
 
     def test_rejects_more_than_the_best_point_and_than_the_paper(self) -> None:
         shares = [share_rejected(p, 1_000, 100) for p in (alone, in_print, jointly)]
@@ -372,7 +372,7 @@ class TestFalseAlarms:
         """Its law is the program's optimum at the critical number: so often it is right, and no bound could be less."""
         e = np.linspace(0, 2.4, 9)
         d = gdp(0.6)(e)
-        p = {v: joint_guesses._bound(v, canaries, canaries, tuple(e), tuple(d)) for v in range(canaries // 2, canaries)}
+        p = {v: coin_guesses._bound(v, canaries, canaries, tuple(e), tuple(d)) for v in range(canaries // 2, canaries)}
         critical = next(v for v, value in p.items() if value <= 0.05)
         truth = largest(canaries, canaries, critical, list(zip(e, d, strict=True)))
         assert 0.02 < truth <= p[critical] + 1e-9 <= 0.05 + 1e-9

@@ -25,13 +25,11 @@ from dpcheck import (
     audit_sequential,
 )
 from dpcheck.audits.neighbours import canary
-from dpcheck.audits.numbers.nan_equality import among, same
-from dpcheck.audits.numbers.number_text import shown
+from dpcheck.audits.numbers import among, same, shown
 from dpcheck.audits.one_run import audit_one_run
-from dpcheck.audits.running.unchanged import fingerprint
-from dpcheck.audits.scores.histograms import Coordinate, Pair, histogram
-from dpcheck.audits.scores.nan_or_minus_zero import specials
-from dpcheck.audits.scores.set_text import intervals, values
+from dpcheck.audits.running.datasets import fingerprint
+from dpcheck.audits.scores.exact import specials
+from dpcheck.audits.scores.histograms import Coordinate, Pair, histogram, intervals, values
 from dpcheck.audits.scores.trees import trees
 from dpcheck.errors import InputError
 

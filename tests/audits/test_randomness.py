@@ -14,7 +14,7 @@ import pytest
 from scipy import optimize, stats
 
 from dpcheck import InputError, certify, events
-from dpcheck.audits.laws.additive_noise import Response, implied
+from dpcheck.audits.additive_noise import Response, implied
 from dpcheck.audits.randomness import audit_randomness
 
 DATA, NEIGHBOUR = np.array([0.2, 0.9, 0.4, 1.0]), np.array([0.2, 0.9, 0.4, 0.0])

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcheck import InputError
-from dpcheck.audits.laws import minibatch_kernels as kernels
 from dpcheck.audits.running.recorder import Recorder
-from dpcheck.audits.sampling import audit_sampling
+from dpcheck.audits.sampling import STATISTICS, audit_sampling, describe
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA, SCHEMES
 from dpcheck.problems.bilinear import Bilinear
 
@@ -103,7 +102,7 @@ def test_minibatches_are_compared_with_each_other(minibatches, words, seed):
 def test_what_minibatches_share_is_counted(seed, population, capacity, lowest):
     """The kernel's running words against sets compared pair by pair."""
     drawn = np.random.default_rng(seed).integers(lowest, population, (25, capacity))
-    found = dict(zip(kernels.STATISTICS, kernels.describe(drawn, population), strict=True))
+    found = dict(zip(STATISTICS, describe(drawn, population), strict=True))
     shared = [
         [sum(r in set(drawn[t - lag]) for r in drawn[t] if r >= 0) for lag in range(1, min(t, 16) + 1)]
         for t in range(25)

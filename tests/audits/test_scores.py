@@ -10,16 +10,22 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpcheck.audits import output_sets
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import audit_privacy
-from dpcheck.audits.output_sets import choice
-from dpcheck.audits.scores import discriminants, tree_kernels, trees
+from dpcheck.audits.scores import discriminants, evaluate, parameters, trees
 from dpcheck.audits.scores.candidates import exact, learned
-from dpcheck.audits.scores.histograms import Coordinate, Histogram, Pair, histogram
-from dpcheck.audits.scores.independent_coordinates import Product, product
-from dpcheck.audits.scores.patterns import Patterns, patterns
-from dpcheck.audits.scores.score import evaluate, parameters
-from dpcheck.audits.scores.smallest_or_largest import Extreme
+from dpcheck.audits.scores.exact import Extreme
+from dpcheck.audits.scores.histograms import (
+    Coordinate,
+    Histogram,
+    Pair,
+    Patterns,
+    Product,
+    histogram,
+    patterns,
+    product,
+)
 from dpcheck.audits.scores.trees import Trees
 
 
@@ -163,7 +169,7 @@ def test_joint_leaks_are_found(mechanism: Any, trials: int, gain: float, monkeyp
     the likelihood ratio is a quadratic discriminant, as it is for bits in pairs, independent bits and Gaussians.
     """
     found = _limits(mechanism, trials, 2)
-    monkeypatch.setattr(choice, "learned", _without_joint_scores)
+    monkeypatch.setattr(output_sets, "learned", _without_joint_scores)
     before = _limits(mechanism, trials, 2)
     assert min(found) > 1
     assert np.mean(found) >= np.mean(before) + gain
@@ -294,8 +300,8 @@ def test_compiled_trees_are_those_of_the_source() -> None:
     rng = np.random.default_rng(6)
     bins = rng.integers(0, 6, (120, 2)).astype(np.uint8)
     bins[::2, 1] //= 2
-    compiled = tree_kernels.grow(bins, 3, 2, 0.15, 2.0)
-    plain = tree_kernels.grow.py_func(bins, 3, 2, 0.15, 2.0)
+    compiled = trees.grow(bins, 3, 2, 0.15, 2.0)
+    plain = trees.grow.py_func(bins, 3, 2, 0.15, 2.0)
     for left, right in zip(compiled, plain, strict=True):
         assert left == pytest.approx(right)
     assert (compiled[0][:, 0] == 1).all()
@@ -377,7 +383,7 @@ def test_a_discriminant_may_be_the_bold_choice():
     turned = np.linalg.qr(rng.standard_normal((6, 6)))[0]
     spreads = np.repeat([1.0, 0.6], 3)
     a, b = (rng.standard_normal((6_500, 6)) * spread @ turned for spread in (spreads, spreads[::-1]))
-    found = choice.choose(a, b, 87_000, PrivacyClaim.point(1.0, 1e-5), epsilon=1.0, delta=1e-5, alpha=0.046)
+    found = output_sets.choose(a, b, 87_000, PrivacyClaim.point(1.0, 1e-5), epsilon=1.0, delta=1e-5, alpha=0.046)
     assert {type(choice.event.score).__name__ for choice in found if choice.kind == "bold"} == {"Quadratic"}
 
 
@@ -403,7 +409,7 @@ def test_a_score_fitted_anew_is_taken_only_with_the_same_set(monkeypatch: pytest
         return audit_privacy(three, 1.0, 0.0, epsilon=1.0, trials=10_000, vectorized=True, seed=6).verdict
 
     assert verdict() == "violated"
-    monkeypatch.setattr(choice, "_alike", lambda *_: True)
+    monkeypatch.setattr(output_sets, "_alike", lambda *_: True)
     assert verdict() == "consistent"
 
 

@@ -14,10 +14,8 @@ import pytest
 from scipy import optimize, special, stats
 
 import dpcheck
-from dpcheck.audits.betting.label_tree import LabelTree
-from dpcheck.audits.betting.predictor import Predictor
-from dpcheck.audits.betting.stakes import stakes
-from dpcheck.audits.betting.wealth import Wealth
+from dpcheck.audits.betting.predictor import LabelTree, Predictor
+from dpcheck.audits.betting.wealth import Wealth, stakes
 from dpcheck.audits.sequential import SequentialAudit, _chunks, audit_sequential
 from dpcheck.errors import InputError
 

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from dpcheck import InputError, audit_training_step, certify
-from dpcheck.audits.step_clipping import clipping_finding
-from dpcheck.audits.step_cycles import cyclic_sampling_finding
-from dpcheck.audits.step_findings import divisor_finding, sampling_finding
-from dpcheck.audits.step_noise import noise_finding
+from dpcheck.audits.step_gradient import clipping_finding, noise_finding
 from dpcheck.audits.step_parts import TrainingStep
+from dpcheck.audits.step_sampling import cyclic_sampling_finding, divisor_finding, sampling_finding
 from dpcheck.events import Gaussian, Repeated, Sampled
 
 N, BATCH, STEPS, CLIP, MULTIPLIER = 48, 12, 100, 1.0, 1.0

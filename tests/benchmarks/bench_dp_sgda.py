@@ -17,11 +17,11 @@ os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_
 
 import numpy as np
 import pytest
+from chunks import map_chunks
 
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.bilinear import Bilinear
-from dpcheck.running.streams import map_chunks
 
 STEPS, BATCH, N, P, ETA, SIGMA, CLIP, RADIUS = 500, 64, 20_000, 0.5, 0.1, 0.05, 1.0, 1.0
 

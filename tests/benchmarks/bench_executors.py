@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 import tables
 
-from dpcheck.running.choice import BACKENDS, executor
+from dpcheck.running.process_pool import BACKENDS, executor
 
 CHUNK, CHUNKS, JOBS, REPEATS = 0.1, 100, 2, 3
 NEEDS = {"dask": "distributed", "ray": "ray"}

@@ -8,26 +8,21 @@ from functools import cache
 import mutants
 import numpy as np
 import pytest
+from games import GAMES
+from mutants import Edit
 
-from dpcheck.algorithms.kernels import rgda, sgda, spider, tape
-from dpcheck.catalogue.games import GAMES
+from dpcheck.algorithms.kernels import sgda, spider, tape
 from dpcheck.catalogue.xu2026 import dp_spider, sto_spider
-from dpcheck.catalogue.yang2022 import nseg
+from dpcheck.catalogue.xu2026.choice import chances, choice
 from dpcheck.catalogue.zhang2022 import minimise as minimise
-from dpcheck.catalogue.zhang2022 import output_perturbation
 from dpcheck.catalogue.zhang2022 import saddle as saddle
-from dpcheck.catalogue.zhang2022.phases import FIELDS
-from dpcheck.catalogue.zhang2025 import privatediff
+from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
-from dpcheck.checks.inside.actual_noise import actual_noise
-from dpcheck.checks.inside.cases import Case, cases
-from dpcheck.checks.inside.choice import chances, choice
-from dpcheck.checks.inside.declared import differences
-from dpcheck.checks.inside.layout import layout
-from dpcheck.checks.inside.releases import as_declared, releases
+from dpcheck.checks.layout import layout
 from dpcheck.checks.privacy.sandwich import sandwich
 from dpcheck.checks.privacy.share import share, shares
+from dpcheck.checks.releases import Case, actual_noise, as_declared, cases, differences, releases
 from dpcheck.events import Disjoint, Gaussian, Repeated
 from dpcheck.solvers import ALGORITHMS, algorithm
 
@@ -86,10 +81,13 @@ def test_every_release_is_named_once(name):
 # Noise and minibatches that are not the declared ones
 
 
+RELEASE_V, DRAW = (
+    "release(g_v, reals.sigma_v, reals.sensitivity_v, rng, tape)",
+    "sample(scheme, n, batch, deck, rng, index, tape)",
+)
 SGDA = {
     "no noise on v": (
-        "release(g_v, reals.sigma_v, reals.sensitivity_v, rng, tape)",
-        "release(g_v, 0.0, reals.sensitivity_v, rng, tape)",
+        RELEASE_V, "release(g_v, 0.0, reals.sensitivity_v, rng, tape)",
         "the release of v at step 1 has noise 0, a multiplier of 0",
     ),
     "noise times 0.9 once": (
@@ -97,19 +95,16 @@ SGDA = {
         "release(g_w, reals.sigma_w * (0.9 if t == 3 else 1.0), reals.sensitivity_w, rng, tape)",
         "the release of w at step 4 has noise",
     ),
-    "v is not released": (
-        "release(g_v, reals.sigma_v, reals.sensitivity_v, rng, tape)", "pass",
-        "the run makes 10 releases, where its declared events are 20",
-    ),
+    "v is not released": (RELEASE_V, "", "the run makes 10 releases, where its declared events are 20"),
     "one record more": (
-        "count = sample(scheme, n, batch, deck", "count = sample(scheme, n, batch - 1, deck",
+        DRAW, DRAW.replace("batch", "batch - 1"),
         "the release of w at step 1 reads 31 records; its declared minibatch has 32",
     ),
     "with replacement": (
-        "count = sample(scheme, n,", "count = sample(0, n,", "reads a record twice; its minibatch is declared without",
+        DRAW, DRAW.replace("scheme", "0"), "reads a record twice; its minibatch is declared without",
     ),
     "all records": (
-        "mean(gradient, data, index[:count], batch,", "mean(gradient, data, np.arange(n), n,",
+        "mean(gradient, data, index[:count], batch, x, clip, g)", "mean(gradient, data, np.arange(n), n, x, clip, g)",
         "that are not in its minibatch",
     ),
 }  # fmt: skip
@@ -118,21 +113,24 @@ SGDA = {
 @pytest.mark.parametrize("fault", SGDA)
 def test_faults_of_a_step_are_named(fault, monkeypatch):
     old, new, said = SGDA[fault]
-    monkeypatch.setattr(algorithm("dp_sgda"), "kernel", staticmethod(mutants.interpreted(sgda, [(old, new)]).sgda))
+    monkeypatch.setattr(algorithm("dp_sgda"), "kernel", staticmethod(mutants.interpreted(Edit("sgda", old, new)).sgda))
     found = judged("dp_sgda")
     assert found.verdict == "violated"
     assert said in found.reason
 
 
 OTHERS = {
-    "dp_rgda": (rgda, "rgda", "release(g[d:], sigma, sensitivity", "release(g[d:], 0.0, sensitivity", "of v on"),
+    "dp_rgda": (
+        "rgda", Edit("release_both", "release(g[d:], sigma, sensitivity, rng, tape)",
+                     "release(g[d:], 0.0, sensitivity, rng, tape)"), "of v on",
+    ),
     "nseg": (
-        nseg, "run", "release(g, reals.sigma,", "release(g, reals.sigma * (1 - 0.1 * half),",
+        "run", Edit("run", "release(g, reals.sigma, reals.sensitivity, rng, tape)",
+                    "release(g, reals.sigma * (1 - 0.1 * half), reals.sensitivity, rng, tape)", "nseg"),
         "in the second half of step 1",
     ),
     "privatediff": (
-        privatediff, "run", "release(point[d:], reals.sigma_y,", "release(point[d:], 0.9 * reals.sigma_y,",
-        "of v in round 0 has noise",
+        "run", Edit("ascend", "reals.sigma_y", "0.9 * reals.sigma_y", "privatediff"), "of v in round 0 has noise",
     ),
 }  # fmt: skip
 
@@ -140,8 +138,8 @@ OTHERS = {
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", OTHERS)
 def test_faults_of_other_algorithms_are_named(name, monkeypatch):
-    module, kernel, old, new, said = OTHERS[name]
-    broken = getattr(mutants.interpreted(module, [(old, new)]), kernel)
+    kernel, edit, said = OTHERS[name]
+    broken = getattr(mutants.interpreted(edit), kernel)
     monkeypatch.setattr(algorithm(name), "kernel", staticmethod(broken))
     found = judged(name)
     assert found.verdict == "violated"
@@ -149,17 +147,17 @@ def test_faults_of_other_algorithms_are_named(name, monkeypatch):
 
 
 def test_noise_missing_on_the_differences_of_the_estimator_is_named(monkeypatch):
-    edit = ("release(g, bounds.sigma_2 * bound,", "release(g, 0.9 * bounds.sigma_2 * bound,")
-    monkeypatch.setattr(spider, "estimate", mutants.interpreted(spider, [edit]).estimate)
-    monkeypatch.setattr(algorithm("dp_spider"), "kernel", staticmethod(mutants.interpreted(dp_spider, ()).run))
+    edit = Edit("estimate", "bounds.sigma_2 * bound", "0.9 * bounds.sigma_2 * bound")
+    monkeypatch.setattr(spider, "estimate", mutants.interpreted(edit).estimate)
+    monkeypatch.setattr(algorithm("dp_spider"), "kernel", staticmethod(mutants.interpreted(of=dp_spider).run))
     found = judged("dp_spider")
     assert found.verdict == "violated"
     assert "the release of w at step 2 has noise" in found.reason
 
 
 def test_the_dual_half_without_noise_is_named(monkeypatch):
-    edit = ("release(z_v, sigma_v, sensitivity_v", "release(z_v, 0.0, sensitivity_v")
-    broken = mutants.interpreted(output_perturbation, [edit]).run
+    release = "release(z_v, sigma_v, sensitivity_v, rng, tape)"
+    broken = mutants.interpreted(Edit("publish", release, release.replace("sigma_v", "0.0"))).run
     for name, said in (("phased_minimax_output_perturbation", "phase 8"), ("phased_dual", "phase 1")):
         monkeypatch.setattr(algorithm(name), "kernel", staticmethod(broken))
         found = judged(name, "as_printed")
@@ -179,7 +177,7 @@ def test_phases_that_share_records_are_named(name):
 
 
 def test_a_minibatch_used_twice_under_theorem_2_is_named(monkeypatch):
-    broken = mutants.interpreted(rgda, [("spent[USED_UP] += S2", "spent[USED_UP] += 0")]).rgda
+    broken = mutants.interpreted(Edit("follow", "spent[USED_UP] += S2", "")).rgda
     monkeypatch.setattr(algorithm("dp_rgda"), "kernel", staticmethod(broken))
     found = judged("dp_rgda", "repaired.theorem_2")
     assert found.verdict == "violated"
@@ -189,13 +187,15 @@ def test_a_minibatch_used_twice_under_theorem_2_is_named(monkeypatch):
 # Noise that is not what the tape says
 
 
+ADD_NOISE = "for i in range(g.size):\n    g[i] += sigma * rng.standard_normal()"
 RELEASE = {
     "one number for all coordinates": (
-        "g[i] += sigma * rng.standard_normal()", "g[i] += sigma * (g[i] * 0.0 + one)", "depends on other coordinates",
+        ADD_NOISE, "one = rng.standard_normal()\n" + ADD_NOISE.replace("rng.standard_normal()", "(g[i] * 0.0 + one)"),
+        "depends on other coordinates",
     ),
-    "a tenth less": ("g[i] += sigma * rng", "g[i] += 0.9 * sigma * rng", "scale"),
-    "uniform": ("rng.standard_normal()", "(rng.random() - 0.5) * np.sqrt(12.0)", "shape"),
-    "none": ("g[i] += sigma * rng", "g[i] += 0.0 * rng", "repeat"),
+    "a tenth less": (ADD_NOISE, ADD_NOISE.replace("sigma", "0.9 * sigma"), "scale"),
+    "uniform": (ADD_NOISE, ADD_NOISE.replace("rng.standard_normal()", "(rng.random() - 0.5) * 12.0**0.5"), "shape"),
+    "none": (ADD_NOISE, ADD_NOISE.replace("sigma", "0.0"), "repeat"),
 }  # fmt: skip
 
 
@@ -203,16 +203,8 @@ RELEASE = {
 @pytest.mark.parametrize("fault", RELEASE)
 def test_other_noise_than_recorded_is_seen(fault, monkeypatch):
     old, new, said = RELEASE[fault]
-    edits = [(old, new), ("from numba import types", "import numpy as np\nfrom numba import types")]
-    if fault.startswith("one number"):
-        edits.append(
-            (
-                "    for i in range(g.size):  # drawn",
-                "    one = rng.standard_normal()\n    for i in range(g.size):  # drawn",
-            )
-        )
-    monkeypatch.setattr(tape, "release", mutants.interpreted(tape, edits).release)
-    monkeypatch.setattr(algorithm("dp_sgda"), "kernel", staticmethod(mutants.interpreted(sgda, ()).sgda))
+    monkeypatch.setattr(tape, "release", mutants.interpreted(Edit("release", old, new)).release)
+    monkeypatch.setattr(algorithm("dp_sgda"), "kernel", staticmethod(mutants.interpreted(of=sgda).sgda))
     found = noise("dp_sgda")
     assert found.verdict == "violated"
     assert said in found.reason
@@ -233,23 +225,22 @@ def test_the_law_of_the_choice_is_that_of_its_noise():
 
 
 CHOICE = {
-    "no noise on the scores": ("blur = 4 * scale *", "blur = 0.0 *"),
-    "no noise on the threshold": ("threshold = 2 * scale *", "threshold = 0.0 *"),
-    "half the noise": ("blur = 4 * scale *", "blur = 2 * scale *"),
+    "no noise on the scores": Edit("above_threshold", "4 * scale", "0.0"),
+    "no noise on the threshold": Edit("above_threshold", "2 * scale", "0.0"),
+    "half the noise": Edit("above_threshold", "4 * scale", "2 * scale"),
 }
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("fault", CHOICE)
 def test_a_choice_with_other_noise_is_seen(fault, monkeypatch):
-    monkeypatch.setattr(sto_spider.StoSpider, "kernel", staticmethod(mutants.compiled(sto_spider, [CHOICE[fault]]).run))
+    monkeypatch.setattr(sto_spider.StoSpider, "kernel", staticmethod(mutants.compiled(CHOICE[fault]).run))
     assert choice(CONTEXT, "id", all_cases("sto_spider")["repaired"]).verdict == "violated"
 
 
 def test_a_choice_that_records_no_noise_is_named(monkeypatch):
-    broken = mutants.interpreted(
-        sto_spider, [("limits, reals.sigma_select, rng, tape)", "limits, 0.0, rng, tape)")]
-    ).run
+    choose = "above_threshold(objective, path[:seen], limits, reals.sigma_select, rng, tape)"
+    broken = mutants.interpreted(Edit("run", choose, choose.replace("reals.sigma_select", "0.0"), "sto_spider")).run
     monkeypatch.setattr(sto_spider.StoSpider, "kernel", staticmethod(broken))
     found = judged("sto_spider")
     assert found.verdict == "violated"
@@ -264,14 +255,14 @@ def shared_out(name, label="as_printed"):
     return share("id", entry, shares(CONTEXT, entry))
 
 
-def broken_schedule(monkeypatch, module, attribute, old, new):
-    found = getattr(mutants.mutated(module, [(old, new)]), attribute)
-    found.kernel = staticmethod(getattr(module, attribute).kernel)
-    monkeypatch.setattr(module, attribute, found)
+def broken_schedule(monkeypatch, old, new):
+    broken = mutants.mutated(Edit("StronglyConvex.schedule", old, new)).StronglyConvex
+    broken.kernel = staticmethod(minimise.StronglyConvex.kernel)
+    monkeypatch.setattr(minimise, "StronglyConvex", broken)
 
 
 def test_an_understated_sensitivity_is_named(monkeypatch):
-    broken_schedule(monkeypatch, minimise, "StronglyConvex", "4 * L / (mu * n)  #", "2 * L / (mu * n)  #")
+    broken_schedule(monkeypatch, "4 * L / (mu * n)", "2 * L / (mu * n)")
     found = shared_out("output_perturbation")
     assert found.verdict == "violated"
     assert "the release of w in phase 1 by 1.163 times its declared sensitivity" in found.reason
@@ -280,12 +271,12 @@ def test_an_understated_sensitivity_is_named(monkeypatch):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("energy=L**2 / (mu * n**2)", "energy=100 * L**2 / (mu * n**2)", "no release moves with the canary"),
-        ("4 * L / (mu * n)  #", "400 * L / (mu * n)  #", "by 0.005814 of its declared sensitivity"),
+        ("L**2 / (mu * n**2)", "100 * L**2 / (mu * n**2)", "no release moves with the canary"),
+        ("4 * L / (mu * n)", "400 * L / (mu * n)", "by 0.005814 of its declared sensitivity"),
     ],
 )
 def test_a_share_that_falls_is_no_longer_consistent(old, new, said, monkeypatch):
-    broken_schedule(monkeypatch, minimise, "StronglyConvex", old, new)
+    broken_schedule(monkeypatch, old, new)
     found = shared_out("output_perturbation")
     assert found.verdict == "inconclusive"
     assert said in found.reason
@@ -293,8 +284,8 @@ def test_a_share_that_falls_is_no_longer_consistent(old, new, said, monkeypatch)
 
 def test_a_release_that_stays_is_named(monkeypatch):
     """The ascent's gradient at every third step is lost."""
-    edit = ("release(g_v, reals.sigma_v", "g_v[:] *= t % 3 > 0\n        release(g_v, reals.sigma_v")
-    monkeypatch.setattr(algorithm("dp_sgda"), "kernel", staticmethod(mutants.interpreted(sgda, [edit]).sgda))
+    edit = Edit("sgda", RELEASE_V, f"g_v[:] *= t % 3 > 0\n{RELEASE_V}")
+    monkeypatch.setattr(algorithm("dp_sgda"), "kernel", staticmethod(mutants.interpreted(edit).sgda))
     found = shared_out("dp_sgda", "repaired.without_replacement")
     assert found.verdict == "inconclusive"
     assert "7 releases of a run are 0 whatever the records are, where the game has 0" in found.reason
@@ -309,8 +300,8 @@ def test_the_halves_are_judged_by_half_of_the_claim(monkeypatch):
     for name in ("phased_primal", "phased_dual"):
         first = next(iter(GAMES[name]()))
         assert (first.epsilon, first.delta) == (0.5, 5e-6)
-    edits = [("        factor, rows = 2 * gaussian_factor(5", "        factor, rows = gaussian_factor(5")]
-    broken = mutants.mutated(saddle, edits).PhasedPrimal
+    factor = "gaussian_factor(5, sizes.delta, sizes.epsilon)"
+    broken = mutants.mutated(Edit("Half.schedule", f"2 * {factor}", factor)).PhasedPrimal
     broken.kernel = staticmethod(saddle.PhasedPrimal.kernel)
     monkeypatch.setattr(saddle, "PhasedPrimal", broken)
     found = {

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 import tables
+from games import GAMES
 
 from dpcheck.accounting import certify
-from dpcheck.catalogue.games import GAMES
 from dpcheck.checks import expected
 from dpcheck.checks.expected import __main__ as command
 from dpcheck.checks.expected import expected_certificates, expected_verdicts, missing, with_expected
@@ -156,7 +156,7 @@ def test_the_file_as_written_is_the_file() -> None:
 def test_what_is_expected_and_not_yielded_is_missing() -> None:
     ids = {id for id in expected_verdicts() if id.startswith("phased_primal.")}
     assert {each.id for each in missing([], ["phased_primal"], [])} == ids
-    assert "phased_primal.as_printed.schedule" in ids
+    assert "phased_primal.as_printed.transcript" in ids
 
 
 # Whole runs at many seeds

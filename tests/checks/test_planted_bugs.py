@@ -10,18 +10,18 @@ from functools import partial
 
 import mutants
 import pytest
+from mutants import Edit
+from reference.recorded_runs import inside as inside_of
 
-from dpcheck.algorithms.kernels import gradients, sgda
-from dpcheck.catalogue.games import gradient as gradient_games
+from dpcheck.algorithms.kernels import sgda
 from dpcheck.catalogue.yang2022 import dp_sgda as solvers
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.catalogue.yang2022.step import step
 from dpcheck.checks.context import Context
-from dpcheck.checks.inside.releases import releases as releases_of
-from dpcheck.checks.inside.stage import inside as inside_of
 from dpcheck.checks.privacy import sandwich
 from dpcheck.checks.privacy.transcript import Game
 from dpcheck.checks.privacy.worst_case import WorstCase
+from dpcheck.checks.releases import releases as releases_of
 from dpcheck.problems.bilinear import Bilinear
 
 CONTEXT = Context(jobs=2)
@@ -32,27 +32,26 @@ NOISE_V = "release(g_v, reals.sigma_v, reals.sensitivity_v, rng, tape)"
 DRAW = "sample(scheme, n, batch, deck, rng, index, tape)"
 
 # Edits of the loop.
-NO_NOISE_ON_V = {NOISE_V: "release(g_v, 0.0, reals.sensitivity_v, rng, tape)"}
-NOISE_OVER_M_TWICE = {
-    NOISE_W: "release(g_w, reals.sigma_w / batch, reals.sensitivity_w, rng, tape)",
-    NOISE_V: "release(g_v, reals.sigma_v / batch, reals.sensitivity_v, rng, tape)",
-}
-FIXED_BATCH_FOR_POISSON = {DRAW: "sample(1 if scheme == POISSON else scheme, n, batch, deck, rng, index, tape)"}
-NOISE_USED_TWICE = {NOISE_W: "release(g_w, reals.sigma_w, reals.sensitivity_w, np.random.default_rng(t // 2), tape)"}
-ONE_NOISE_FOR_BOTH = {
-    NOISE_W: "release(g_w, reals.sigma_w, reals.sensitivity_w, np.random.default_rng(t), tape)",
-    NOISE_V: "release(g_v, reals.sigma_v, reals.sensitivity_v, np.random.default_rng(t), tape)",
-}
-NO_PROJECTION = {"project(w, data.domain_w)  # line 6": "pass"}
+NO_NOISE_ON_V = (Edit("sgda", NOISE_V, "release(g_v, 0.0, reals.sensitivity_v, rng, tape)"),)
+NOISE_OVER_M_TWICE = (
+    Edit("sgda", NOISE_W, "release(g_w, reals.sigma_w / batch, reals.sensitivity_w, rng, tape)"),
+    Edit("sgda", NOISE_V, "release(g_v, reals.sigma_v / batch, reals.sensitivity_v, rng, tape)"),
+)
+FIXED_BATCH_FOR_POISSON = (Edit("sgda", DRAW, DRAW.replace("scheme", "1 if scheme == POISSON else scheme")),)
+NOISE_USED_TWICE = (Edit("sgda", NOISE_W, NOISE_W.replace("rng", "np.random.default_rng(t // 2)")),)
+ONE_NOISE_FOR_BOTH = tuple(
+    Edit("sgda", noise, noise.replace("rng", "np.random.default_rng(t)")) for noise in (NOISE_W, NOISE_V)
+)
+NO_PROJECTION = (Edit("sgda", "project(w, data.domain_w)", ""),)
 STEP = "w[i] -= steps[0, t] * g_w[i]"
-RAW_RECORD_IN_THE_STEP = {STEP: f"{STEP} * (1 + 1e-3 * data.records[index[0], 0])"}
+RAW_RECORD_IN_THE_STEP = (Edit("sgda", STEP, f"{STEP} * (1 + 1e-3 * data.records[index[0], 0])"),)
 
 # Edits of the clipped mean.
-CLIP = "scale = clip_factor(g[:d], clip[0]) / batch"
-SUM = "g_w, g_v)\n        add_clipped(one, d, clip, batch, out)"
-CANARY_UNCLIPPED = {SUM: SUM.replace("clip, batch", "np.array([np.inf, clip[1]]) if index[j] == 0 else clip, batch")}
-NOTHING_CLIPPED = {CLIP: "scale = 1.0 / batch"}
-REALISED_BATCH = {SUM: SUM.replace("batch", "index.size")}
+SUM = "add_clipped(one, d, clip, batch, out)"
+CANARY_UNCLIPPED = (Edit("mean", SUM, SUM.replace("clip,", "np.array([np.inf, clip[1]]) if index[j] == 0 else clip,")),)
+NOTHING_CLIPPED = (Edit("add_clipped", "clip_factor(g[:d], clip[0])", "1.0"),)
+REALISED_BATCH = (Edit("mean", SUM, SUM.replace("batch", "index.size")),)
+OF_THE_MEAN = (CANARY_UNCLIPPED, NOTHING_CLIPPED, REALISED_BATCH)
 
 INSIDE = {
     "noise left out of v": (NO_NOISE_ON_V, "repaired.releases"),
@@ -73,11 +72,11 @@ INSIDE = {
 
 def plant(monkeypatch, build, changes):
     """Put the broken kernel, interpreted or compiled, in the place of the true one."""
-    if any("clip" in old for old in changes):
+    broken_kernels = build(*changes)
+    if changes in OF_THE_MEAN:
         for problem in (Bilinear, WorstCase):
-            monkeypatch.setattr(problem, "mean", staticmethod(build(gradients, changes.items()).mean))
+            monkeypatch.setattr(problem, "mean", staticmethod(broken_kernels.mean))
         return
-    broken_kernels = build(sgda, changes.items())
     monkeypatch.setattr("dpcheck.catalogue.yang2022.dp_sgda.kernels", broken_kernels)
     monkeypatch.setattr(DPSGDA, "kernel", staticmethod(broken_kernels.sgda))
 
@@ -90,7 +89,7 @@ def broken(findings):
 
 def in_python(monkeypatch):
     """Everything interpreted: then an interpreted mutant may be called from the loop."""
-    monkeypatch.setattr(DPSGDA, "kernel", staticmethod(mutants.interpreted(sgda, ()).sgda))
+    monkeypatch.setattr(DPSGDA, "kernel", staticmethod(mutants.interpreted(of=sgda).sgda))
 
 
 @pytest.mark.thorough
@@ -127,7 +126,7 @@ def no_family(monkeypatch):
 
 def audited(sampling="without_replacement"):
     """The transcript of the repaired variant, as the solver's module makes it now."""
-    (entry,) = (entry for entry in gradient_games.dp_sgda() if entry.label == f"repaired.{sampling}")
+    (entry,) = (entry for entry in solvers.DPSGDA.games() if entry.label == f"repaired.{sampling}")
     found = sandwich.sandwich(CONTEXT, "dp_sgda", entry, 60_000)
     return next(finding for finding in found if finding.id.endswith(".transcript"))
 
@@ -142,21 +141,21 @@ def test_caught_by_an_audit(bug, monkeypatch):
     assert found.audited > found.claimed
 
 
-HALF_NOISE = {"multiplier * 2 * G / batch": "multiplier * G / batch"}
-HALF_SENSITIVITY = {
-    "return 2 * bounds[0] / batch, 2 * bounds[1] / batch": "return bounds[0] / batch, bounds[1] / batch"
-}
+HALF_NOISE = Edit("certified_noise", "multiplier * 2 * G / batch", "multiplier * G / batch")
+HALF_SENSITIVITY = Edit(
+    "moves", "2 * bounds[0] / batch, 2 * bounds[1] / batch", "bounds[0] / batch, bounds[1] / batch", "dp_sgda"
+)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
 def test_sensitivity_g_in_place_of_2g(sampling, monkeypatch):
     """Believed throughout, only the audit can see it; with the right events, the certificate does."""
-    monkeypatch.setattr(solvers, "DPSGDA", mutants.solver((HALF_NOISE | HALF_SENSITIVITY).items()))
+    monkeypatch.setattr(solvers, "DPSGDA", mutants.solver(HALF_NOISE, HALF_SENSITIVITY))
     believed = audited(sampling)
     assert believed.certified <= 1
     assert believed.audited > 1
-    monkeypatch.setattr(solvers, "DPSGDA", mutants.solver(HALF_NOISE.items()))
+    monkeypatch.setattr(solvers, "DPSGDA", mutants.solver(HALF_NOISE))
     monkeypatch.setattr(Game, "scores", lambda self, problem, rng, size: rng.normal(size=size))  # tell nothing
     accounted = audited(sampling)
     assert accounted.audited < 1

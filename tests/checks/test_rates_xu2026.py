@@ -12,8 +12,8 @@ import mutants
 import numpy as np
 import pytest
 import rate_faults
+from mutants import Edit
 
-from dpcheck.algorithms.kernels import rgda
 from dpcheck.catalogue.xu2026 import ascent_simulation, spider_simulation
 from dpcheck.catalogue.xu2026 import rate_escape as xu2026_escape
 from dpcheck.catalogue.xu2026 import rate_table_1 as xu2026_table_1
@@ -21,7 +21,7 @@ from dpcheck.catalogue.xu2026 import rate_theorem_1 as theorem_1
 from dpcheck.catalogue.xu2026 import rate_theorem_2 as theorem_2
 from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
 from dpcheck.checks.context import Context
-from dpcheck.checks.rates.measurement import _known
+from dpcheck.checks.rates.judgement import _known
 
 EXPERIMENTS = (*theorem_1.EXPERIMENTS, *theorem_2.EXPERIMENTS, *xu2026_table_1.EXPERIMENTS)
 BY_NAME = [pytest.param(each, id=f"{each.algorithm}.{each.name}") for each in EXPERIMENTS]
@@ -153,9 +153,9 @@ def test_one_perturbation_leaves_no_saddle(private):
     assert xu2026_escape._successes(stays, problem, np.random.default_rng(0), 20) == 0
 
 
-def kernel_with(monkeypatch, *edits):
-    """DP-RGDA with a kernel in which each old text became the new one."""
-    monkeypatch.setattr(DPRGDA, "kernel", staticmethod(mutants.compiled(rgda, edits).rgda))
+def kernel_with(monkeypatch, edit):
+    """DP-RGDA with a kernel that has the edit."""
+    monkeypatch.setattr(DPRGDA, "kernel", staticmethod(mutants.compiled(edit).rgda))
 
 
 def assert_caught(algorithm, part):
@@ -164,79 +164,75 @@ def assert_caught(algorithm, part):
     print([(each.id, each.verdict) for each in red])
 
 
-def scaled(returned, factor):
-    """The same return of both noise multipliers, times ``factor``."""
-    return f"return tuple(each * ({factor}) for each in {returned.removeprefix('return ')})"
+STEP = "self.alpha / (2 * self.L)"
+NOISE = "z * share_v * 2 * self.C_v / S1, z * share_u * 2 * self.C_u / S2"
+IN_DP_RGDA = {
+    "step times n^-0.15": Edit("EmpiricalRepaired.eta", STEP, f"self.sizes.n**-0.15 * {STEP}"),
+    "step times n^-0.25": Edit("EmpiricalRepaired.eta", STEP, f"self.sizes.n**-0.25 * {STEP}"),
+    "noise times sqrt d": Edit("EmpiricalRepaired.noise", NOISE, NOISE.replace("z *", "math.sqrt(self.sizes.d) * z *")),
+    "noise that does not shrink with n": Edit(
+        "EmpiricalRepaired.noise", NOISE, NOISE.replace("S1", "1000").replace("S2", "200")
+    ),
+}
+IN_THE_KERNEL = {
+    "no refresh": Edit("rgda", "t % counts.period == 0 or (repaired > 0 and perturbed)", "t == 0"),
+    "a difference from x itself": Edit("estimate", "copy(room.last_x, room.old[:d])", "copy(z[:d], room.old[:d])"),
+    "no ascent": Edit("ascend", "y[i] + reals.lam * u[i]", "y[i]"),
+}
+NO_PERTURBATION = Edit("rgda", "move_in_ball(x, reals.r, rng)", "")
+PACKED = "reals, counts = Reals, Counts"
+SPIDERS = {"Repaired.noise": "dp_spider", "Stochastic.noise": "sto_spider"}
+PERIODIC = "self.calibrated(self.refreshes, self.steps - self.refreshes)"
+SELECTING = "self.calibrated(min(self.refreshes, self.steps), self.steps - 1, (pure(self.scale),))"
+
+
+def scaled(definition, multipliers, factor):
+    """Both noise multipliers times ``factor``."""
+    return Edit(
+        definition, multipliers, f"tuple(multiplier * ({factor}) for multiplier in {multipliers})", SPIDERS[definition]
+    )
 
 
 def spread(factor):
     """Both noise multipliers of Ada-DP-SPIDER times ``factor`` in the run, which its threshold knows nothing of."""
     more = ", ".join(f"{name}=self.{name} * ({factor})" for name in ("sigma_1", "sigma_2"))
-    return (
-        f"{PACKED}\n\n    def packed(self, problem):\n        from dpcheck.algorithms.packing import fill, pack\n"
-        f"        return pack(fill(Reals, self, {more}), fill(Counts, self))\n"
+    packed = (
+        f"{PACKED}\ndef packed(self, problem):\n    from dpcheck.algorithms.packing import fill, pack\n"
+        f"    return pack(fill(Reals, self, {more}), fill(Counts, self))\n"
     )
+    return Edit("AdaDPSpider", PACKED, packed)
 
 
-STEP = "return self.alpha / (2 * self.L)"
-NOISE = "return z * share_v * 2 * self.C_v / S1, z * share_u * 2 * self.C_u / S2"
-IN_DP_RGDA = {
-    "step times n^-0.15": (STEP, STEP.replace("return", "return self.sizes.n**-0.15 *")),
-    "step times n^-0.25": (STEP, STEP.replace("return", "return self.sizes.n**-0.25 *")),
-    "noise times sqrt d": (NOISE, NOISE.replace("z *", "math.sqrt(self.sizes.d) * z *")),
-    "noise that does not shrink with n": (NOISE, NOISE.replace("S1", "1000").replace("S2", "200")),
-}
-IN_THE_KERNEL = {
-    "no refresh": ("estimate(t % counts.period == 0 or (repaired > 0 and perturbed),", "estimate(t == 0,"),
-    "a difference from x itself": ("copy(room.last_x, room.old[:d])", "copy(z[:d], room.old[:d])"),
-    "no ascent": ("ahead[i] = y[i] + reals.lam * u[i]", "ahead[i] = y[i]"),
-}
-PERTURBATION = "move_in_ball(x, reals.r, rng)"
-PERIODIC = "return self.calibrated(self.refreshes, self.steps - self.refreshes)"
-THRESHOLD = "return self.noise_level"
-PACKED = "reals, counts = Reals, Counts"
-SELECTING = "return self.calibrated(min(self.refreshes, self.steps), self.steps - 1, (pure(self.scale),))"
 IN_THE_BASELINES = {
-    "dp_spider, first iterate returned": ("dp_spider", "chosen = below(T, rng)", "chosen = below(T, rng) * 0"),
-    "dp_spider, no refresh": ("dp_spider", "estimate(t % q == 0,", "estimate(t == 0,"),
-    "ada_dp_spider, last iterate returned": ("ada_dp_spider", "copy(anchor, w)", "pass"),
-    "ada_dp_spider, first iterate returned": ("ada_dp_spider", "copy(w, out)", "copy(data.start, out)"),
-    "ada_dp_spider, noise times sqrt d": ("ada_dp_spider", PACKED, spread("problem.dim_w ** 0.5")),
-    "ada_dp_spider, noise that does not shrink with n": (
-        "ada_dp_spider", PACKED, spread("len(problem.records) / 2000"),
-    ),
-    "sto_spider, last iterate returned": (
-        "sto_spider", "copy(path[chosen if chosen >= 0 else seen - 1], out)", "copy(path[seen - 1], out)",
-    ),
-}  # fmt: skip
+    "dp_spider, first iterate returned": Edit("run", "below(T, rng)", "below(T, rng) * 0", "dp_spider"),
+    "dp_spider, no refresh": Edit("run", "t % q == 0", "t == 0", "dp_spider"),
+    "ada_dp_spider, last iterate returned": Edit("run", "copy(anchor, w)", "", "ada_dp_spider"),
+    "ada_dp_spider, first iterate returned": Edit("run", "copy(w, out)", "copy(data.start, out)", "ada_dp_spider"),
+    "ada_dp_spider, noise times sqrt d": spread("problem.dim_w ** 0.5"),
+    "ada_dp_spider, noise that does not shrink with n": spread("len(problem.records) / 2000"),
+    "sto_spider, last iterate returned": Edit("run", "chosen if chosen >= 0 else seen - 1", "seen - 1", "sto_spider"),
+}
 IN_THEIR_SCHEDULES = {
-    "dp_spider, noise times sqrt d": ("dp_spider", PERIODIC, scaled(PERIODIC, "self.sizes.d ** 0.5")),
-    "ada_dp_spider, threshold times n^0.25": (
-        "ada_dp_spider", THRESHOLD, f"{THRESHOLD} * (self.sizes.n / 2000) ** 0.25",
+    "dp_spider, noise times sqrt d": scaled("Repaired.noise", PERIODIC, "self.sizes.d ** 0.5"),
+    "ada_dp_spider, threshold times n^0.25": Edit(
+        "Adaptive.chi", "return self.noise_level", "return self.noise_level * (self.sizes.n / 2000) ** 0.25"
     ),
-    "sto_spider, noise times sqrt d": ("sto_spider", SELECTING, scaled(SELECTING, "self.sizes.d ** 0.5")),
-    "sto_spider, noise that does not shrink with n": (
-        "sto_spider", SELECTING, scaled(SELECTING, "self.sizes.n / 2000"),
-    ),
-}  # fmt: skip
+    "sto_spider, noise times sqrt d": scaled("Stochastic.noise", SELECTING, "self.sizes.d ** 0.5"),
+    "sto_spider, noise that does not shrink with n": scaled("Stochastic.noise", SELECTING, "self.sizes.n / 2000"),
+}
 
 
 def test_what_the_faults_change_is_there_once():
     """Their own tests are long and run seldom: an edit that no longer fits should show at once."""
-    for module, old, _ in IN_THE_BASELINES.values():
-        rate_faults.assert_there_once(f"solvers.{module}", old)
-    for module, old, _ in IN_THEIR_SCHEDULES.values():
-        rate_faults.assert_there_once(f"schedules.{module}", old)
-    for old, _ in IN_DP_RGDA.values():
-        rate_faults.assert_there_once("schedules.dp_rgda", old)
-    for old in (PERTURBATION, *(old for old, _ in IN_THE_KERNEL.values())):
-        rate_faults.assert_there_once("kernels.rgda", old)
+    for edits in (IN_THE_BASELINES, IN_THEIR_SCHEDULES, IN_DP_RGDA, IN_THE_KERNEL, {"": NO_PERTURBATION}):
+        for edit in edits.values():
+            rate_faults.assert_there_once(edit)
 
 
 @pytest.mark.experiment
 @pytest.mark.parametrize("fault", IN_DP_RGDA)
 def test_a_fault_in_the_schedule_of_dp_rgda_is_caught(monkeypatch, fault):
-    rate_faults.plant_in_schedule(monkeypatch, "dp_rgda", [IN_DP_RGDA[fault]])
+    rate_faults.plant_in_schedule(monkeypatch, "dp_rgda", IN_DP_RGDA[fault])
     assert_caught("dp_rgda", "theorem_1")
 
 
@@ -250,7 +246,7 @@ def test_a_fault_in_the_steps_of_dp_rgda_is_caught(monkeypatch, fault):
 @pytest.mark.experiment
 def test_a_perturbation_that_is_left_out_is_caught(monkeypatch):
     """At every saddle, that with privacy's noise included: there the noise alone leaves in few runs of a hundred."""
-    kernel_with(monkeypatch, (PERTURBATION, "pass"))
+    kernel_with(monkeypatch, NO_PERTURBATION)
     found = rate_faults.findings("dp_rgda", part="escape")
     red = {finding.id for finding in rate_faults.assert_red(found) if finding.verdict == "contradicted"}
     assert red == {f"dp_rgda.escape.{saddle.name}" for saddle in xu2026_escape.SADDLES}
@@ -259,14 +255,13 @@ def test_a_perturbation_that_is_left_out_is_caught(monkeypatch):
 @pytest.mark.experiment
 @pytest.mark.parametrize("fault", IN_THE_BASELINES)
 def test_a_fault_in_a_baseline_is_caught(monkeypatch, fault):
-    module, old, new = IN_THE_BASELINES[fault]
-    rate_faults.plant(monkeypatch, module, [(old, new)])
-    assert_caught(module, "table_1")
+    rate_faults.plant(monkeypatch, IN_THE_BASELINES[fault])
+    assert_caught(fault.partition(",")[0], "table_1")
 
 
 @pytest.mark.experiment
 @pytest.mark.parametrize("fault", IN_THEIR_SCHEDULES)
 def test_a_fault_in_the_schedule_of_a_baseline_is_caught(monkeypatch, fault):
-    name, old, new = IN_THEIR_SCHEDULES[fault]
-    rate_faults.plant_in_schedule(monkeypatch, name, [(old, new)])
+    name = fault.partition(",")[0]
+    rate_faults.plant_in_schedule(monkeypatch, name, IN_THEIR_SCHEDULES[fault])
     assert_caught(name, "table_1")

@@ -8,22 +8,21 @@ import mutants
 import numpy as np
 import pytest
 import rate_faults
+from mutants import Edit
 
 from dpcheck import InputError
-from dpcheck.algorithms.kernels import gradients, sgda
+from dpcheck.algorithms.kernels import gradients
 from dpcheck.algorithms.problem import data_of
 from dpcheck.bounds.registry import theorem
-from dpcheck.catalogue.yang2022 import nseg
 from dpcheck.catalogue.yang2022 import rate_corner as corner
 from dpcheck.catalogue.yang2022 import rate_table_1 as table_1
 from dpcheck.catalogue.yang2022 import rate_theorems_3_4_5 as pl
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.catalogue.yang2022.nispp import NISPP
 from dpcheck.catalogue.yang2022.nseg import NSEG
-from dpcheck.catalogue.zhang2022 import output_perturbation
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.rates import experiments
-from dpcheck.checks.rates.measurement import LEADS
+from dpcheck.checks.rates.judgement import LEADS
 from dpcheck.problems.hinge_game import MEAN, SPREAD, HingeGame
 from dpcheck.problems.polyak import Polyak
 
@@ -209,54 +208,56 @@ def test_experiments_declare_every_parameter_and_their_premises_hold(name):
             assert each.measure(problem, problem.start[None]) >= each.clear * each.predicted(problem, cell)
 
 
-STEP = "return max(math.sqrt(self.sizes.n)"
+STEP = "max(math.sqrt(self.sizes.n), self.sizes.privacy_error * self.sizes.n)"
+PRINTED = "printed_noise(G, sizes.n, self.steps, sizes.epsilon, sizes.delta)"
+NSEG_STEP = "1 / (L * math.sqrt(n) * max(1, a * math.sqrt(n)))"
+UPDATE_V, AVERAGE = "v[i] += steps[1, t] * g_v[i]", "mean(gradient, data, index[:count], batch, x, clip, g)"
 
 
 def slower(power):
-    return STEP.replace("return", f"return self.sizes.n**{power} *")
+    return Edit("Theorem2a.slowest", STEP, f"self.sizes.n**{power} * {STEP}")
 
 
 FAULTS = {  # part of the experiments' names, and what is changed in the schedules
-    "step n^-.15": ("2a.statistical", [(STEP, slower(0.15))]),
-    "step n^-.25": ("2a.statistical", [(STEP, slower(0.25))]),
-    "step n^-.5": ("2a.statistical", [(STEP, slower(0.5))]),
-    "step n^-.25 without smoothness": ("2b", [(STEP, slower(0.25))]),
-    "noise sqrt d": ("2a.privacy", [("[printed_noise(G, sizes.n", "[math.sqrt(sizes.d) * printed_noise(G, sizes.n")]),
-    "noise that does not shrink": (
-        "2a.privacy", [("math.log(1 / delta)) / (n * epsilon)", "math.log(1 / delta)) / (40_000 * epsilon)")]
+    "step n^-.15": ("2a.statistical", slower(0.15)),
+    "step n^-.25": ("2a.statistical", slower(0.25)),
+    "step n^-.5": ("2a.statistical", slower(0.5)),
+    "step n^-.25 without smoothness": ("2b", slower(0.25)),
+    "noise sqrt d": ("2a.privacy", Edit("Theorem2a.noise", PRINTED, f"math.sqrt(sizes.d) * {PRINTED}")),
+    "noise that does not shrink": ("2a.privacy", Edit("printed_noise", "n * epsilon", "40_000 * epsilon")),
+    "last iterate": ("2a.statistical", Edit("Theorem2a.output", 'return "average"', 'return "last"')),
+    "falling steps n^-.25": ("theorem_5.as_printed", Edit("falling", "2 / (pl * t)", "2 / (pl * t * steps**0.25)")),
+    "repaired steps that begin at 1": (
+        "theorem_5.repaired", Edit("Theorem3Repaired.late", "late = True", "late = False"),
     ),
-    "last iterate": ("2a.statistical", [('return "average"', 'return "last"')]),
-    "falling steps n^-.25": ("theorem_5.as_printed", [("2 / (pl * t), 2", "2 / (pl * t * steps**0.25), 2")]),
-    "repaired steps that begin at 1": ("theorem_5.repaired", [("late = True", "late = False")]),
 }  # fmt: skip
 LOOP = {  # what is changed in the loop
-    "first iterate": ("2a.statistical", "out[i] += x[i] / T", "out[i] = x[i] if t == 0 else out[i]"),
-    "v not updated": ("2a.statistical", "v[i] += steps[1, t] * g_v[i]", "v[i] += 0 * g_v[i]"),
-    "wrong sign in v": ("2a.statistical", "v[i] += steps[1, t] * g_v[i]", "v[i] -= steps[1, t] * g_v[i]"),
-    "divided by n": ("2a.statistical", "index[:count], batch, x", "index[:count], n, x"),
+    "first iterate": Edit("sgda", "out[i] += x[i] / T", "out[i] = x[i] if t == 0 else out[i]"),
+    "v not updated": Edit("sgda", UPDATE_V, "v[i] += 0 * g_v[i]"),
+    "wrong sign in v": Edit("sgda", UPDATE_V, "v[i] -= steps[1, t] * g_v[i]"),
+    "divided by n": Edit("sgda", AVERAGE, AVERAGE.replace("batch", "n")),
 }
-EXTRAPOLATED, NSEG_STEP = "u if half == 0 else z, clip", "eta = 1 / (L *"
-CENTRE, AVERAGED = "        copy(z_w, centre[:d])\n", "average = True"
+NOT_EXTRAPOLATED = Edit("run", "u if half == 0 else z", "u", "nseg")
+FIXED_CENTRE = Edit("publish", "copy(z_w, centre[:d])", "")
+LAST_PHASE = Edit("NISPP.average", "average = True", "average = False")
+
+
+def nseg_slower(power):
+    return Edit("Extragradient.eta", NSEG_STEP, NSEG_STEP.replace("1 /", f"n**-{power} /"))
 
 
 def test_what_the_faults_change_is_there_once():
     """Their own tests are long and run seldom: an edit that no longer fits should show at once."""
-    for _, edits in FAULTS.values():
-        for old, _ in edits:
-            rate_faults.assert_there_once("schedules.dp_sgda", old)
-    for _, old, _ in LOOP.values():
-        rate_faults.assert_there_once("kernels.sgda", old)
-    rate_faults.assert_there_once("solvers.nseg", EXTRAPOLATED)
-    rate_faults.assert_there_once("schedules.nseg", NSEG_STEP)
-    rate_faults.assert_there_once("solvers.output_perturbation", CENTRE)
-    rate_faults.assert_there_once("solvers.nispp", AVERAGED)
+    others = (NOT_EXTRAPOLATED, FIXED_CENTRE, LAST_PHASE, nseg_slower(0.15))
+    for edit in (*(edit for _, edit in FAULTS.values()), *LOOP.values(), *others):
+        rate_faults.assert_there_once(edit)
 
 
 @pytest.mark.experiment
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_in_the_configuration_of_dp_sgda_turns_its_rates_red(fault, monkeypatch):
-    part, edits = FAULTS[fault]
-    rate_faults.plant_in_schedule(monkeypatch, "dp_sgda", edits)
+    part, edit = FAULTS[fault]
+    rate_faults.plant_in_schedule(monkeypatch, "dp_sgda", edit)
     red = rate_faults.assert_red(found := rate_faults.findings("dp_sgda", part=part))
     print(fault, [(each.id, each.verdict) for each in red])
     slower = fault.startswith(("step", "noise"))
@@ -266,17 +267,15 @@ def test_a_fault_in_the_configuration_of_dp_sgda_turns_its_rates_red(fault, monk
 @pytest.mark.experiment
 @pytest.mark.parametrize("fault", LOOP)
 def test_a_fault_in_the_loop_of_dp_sgda_turns_its_rates_red(fault, monkeypatch):
-    part, old, new = LOOP[fault]
-    monkeypatch.setattr(DPSGDA, "kernel", staticmethod(mutants.compiled(sgda, [(old, new)]).sgda))
-    red = rate_faults.assert_red(found := rate_faults.findings("dp_sgda", part=part))
+    monkeypatch.setattr(DPSGDA, "kernel", staticmethod(mutants.compiled(LOOP[fault]).sgda))
+    red = rate_faults.assert_red(found := rate_faults.findings("dp_sgda", part="2a.statistical"))
     print(fault, [(each.id, each.verdict) for each in red])
     assert not any(each.verdict == "supported" for each in found)
 
 
 @pytest.mark.experiment
 def test_nseg_without_extrapolation_turns_red(monkeypatch):
-    edits = [(EXTRAPOLATED, "u, clip")]
-    monkeypatch.setattr(NSEG, "kernel", staticmethod(mutants.compiled(nseg, edits).run))
+    monkeypatch.setattr(NSEG, "kernel", staticmethod(mutants.compiled(NOT_EXTRAPOLATED).run))
     red = rate_faults.assert_red(rate_faults.findings("nseg", part="turning"))
     print([(each.id, each.verdict) for each in red])
 
@@ -284,7 +283,7 @@ def test_nseg_without_extrapolation_turns_red(monkeypatch):
 @pytest.mark.experiment
 @pytest.mark.parametrize("power", [0.15, 0.25])
 def test_steps_of_nseg_with_a_wrong_power_of_n_turn_red(power, monkeypatch):
-    rate_faults.plant_in_schedule(monkeypatch, "nseg", [(NSEG_STEP, f"eta = n**-{power} / (L *")])
+    rate_faults.plant_in_schedule(monkeypatch, "nseg", nseg_slower(power))
     red = rate_faults.assert_red(found := rate_faults.findings("nseg", part="statistical"))
     print([(each.id, each.verdict) for each in red])
     assert not any(each.verdict == "supported" for each in found)
@@ -292,8 +291,7 @@ def test_steps_of_nseg_with_a_wrong_power_of_n_turn_red(power, monkeypatch):
 
 @pytest.mark.experiment
 def test_nispp_about_the_wrong_centre_turns_red(monkeypatch):
-    edits = [(CENTRE, "")]
-    monkeypatch.setattr(NISPP, "kernel", staticmethod(mutants.compiled(output_perturbation, edits).run))
+    monkeypatch.setattr(NISPP, "kernel", staticmethod(mutants.compiled(FIXED_CENTRE).run))
     red = rate_faults.assert_red(found := rate_faults.findings("nispp", part="with_replacement"))
     print([(each.id, each.verdict) for each in red])
     assert not any(each.verdict == "supported" for each in found)
@@ -301,6 +299,6 @@ def test_nispp_about_the_wrong_centre_turns_red(monkeypatch):
 
 @pytest.mark.experiment
 def test_the_last_phase_of_nispp_for_the_mean_turns_red(monkeypatch):
-    rate_faults.plant(monkeypatch, "nispp", [(AVERAGED, "average = False")])
+    rate_faults.plant(monkeypatch, LAST_PHASE)
     red = rate_faults.assert_red(rate_faults.findings("nispp", part="single_pass"))
     print([(each.id, each.verdict) for each in red])

@@ -12,9 +12,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import rate_faults
+from mutants import Edit
 
 from dpcheck.bounds.registry import theorem
 from dpcheck.bounds.symbols import d
+from dpcheck.catalogue.zhang2022 import minimise as output_perturbation_minimise
 from dpcheck.catalogue.zhang2022 import rate_games as games
 from dpcheck.catalogue.zhang2022 import rate_phases as phases
 from dpcheck.catalogue.zhang2022 import rate_table_2 as zhang2022_table_2
@@ -23,8 +25,7 @@ from dpcheck.catalogue.zhang2022 import rate_theorem_4_5 as zhang2022_theorem_4_
 from dpcheck.checks.context import Context
 from dpcheck.checks.rates import experiment as declarations
 from dpcheck.checks.rates import experiments
-from dpcheck.checks.rates.judgement import TABLE
-from dpcheck.checks.rates.measurement import _known
+from dpcheck.checks.rates.judgement import TABLE, _known
 
 ALGORITHMS = (
     "output_perturbation", "phased_output_perturbation", "minimax_output_perturbation",
@@ -129,46 +130,43 @@ def test_predictions_keep_their_share_of_the_order_over_the_privacy_grids():
         assert max(found) < 1.03 * min(found)
 
 
-MINIMISE, SADDLE, LOOP = "output_perturbation_minimise", "output_perturbation_saddle", "output_perturbation"
-NOISE = "sigma_w=sensitivity * factor, sensitivity_w=sensitivity,"
-MU = "mu = L / D * max(1 / math.sqrt(n), 14"
-BLOCKS = "for k, block in enumerate(blocks(n), 1):\n            mu_k, size = mu * 2**k, block[1] - block[0]\n"
-RELEASED = "copy(z_w, out[:d])\n        copy(z_w, centre[:d])"
-PUBLISHED = "publish(z, data, steps[k], centre, rng, out, tape)"
-ON_BOTH = 'row[f"sigma_{part}"] = row[f"sensitivity_{part}"] * factor\n        return'
+RELEASED = "publish(z, data, steps[k], centre, rng, out, tape)"
+FACTORS = 'row[f"sensitivity_{part}"] * factor'
+IN_THE_LOOP = ("the proximal term stays about the start", "the first phase's point is returned")
 FAULTS = {
     "noise times sqrt(d)": (
-        "phased_output_perturbation", MINIMISE, (NOISE, NOISE.replace("factor", "factor * math.sqrt(sizes.d)")),
+        "phased_output_perturbation",
+        Edit("PhasedConvex.schedule", "sensitivity * factor", "sensitivity * factor * math.sqrt(sizes.d)"),
     ),
     "noise that does not shrink with n": (
-        "phased_output_perturbation", MINIMISE, (NOISE, NOISE.replace("factor", "factor * n / 4096")),
+        "phased_output_perturbation",
+        Edit("PhasedConvex.schedule", "sensitivity * factor", "sensitivity * factor * n / 4096"),
     ),
     "mu with the wrong power of n, by -.25": (
-        "phased_output_perturbation", MINIMISE, (MU, MU.replace("L / D", "(n / 4096) ** -0.25 * L / D")),
+        "phased_output_perturbation", Edit("PhasedConvex.schedule", "L / D", "(n / 4096) ** -0.25 * L / D"),
     ),
     "mu with the wrong power of n, by -.15": (
-        "phased_output_perturbation", MINIMISE, (MU, MU.replace("L / D", "(n / 4096) ** -0.15 * L / D")),
+        "phased_output_perturbation", Edit("PhasedConvex.schedule", "L / D", "(n / 4096) ** -0.15 * L / D"),
     ),
-    "mu_k without 2^k": ("phased_output_perturbation", MINIMISE, (BLOCKS, BLOCKS.replace("mu * 2**k", "mu"))),
+    "mu_k without 2^k": ("phased_output_perturbation", Edit("PhasedConvex.schedule", "mu * 2**k", "mu")),
     "one phase missing": (
-        "phased_output_perturbation", MINIMISE, (BLOCKS, BLOCKS.replace("(blocks(n), 1)", "(blocks(n)[1:], 2)")),
+        "phased_output_perturbation",
+        Edit("PhasedConvex.schedule", "enumerate(blocks(n), 1)", "enumerate(blocks(n)[1:], 2)"),
     ),
     "the proximal term stays about the start": (
-        "phased_output_perturbation", LOOP, (RELEASED, RELEASED.partition("\n")[0]),
+        "phased_output_perturbation", Edit("publish", "copy(z_w, centre[:d])", ""),
     ),
     "the first phase's point is returned": (
-        "phased_output_perturbation", LOOP,
-        (PUBLISHED, PUBLISHED.replace("out", "out if k == 0 else out.copy()")),
+        "phased_output_perturbation", Edit("run", RELEASED, RELEASED.replace("out", "out if k == 0 else out.copy()")),
     ),
     "noise on w alone": (
-        "minimax_output_perturbation", SADDLE,
-        (ON_BOTH, ON_BOTH.replace("factor", 'factor * (part == "w")')),
+        "minimax_output_perturbation", Edit("Saddle.schedule", FACTORS, f'{FACTORS} * (part == "w")'),
     ),
     "noise of Algorithm 4 without the other part's mu": (
-        "phased_primal", SADDLE, ("4 * L / (size * math.sqrt(mu_k * mu))", "4 * L / (size * mu_k)"),
+        "phased_primal", Edit("Half.schedule", "math.sqrt(mu_k * mu)", "mu_k"),
     ),
     "noise of Corollary B.6 without the minimum": (
-        "phased_convex_strongly_concave", SADDLE, ("least = min(mu_k, curved)", "least = mu_k"),
+        "phased_convex_strongly_concave", Edit("OneSided.schedule", "min(mu_k, curved)", "mu_k"),
     ),
 }  # fmt: skip
 
@@ -195,17 +193,17 @@ def test_gradients_are_counted_again_once_where_one_count_leaves_the_verdict_ope
 
 def test_what_the_faults_change_is_there_once():
     """Their own tests are long and run seldom: an edit that no longer fits should show at once."""
-    for _, module, (old, _) in FAULTS.values():
-        rate_faults.assert_there_once(f"solvers.{module}", old)
+    for _, edit in FAULTS.values():
+        rate_faults.assert_there_once(edit)
 
 
 @pytest.mark.experiment
 @pytest.mark.parametrize("name", FAULTS)
 def test_planted_faults_turn_the_prediction_red(name, monkeypatch):
-    algorithm, module, edit = FAULTS[name]
-    rate_faults.plant(monkeypatch, module, (edit,))
-    if module == LOOP:  # whose classes these are made of
-        rate_faults.plant(monkeypatch, MINIMISE, ())
+    algorithm, edit = FAULTS[name]
+    rate_faults.plant(monkeypatch, edit)
+    if name in IN_THE_LOOP:  # whose classes these are made of
+        rate_faults.plant(monkeypatch, of=output_perturbation_minimise)
     found = rate_faults.findings(algorithm, part="privacy")
     red = {finding.id.split(".")[1] for finding in rate_faults.assert_red(found)}
     assert "prediction" in red

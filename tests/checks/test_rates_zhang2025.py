@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import sympy
+from mutants import Edit
 from rate_faults import assert_red, assert_there_once, findings, plant, plant_in_schedule
 
 from dpcheck.algorithms.kernels.gradients import difference, mean
@@ -16,14 +17,14 @@ from dpcheck.algorithms.problem import data_of
 from dpcheck.bounds.registry import theorem
 from dpcheck.bounds.symbols import d
 from dpcheck.catalogue.equal_records import EqualRecords, gradient_norm
-from dpcheck.catalogue.zhang2025 import lower_bounds as lower
 from dpcheck.catalogue.zhang2025 import rate_dptd as dptd
+from dpcheck.catalogue.zhang2025 import rate_lower_bounds as lower
 from dpcheck.catalogue.zhang2025 import rate_theorem_2 as theorem_2
 from dpcheck.catalogue.zhang2025 import rate_theorem_6 as theorem_6
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.rates import experiment, experiments
-from dpcheck.checks.rates.measurement import LEADS, REACH, grid_of
+from dpcheck.checks.rates.judgement import LEADS, REACH, grid_of
 from dpcheck.errors import InputError
 from dpcheck.solvers import ALGORITHMS, configure
 
@@ -156,44 +157,50 @@ def test_the_lower_bound_can_be_violated():
     assert lower.judged("no_noise", hard, 0.01, free + 1, free + 1).verdict == "inconclusive"
 
 
-STEP = "return 1 / (16 * (l / mu + 1) ** 2 * l)"
-PRINTED = "return [printed_noise(C, sizes.n,"
-CERTIFIED = "return certified_noise(clips, self.sizes, self.sampling, self.batch, self.steps)"
-MORE = (
-    (PRINTED, "return [math.sqrt(sizes.d) * printed_noise(C, sizes.n,"),
-    (CERTIFIED, f"return [math.sqrt(self.sizes.d) * s for s in {CERTIFIED.removeprefix('return ')}]"),
-)
-ASCENT = "return ascent_steps(self.problem, self.inner, self.repaired)"
 SGDA, DIFF = "dp_sgda_clipped", "privatediff"
+STEP = "1 / (16 * (l / mu + 1) ** 2 * l)"
+PRINTED = "printed_noise(C, sizes.n, self.steps, sizes.epsilon, sizes.delta)"
+CERTIFIED = "certified_noise(clips, self.sizes, self.sampling, self.batch, self.steps)"
+MORE = (
+    Edit("Printed.noise", PRINTED, f"math.sqrt(sizes.d) * {PRINTED}", SGDA),
+    Edit("Repaired.noise", CERTIFIED, f"[math.sqrt(self.sizes.d) * s for s in {CERTIFIED}]", SGDA),
+)
+ASCENT, MEAN = "ascent_steps(self.problem, self.inner, self.repaired)", "z * rate * self.nu * 2 * G / self.batch"
 IN_SCHEDULES = {
     "step n^-.15": (
-        SGDA, "rate of theorem_2.as_printed", [(STEP, STEP.replace("return", "return self.sizes.n**-0.15 *"))],
+        SGDA, "rate of theorem_2.as_printed", [Edit("Printed.eta_w", STEP, f"self.sizes.n**-0.15 * {STEP}", SGDA)],
     ),
     "step n^-.25": (
-        SGDA, "rate of theorem_2.as_printed", [(STEP, STEP.replace("return", "return self.sizes.n**-0.25 *"))],
+        SGDA, "rate of theorem_2.as_printed", [Edit("Printed.eta_w", STEP, f"self.sizes.n**-0.25 * {STEP}", SGDA)],
     ),
     "noise sqrt d": (SGDA, "rate of theorem_2", MORE),
     "noise without n": (
-        SGDA, "rate of theorem_2.as_printed", [(PRINTED, "return [printed_noise(C, 20000,")],
+        SGDA, "rate of theorem_2.as_printed",
+        [Edit("Printed.noise", PRINTED, PRINTED.replace("sizes.n", "20000"), SGDA)],
     ),
-    "last iterate": (SGDA, "rate of theorem_2", [('output = fixed("uniform")', 'output = fixed("last")')]),
+    "last iterate": (
+        SGDA, "rate of theorem_2", [Edit("Printed.output", 'fixed("uniform")', 'fixed("last")', SGDA)],
+    ),
     "noise without epsilon": (
-        DIFF, "short_threshold", [("/ (n * self.sizes.epsilon)  # Remark 2", "/ (n * 0.4)")],
+        DIFF, "short_threshold", [Edit("Printed.noise", "n * self.sizes.epsilon", "n * 0.4", DIFF)],
     ),
     "ascent of one tiny step": (
-        DIFF, "without_noise", [(ASCENT, "return 1e-3 * ascent_steps(self.problem, 1, self.repaired)")],
+        DIFF, "without_noise",
+        [Edit("Printed.eta_y", ASCENT, "1e-3 * ascent_steps(self.problem, 1, self.repaired)", DIFF)],
     ),
-    "noise of the sum": ("dptd", "dptd", [("z * rate * self.nu * 2 * G / self.batch", "z * rate * self.nu * 2 * G")]),
+    "noise of the sum": (
+        "dptd", "dptd", [Edit("Repaired.noise", MEAN, MEAN.removesuffix(" / self.batch"), "dptd")],
+    ),
 }  # fmt: skip
 IN_LOOPS = {
-    "no refresh": (DIFF, "short_threshold", [("if r % counts.restart == 0:", "if r == 0:")]),
-    "wrong previous point": (DIFF, "short_threshold", [("copy(old, old_point)", "copy(start, old_point)")]),
-    "noise without the threshold": (
-        DIFF, "short_threshold", [("release(g[:d], sigma * C,", "release(g[:d], sigma,")],
+    "no refresh": (DIFF, "short_threshold", [Edit("run", "r % counts.restart == 0", "r == 0", DIFF)]),
+    "wrong previous point": (
+        DIFF, "short_threshold", [Edit("run", "copy(old, old_point)", "copy(start, old_point)", DIFF)],
     ),
+    "noise without the threshold": (DIFF, "short_threshold", [Edit("run", "sigma * C", "sigma", DIFF)]),
     "no tracking": (
         "dptd", "dptd",
-        [("average[i] = (1 - (alpha if i < d else beta) * nu) * average[i] + g[i]", "average[i] = g[i]")],
+        [Edit("run", "(1 - (alpha if i < d else beta) * nu) * average[i] + g[i]", "g[i]", "dptd")],
     ),
 }  # fmt: skip
 
@@ -202,7 +209,10 @@ IN_LOOPS = {
 @pytest.mark.parametrize("name", IN_SCHEDULES | IN_LOOPS)
 def test_planted_errors_turn_the_check_red(monkeypatch, name):
     algorithm, part, edits = (IN_SCHEDULES | IN_LOOPS)[name]
-    (plant_in_schedule if name in IN_SCHEDULES else plant)(monkeypatch, algorithm, edits)
+    if name in IN_SCHEDULES:
+        plant_in_schedule(monkeypatch, algorithm, *edits)
+    else:
+        plant(monkeypatch, *edits)
     found = findings(algorithm, part=part)
     red = assert_red(found)
     assert any(finding.id.split(".")[1] in ("prediction", "rate") for finding in red)
@@ -220,7 +230,5 @@ def test_a_bound_without_its_power_of_d_is_contradicted(monkeypatch):
 
 
 def test_every_fault_is_in_the_code():
-    for package, faults in (("schedules", IN_SCHEDULES), ("solvers", IN_LOOPS)):
-        for algorithm, _, edits in faults.values():
-            for old, _ in edits:
-                assert_there_once(f"{package}.{algorithm}", old)
+    for _, _, edits in (*IN_SCHEDULES.values(), *IN_LOOPS.values()):
+        assert_there_once(*edits)

@@ -12,20 +12,19 @@ import mutants
 import numpy as np
 import pandas as pd
 import pytest
+from games import GAMES
+from mutants import Edit
 from scipy.stats import norm
 
 from dpcheck.accounting import certify
-from dpcheck.algorithms.kernels import gradients, spider
+from dpcheck.algorithms.kernels import spider
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import audit_privacy
-from dpcheck.catalogue.games import GAMES
 from dpcheck.catalogue.xu2026 import dp_spider
 from dpcheck.catalogue.yang2022 import nseg
-from dpcheck.catalogue.yang2022 import nseg_schedule as extragradient
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.catalogue.zhang2022 import minimise as output_perturbation_minimise
-from dpcheck.catalogue.zhang2022.output_perturbation import Phased
-from dpcheck.catalogue.zhang2022.phases import FIELDS
+from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS, Phased
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.privacy.entry import BOTH, DELTA, EPSILON, Entry
@@ -252,7 +251,7 @@ def test_half_the_noise_is_seen_against_the_certified_curve(name, label):
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["nseg", "dp_spider"])
 def test_a_missing_clip_is_seen(name, monkeypatch):
-    broken = mutants.compiled(gradients, [("scale = clip_factor(g[:d], clip[0]) / batch", "scale = 1.0 / batch")])
+    broken = mutants.compiled(Edit("add_clipped", "clip_factor(g[:d], clip[0])", "1.0"))
     for kind in ("mean", "difference"):
         monkeypatch.setattr(WorstCase, kind, staticmethod(getattr(broken, kind)))
     assert transcript(case(name, "repaired")).verdict == "violated"
@@ -261,22 +260,23 @@ def test_a_missing_clip_is_seen(name, monkeypatch):
 @pytest.mark.thorough
 def test_noise_over_the_squared_minibatch_is_seen(monkeypatch):
     """In the estimator that the SPIDER algorithms share."""
-    edit = ("release(g, bounds.sigma_2 * bound,", "release(g, bounds.sigma_2 * bound / small.size**2,")
-    monkeypatch.setattr(spider, "estimate", mutants.compiled(spider, [edit]).estimate)
-    broken = mutants.compiled(dp_spider, ())
+    edit = Edit("estimate", "bounds.sigma_2 * bound", "bounds.sigma_2 * bound / small.size**2")
+    monkeypatch.setattr(spider, "estimate", mutants.compiled(edit).estimate)
+    broken = mutants.compiled(of=dp_spider)
     monkeypatch.setattr(dp_spider.DPSpider, "kernel", staticmethod(broken.run))
     assert transcript(case("dp_spider", "repaired")).verdict == "violated"
 
 
 def minimiser_that_moves_too_little(monkeypatch):
-    edit = ("4 * L / (mu * n)  #", "4 * L / (mu * n**2)  #")
-    broken = mutants.mutated(output_perturbation_minimise, [edit]).StronglyConvex
+    edit = Edit("StronglyConvex.schedule", "4 * L / (mu * n)", "4 * L / (mu * n**2)")
+    broken = mutants.mutated(edit).StronglyConvex
     broken.kernel = staticmethod(output_perturbation_minimise.StronglyConvex.kernel)
     monkeypatch.setattr(output_perturbation_minimise, "StronglyConvex", broken)
 
 
 def mean_that_moves_half_as_far(monkeypatch):
-    broken = mutants.mutated(extragradient, [("return 2 * math.hypot", "return math.hypot")])
+    most = "math.hypot(min(problem.lipschitz_w, clip_w), min(problem.lipschitz_v, clip_v))"
+    broken = mutants.mutated(Edit("sensitivity", f"2 * {most}", most, "nseg"))
     monkeypatch.setattr(nseg, "sensitivity_of", broken.sensitivity)
     monkeypatch.setattr(nseg.NSEG, "schedules", {"repaired": broken.Extragradient})
 

@@ -16,21 +16,18 @@ import numpy as np
 import pandas as pd
 import pytest
 import tables
+from chunks import map_chunks
 
 from dpcheck import audit_privacy, audit_sequential, cli
 from dpcheck.algorithms.measure import Experiment
 from dpcheck.catalogue.zhang2022.rate_theorem_3_3 import EXPERIMENTS
 from dpcheck.checks.context import Context
-from dpcheck.checks.rates.measurement import points
+from dpcheck.checks.rates.judgement import points
 from dpcheck.errors import InputError
 from dpcheck.experiments import find
 from dpcheck.experiments.runner import run_all, trials
-from dpcheck.running.choice import executor
-from dpcheck.running.executor import Executor, LostWorkersError
-from dpcheck.running.process_pool import Processes
-from dpcheck.running.serial import Serial
-from dpcheck.running.streams import map_chunks
-from dpcheck.running.threads import Threads
+from dpcheck.running.executor import Executor, LostWorkersError, Serial, Threads
+from dpcheck.running.process_pool import Processes, executor
 
 BACKENDS = ("threads", "processes", "dask", "ray")
 NEEDS = {"dask": "distributed", "ray": "ray"}
@@ -243,9 +240,9 @@ def test_wrong_workers_are_one_line(arguments: tuple[str, ...], said: str, capsy
 
 def test_a_scheduler_that_does_not_answer_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="pip install 'dpcheck[dask]'")
-    from dpcheck.running import dask_cluster
+    from dpcheck.running import clusters
 
-    monkeypatch.setattr(dask_cluster, "_WITHIN", 1.0)
+    monkeypatch.setattr(clusters, "_WITHIN", 1.0)
     for address in ("tcp://127.0.0.1:9", "nonsense://x"):
         with pytest.raises(InputError, match="scheduler must be that of a Dask cluster with workers, got") as error:
             executor("dask", scheduler=address)

@@ -11,7 +11,7 @@ import pytest
 from files import ROOT, others, sources
 
 from dpcheck import cli
-from dpcheck.audits.bugs.catalogue import BUGS
+from dpcheck.audits.bugs.bug import catalogue
 from dpcheck.bounds import registry
 from dpcheck.solvers import ALGORITHMS
 
@@ -99,7 +99,7 @@ def dpcheck_knows(arguments: list[str]) -> bool:
 def targets() -> set[str]:
     """What commands of the guides may be asked about."""
     stated = {each.id for each in (*registry.claims(), *registry.theorems())}
-    return stated | {*registry.PAPERS, *ALGORITHMS, *BUGS}
+    return stated | {*registry.PAPERS, *ALGORITHMS, *catalogue()}
 
 
 def python_knows(arguments: list[str]) -> bool:

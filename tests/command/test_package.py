@@ -71,10 +71,9 @@ def test_what_runs_needs_no_extra():
         "dpcheck/adapters/jax_privacy.py": {"jax", "jax_privacy"}, "dpcheck/adapters/opacus.py": {"opacus", "torch"},
         "dpcheck/cli.py": {"argcomplete"}, "dpcheck/accounting/event_files.py": {"dp_accounting"},
         "dpcheck/accounting/other_events.py": {"dp_accounting"}, "dpcheck/problems/td_mlp.py": {"gymnasium"},
-        "audits/neighbours.py": {"hypothesis"}, "audits/running/foreign_arrays.py": {"jax", "torch"},
+        "audits/neighbours.py": {"hypothesis"}, "audits/running/datasets.py": {"jax", "torch"},
         "dpcheck/pytest_plugin.py": {"pytest"},
-        "dpcheck/running/dask_cluster.py": {"cloudpickle", "distributed"},
-        "dpcheck/running/ray_cluster.py": {"ray"},
+        "dpcheck/running/clusters.py": {"cloudpickle", "distributed", "ray"},
     }  # fmt: skip
     names = {re.match(r"[\w-]+", line).group().replace("-", "_") for line in metadata.requires("dpcheck")}
     needed = {

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcheck.audits.bugs.bug import Examination
-from dpcheck.audits.bugs.catalogue import find
+from dpcheck.audits.bugs.bug import Examination, find
 from dpcheck.audits.bugs.testers import Outcome
 from dpcheck.report import template
 from dpcheck.report.bugs import page as bugs_page

@@ -5,11 +5,14 @@ from __future__ import annotations
 import compileall
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from .mutant import ROOT, Mutant
+from .mutant import ROOT
 
 _LEFT = shutil.ignore_patterns("__pycache__", "*.so")
 
@@ -25,23 +28,33 @@ class Copy:
         self._home = folder / "home"
         self._home.mkdir(exist_ok=True)
 
-    @property
-    def environment(self) -> dict[str, str]:
-        """Of processes that import the copy; what the check keeps from run to run is kept from mutant to mutant."""
-        return os.environ | {
+    @contextmanager
+    def edited(self, texts: Mapping[str, str]) -> Iterator[None]:
+        """The copy with other texts of these modules."""
+        try:
+            for path, text in texts.items():
+                (self.package / path).write_text(text, "utf-8")
+            yield
+        finally:
+            for path in texts:
+                shutil.copy2(ROOT / path, self.package / path)
+
+    def python(self, *arguments: str, seconds: float) -> tuple[int | None, str]:
+        """The exit status and output of a Python that imports the copy; None where its time was up.
+
+        What the check keeps from run to run is kept from mutant to mutant.
+        """
+        environment = os.environ | {
             "PYTHONPATH": str(self.package), "PYTHONDONTWRITEBYTECODE": "1", "NUMBA_CACHE_DIR": str(self._compiled),
             "XDG_CACHE_HOME": str(self._home), "OPENBLAS_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore",
         }  # fmt: skip
-
-    @contextmanager
-    def edited(self, mutants: Sequence[Mutant]) -> Iterator[None]:
-        """The copy with these edits."""
-        changed = [mutant for mutant in mutants if mutant.edits]
-        try:
-            for mutant in changed:
-                file = self.package / mutant.path
-                file.write_text(mutant.applied(file.read_text("utf-8")), "utf-8")
-            yield
-        finally:
-            for mutant in changed:
-                shutil.copy2(ROOT / mutant.file, self.package / mutant.path)
+        with subprocess.Popen(
+            [sys.executable, "-P", *arguments], env=environment, cwd=ROOT, text=True, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        ) as process:  # fmt: skip
+            try:
+                output, _ = process.communicate(timeout=seconds)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                return None, process.communicate()[0]
+        return process.returncode, output

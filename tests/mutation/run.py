@@ -1,129 +1,135 @@
-"""Runs mutants: one edit at a time on a copy of the package, its check until the first red finding, a row each."""
+"""Runs mutants: one at a time on a copy of the package, by tests and by ``dpcheck check``, a row each."""
 
 from __future__ import annotations
 
 import csv
+import json
+import re
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from .copies import Copy
-from .mutant import HARMLESS, Mutant
-from .process import Answer, Process
+from .definitions import Sources
+from .mutant import HARMLESS, ROOT, Mutant
 
-# What a proof reads: import-linter holds the bounds apart from everything else.
-_PROVED = ("bounds", "errors.py", "running")
-
-
-@dataclass(frozen=True)
-class Row:
-    """What became of a mutant.
-
-    outcome : "red", "error" (the check raises, and the command exits with 3), "survived" or "late" (nothing red within
-        the time that a mutant has)
-    id, verdict, expected, reason, place : of the red finding that names the part, or else of the first one
-    red, naming : red findings of the stage, and those that name the part
-    seconds : of the whole run;  stages : that were run to the end
-    """
-
-    name: str
-    area: str
-    file: str
-    known: bool
-    outcome: str
-    stage: str
-    id: str
-    verdict: str
-    expected: str
-    reason: str
-    place: str
-    red: int
-    naming: int
-    seconds: float
-    stages: int
-    digest: str
+KILLED = ("test", "red", "error")
+# outcome : "test" (a test fails), "red" (a finding is not as expected), "error" (the check raises, and the command
+#     exits with 3), "survived" or "late" (nothing within the time that a mutant has)
+# killed_by : the file of the test, or the stage of the check;  id ... place : of the test, or of the red finding that
+#     names the part, or else of the first one;  red, naming : red findings of the stage, and those that name the part
+# seconds : of the whole run;  survives : why, written by a person in the list or in the table, where it is kept
+COLUMNS = ("name", "area", "definition", "edit", "outcome", "killed_by", "id", "verdict", "expected", "reason", "place",
+           "red", "naming", "seconds", "digest", "survives")  # fmt: skip
+_FILES = 8  # of tests, at most, that a mutant is tried on
+_WORKER = str(Path(__file__).resolve().parent / "worker.py")
+Row = dict[str, Any]
 
 
 class Bench:
-    """A copy and the process that checks it."""
+    """A copy of the package, and what is run on it."""
 
-    def __init__(self, folder: Path, limit: float) -> None:
-        self._copy, self._limit = Copy(folder), limit
-        self._process = self._start()
+    def __init__(self, folder: Path, limit: float, sources: Sources) -> None:
+        self._copy, self._limit, self._sources = Copy(folder), limit, sources
+        self._passes = cache(lambda test: self._pytest([test])["outcome"] == "survived")
 
-    def close(self) -> None:
-        """End the process."""
-        self._process.close()
+    def run(self, mutants: Sequence[Mutant], steps: Sequence[Sequence[str]]) -> list[Row]:
+        """Make the edits together and go on until a step sees them, then look at each mutant alone.
 
-    def run(self, mutants: Sequence[Mutant]) -> list[Row]:
-        """Check mutants of one check together, one by one where that is not green; of harmless ones every stage."""
-        first, started = mutants[0], time.perf_counter()
-        harmless = first.area == HARMLESS
-        claims = any(each.path.split("/")[1] in _PROVED for each in mutants)
-        request = {"names": first.check, "seed": first.seed, "claims": claims, "every": harmless,
-                   "edited": [each.path for each in mutants]}  # fmt: skip
-        with self._copy.edited(mutants):
-            changed = {str(self._copy.package / each.path) for each in mutants if each.edits}
-            imported = not changed.isdisjoint(self._process.loaded)
-            process = self._start("bare") if imported else self._process
-            try:
-                seen = list(process.ask(request, len(mutants) * self._limit))
-            finally:
-                if imported:
-                    process.close()
-        rows = [_row(each, seen, (time.perf_counter() - started) / len(mutants)) for each in mutants]
-        if len(mutants) == 1 or rows[0].outcome == "survived":
-            return rows
-        return [row for each in mutants for row in self.run([each])]
+        steps : tests, or an empty list for the check
+        """
+        started, row = time.perf_counter(), Row(outcome="survived")
+        with self._copy.edited(self._sources.edited(edit for mutant in mutants for edit in mutant.edits)):
+            for tests in steps:
+                if row["outcome"] not in KILLED:
+                    row = self._pytest(tests) if tests else self._check(mutants)
+        if row["outcome"] == "test" and not self._passes(row["id"]):
+            raise RuntimeError(f"{row['id']} fails without any edit")
+        if len(mutants) > 1 and row["outcome"] != "survived":
+            return [row for mutant in mutants for row in self.run([mutant], steps)]
+        row["seconds"] = round((time.perf_counter() - started) / len(mutants), 1)
+        of_mutant = ("name", "area", "definition", "edit", "digest", "survives")
+        return [row | {key: getattr(mutant, key) for key in of_mutant} for mutant in mutants]
 
-    def _start(self, *arguments: str) -> Process:
-        return Process(self._copy.environment, self._copy.package.parent, *arguments)
+    def _pytest(self, tests: Sequence[str]) -> Row:
+        """Run tests in this order up to the first failure."""
+        options = ("-n", "0", "-q", "-x", "--no-header", "--tb=line")
+        status, output = self._copy.python("-m", "pytest", *options, *tests, seconds=self._limit)
+        if status is None or status in (0, 5):  # 5: none of this profile
+            return Row(outcome="late" if status is None else "survived")
+        failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - (.*))?$", output, re.MULTILINE)
+        test, reason = failed.groups() if failed else (tests[0], output.strip().rpartition("\n")[2])
+        return Row(outcome="test", killed_by=test.partition("::")[0], id=test, reason=reason)
 
-
-def _row(mutant: Mutant, seen: Sequence[Answer], seconds: float) -> Row:
-    """What the answers come to; of several red findings the first that names the part, or else the first."""
-    done = [answer for answer in seen if "stage" in answer]
-    alarms = [(answer["stage"], alarm) for answer in done for alarm in answer["red"]]
-    outcome = "red" if alarms else next((word for word in ("error", "late") for a in seen if word in a), "survived")
-    if outcome == "error":
-        raised = next(answer for answer in seen if "error" in answer)
-        alarms = [("raised", {"reason": raised["error"], "place": raised["place"]})]
-    naming = [each for each in alarms if mutant.named_by(_said(each[1]))]
-    stage, chosen = next(iter(naming or alarms), ("", {}))
-    text = {key: str(chosen.get(key) or "") for key in ("id", "verdict", "expected", "reason", "place")}
-    return Row(
-        mutant.name, mutant.area, mutant.file, mutant.known, outcome, stage, **text, red=len(alarms),
-        naming=len(naming), seconds=round(seconds, 1), stages=len(done), digest=mutant.digest,
-    )  # fmt: skip
+    def _check(self, mutants: Sequence[Mutant]) -> Row:
+        """Check the algorithms of the first mutant; of harmless mutants every stage."""
+        mutant = mutants[0]
+        request = map(json.dumps, (mutant.check, mutant.seed, mutant.area == HARMLESS))
+        status, output = self._copy.python(_WORKER, *request, seconds=len(mutants) * self._limit)
+        red = [json.loads(line) for line in output.splitlines() if line.startswith("{") and line.endswith("}")]
+        outcome = "red" if red else "late" if status is None else "error" if status else "survived"
+        if outcome == "error":
+            red = [{"stage": "", "reason": output.strip().rpartition("\n")[2]}]
+        naming = [finding for finding in red if mutant.named_by(_words(finding))]
+        chosen = next(iter(naming or red), {})
+        row = {key: chosen[key] for key in COLUMNS if key in chosen} | {"killed_by": chosen.get("stage", "")}
+        return row | {"outcome": outcome, "red": len(red), "naming": len(naming)}
 
 
-def _said(alarm: Answer) -> str:
+def _words(finding: Mapping[str, Any]) -> str:
     """What a reader sees of a finding: its id without the algorithm, its sentences, its place."""
-    tail = alarm.get("id", "").partition(".")[2].replace("_", " ")
-    return " ".join((tail, *(alarm.get(key) or "" for key in ("subject", "reason", "surprise", "place"))))
+    tail = finding.get("id", "").partition(".")[2].replace("_", " ")
+    return " ".join((tail, *(finding.get(key) or "" for key in ("subject", "reason", "surprise", "place"))))
 
 
 class Table:
-    """Rows in a CSV file, written as they come; what is there already is not run again."""
+    """Rows in a CSV file, written as they come: what killed a mutant, for the tally and as the map of the next run."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self.rows: dict[str, dict[str, str]] = {}
+        self._path, self._rows = path, dict[str, dict[str, str]]()
         if path.is_file():
             with path.open(newline="", encoding="utf-8") as file:
-                self.rows = {row["name"]: row for row in csv.DictReader(file)}
+                self._rows = {row["name"]: row for row in csv.DictReader(file)}
 
-    def has(self, mutant: Mutant) -> bool:
-        """Whether this very edit has a row."""
-        return self.rows.get(mutant.name, {}).get("digest") == mutant.digest
+    def row(self, mutant: Mutant) -> dict[str, str]:
+        """The row of this very mutant, or an empty one."""
+        row = self._rows.get(mutant.name, {})
+        return row if row.get("digest") == mutant.digest else {}
 
     def add(self, row: Row) -> None:
         """Write the table with this row; a run that is stopped leaves the old one or the new one."""
-        self.rows[row.name] = {key: str(value) for key, value in asdict(row).items()}
+        old = self._rows.get(row["name"], {})
+        if old.get("digest") == row["digest"]:
+            row["survives"] = row["survives"] or old["survives"]
+        self._rows[row["name"]] = {key: "" if row.get(key) is None else str(row[key]) for key in COLUMNS}
         fresh = self._path.with_suffix(".new")
         with fresh.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, [each.name for each in fields(Row)], lineterminator="\n")
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
             writer.writeheader()
-            writer.writerows(self.rows[name] for name in sorted(self.rows))
+            writer.writerows(self._rows[name] for name in sorted(self._rows))
         fresh.replace(self._path)
+
+    def steps(self, mutant: Mutant, sources: Sources, files: Sequence[str]) -> list[list[str]]:
+        """The likeliest of the files of tests, then the check, an empty list; the check first where it was the killer.
+
+        A file is likelier the more it killed of the mutant and its like before, and the more it says of the module.
+        """
+        paths = {sources.place(edit)[0].removesuffix(".py") for edit in mutant.edits[:1]}
+        words = {Path(path).name for path in paths} | {edit.definition.rpartition(".")[2] for edit in mutant.edits}
+
+        def score(file: str) -> tuple[int, ...]:
+            here, text = [row for row in self._rows.values() if row["killed_by"] == file], _text(file)
+            like = [sum(row[key] == getattr(mutant, key) for row in here) for key in ("name", "definition", "area")]
+            says = 3 * sum(path.replace("/", ".") in text for path in paths) + sum(word in text for word in words)
+            return *like[:2], says * (1 + like[2])
+
+        likely = [file for file in sorted(files, key=score, reverse=True)[:_FILES] if any(score(file))]
+        steps = [likely, []] if likely else [[]]
+        return steps[::-1] if self.row(mutant).get("outcome") in KILLED[1:] else steps
+
+
+@cache
+def _text(file: str) -> str:
+    return (ROOT / file).read_text("utf-8")

@@ -1,54 +1,61 @@
-"""Copies of a module's source with a planted bug: text replaced, then executed as a module of its own."""
+"""Copies of modules with a planted bug: a fragment of a definition replaced, then executed as a module of its own."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from pathlib import Path
 from types import ModuleType
 from unittest import mock
 
+from mutation.definitions import Edit, Sources
 from numba import njit
 
+import dpcheck
 from dpcheck.algorithms.kernels import jit
-from dpcheck.catalogue.yang2022 import dp_sgda as solvers
-from dpcheck.catalogue.yang2022 import dp_sgda_schedule as schedules
+from dpcheck.catalogue.yang2022 import dp_sgda
 
-Edits = Iterable[tuple[str, str]]
+SOURCES = Sources(Path(dpcheck.__file__).parent)
 
 
-def mutated(original: ModuleType, edits: Edits) -> ModuleType:
-    """A copy of ``original`` in which each old text, found exactly once, is replaced by the new one."""
-    text = inspect.getsource(original)
-    for old, new in edits:
-        assert text.count(old) == 1, f"{text.count(old)} times in {original.__name__}: {old}"
-        text = text.replace(old, new)
-    copy = ModuleType(original.__name__)
-    exec(compile(text, f"<mutant of {original.__name__}>", "exec"), copy.__dict__)
+def mutated(*edits: Edit, of: ModuleType | None = None) -> ModuleType:
+    """A copy of the module that the edits change; without edits a copy of ``of``."""
+    if of is None:
+        ((path, text),) = SOURCES.edited(edits).items()
+        name = path.removesuffix(".py").replace("/", ".")
+    else:
+        name, text = of.__name__, inspect.getsource(of)
+    copy = ModuleType(name)
+    exec(compile(text, f"<mutant of {name}>", "exec"), copy.__dict__)
     return copy
 
 
-def interpreted(original: ModuleType, edits: Edits) -> ModuleType:
+def interpreted(*edits: Edit, of: ModuleType | None = None) -> ModuleType:
     """The kernels of a module as plain Python."""
     with mock.patch.object(jit, "kernel", lambda signature: lambda function: function):
-        copy = mutated(original, edits)
+        copy = mutated(*edits, of=of)
     if hasattr(copy, "estimate"):  # compiled, it takes kernels in an objective from compiled callers alone
         copy.estimate = getattr(copy.estimate, "py_func", copy.estimate)
     return copy
 
 
-def compiled(original: ModuleType, edits: Edits) -> ModuleType:
+def compiled(*edits: Edit, of: ModuleType | None = None) -> ModuleType:
     """The kernels compiled and kept nowhere."""
 
     def kernel(signature):
         return njit(signature, nogil=True, error_model="numpy", fastmath=jit._FASTMATH)
 
     with mock.patch.object(jit, "kernel", kernel):
-        return mutated(original, edits)
+        return mutated(*edits, of=of)
 
 
-def solver(edits: Edits) -> type[solvers.DPSGDA]:
+def solver(*edits: Edit) -> type[dp_sgda.DPSGDA]:
     """The class with a bug in its calibration or in the sensitivities of the events it declares."""
-    copy, numbers = mutated(solvers, ()), mutated(schedules, edits)
-    found: type[solvers.DPSGDA] = copy.DPSGDA
-    copy.moves, found.schedules = numbers.moves, numbers.SCHEDULES  # type: ignore[attr-defined]
-    return found
+    changed, copy = mutated(*edits), mutated(of=dp_sgda)
+    if changed.__name__ == dp_sgda.__name__:
+        copy = changed
+    else:  # a module that it imports from
+        copy.__dict__.update(
+            (name, part) for name, part in vars(changed).items() if name in vars(copy) and callable(part)
+        )
+    broken: type[dp_sgda.DPSGDA] = copy.DPSGDA
+    return broken

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from reference.derivatives import project, quadratic
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import Defaults
-from dpcheck.algorithms.problem_domains import BOX, blocks
-from dpcheck.checks.inside.formulas import quadratic
-from dpcheck.checks.inside.geometry import project
+from dpcheck.algorithms.problem import BOX, Defaults, blocks
 
 
 @kernel(GRADIENT_SIGNATURE)

@@ -9,7 +9,7 @@ import pytest
 
 from dpcheck import InputError, certify, solve
 from dpcheck.algorithms.problem import with_record
-from dpcheck.catalogue.zhang2022.phases import FIELDS
+from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS
 from dpcheck.events import Repeated, Sampled
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.solvers import algorithm, configure

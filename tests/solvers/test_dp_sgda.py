@@ -9,21 +9,20 @@ import sys
 
 import numpy as np
 import pytest
+from chunks import map_chunks
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.descent import descent_ascent
+from reference.replay import replayed
 
 from dpcheck import InputError, certify, solve, theorem
 from dpcheck.algorithms.problem import with_record
-from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
-from dpcheck.catalogue.yang2022.dp_sgda_schedule import printed_batch, printed_noise
-from dpcheck.checks.inside.descent import descent_ascent
-from dpcheck.checks.inside.replay import replayed
+from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA, printed_batch, printed_noise
 from dpcheck.events import Gaussian, Repeated, Sampled
 from dpcheck.problems import example
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.quadratic import Quadratic
-from dpcheck.running.streams import map_chunks
 
 RNG = np.random.default_rng(5)
 

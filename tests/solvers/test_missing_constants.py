@@ -13,7 +13,6 @@ from dpcheck.algorithms.problem import with_record
 from dpcheck.catalogue.zhang2025.privatediff_schedule import moved
 from dpcheck.problems import example
 from dpcheck.problems.cosine import Cosine
-from dpcheck.problems.linear_td import LinearTD
 from dpcheck.problems.matrix_sensing import MatrixSensing
 from dpcheck.solvers import algorithm, configure
 
@@ -95,15 +94,16 @@ def test_problems_with_all_constants_have_no_such_notes():
 
 def test_the_modulus_of_the_mean_serves_where_records_have_none():
     """K is of the order of kappa: from the mean's modulus, which a note calls taken as public."""
-    problem = LinearTD.sample(40, 2, RNG, ridge=0.0)
+    bounds = {"bound_a": 4.0, "bound_b": 4.0, "radius": 1.5, "dual_radius": 8.0}
+    problem = MatrixSensing.sample(40, 2, np.random.default_rng(0), rank=1, size=1.0, **bounds)
     assert problem.concavity == 0 < problem.empirical_concavity
     solver = algorithm("dp_rgda").configure(problem, **BUDGET, steps=8, S2=5)
     assert math.ceil(problem.smoothness / problem.empirical_concavity) == solver.K
     assert any(f"modulus {problem.empirical_concavity:.4g} is taken as public" in note for note in solver.notes)
 
 
-def test_huber_runs_where_the_escape_is_given():
-    problem = example("huber")
+def test_a_problem_without_a_lipschitz_hessian_runs_where_the_escape_is_given():
+    problem = example("quadratic")
     solver = configure("dp_rgda", problem, **BUDGET, r=0.1, t_thres=3, D_bar=0.01, steps=8)
     assert any(note.endswith("; here the primal function has no Lipschitz Hessian") for note in solver.notes)
     assert np.isfinite(solver.run(problem, seed=0).x).all()

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.derivatives import clip, departures, project
 from scipy.optimize import minimize
 
 from dpcheck import InputError, certify
@@ -22,8 +23,6 @@ from dpcheck.algorithms.kernels.named import Place
 from dpcheck.algorithms.problem import data_of, with_record
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.catalogue.yang2022.nseg import NSEG
-from dpcheck.checks.inside.derivatives import departures
-from dpcheck.checks.inside.geometry import clip, project
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.auc_mlp import AUCMLP
 from dpcheck.problems.network import Network

@@ -16,8 +16,8 @@ from dpcheck.catalogue.zhang2025.privatediff import PrivateDiff
 from dpcheck.problems import example
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.cosine import Cosine
-from dpcheck.problems.cubic import Cubic
 from dpcheck.problems.quadratic import Quadratic
+from dpcheck.problems.quartic import Quartic
 from dpcheck.solvers import algorithm, configure
 
 RNG = np.random.default_rng(7)
@@ -248,7 +248,7 @@ def test_dp_rgda_as_printed_takes_the_escape_and_the_batches_of_its_lemmas():
 
 def test_dp_rgda_as_printed_certifies_a_strict_saddle():
     """No noise, all records, and a curvature 5 % beyond alpha_H: the printed t_thres is over before a step counts."""
-    problem = Cubic.sample(200, 3, np.random.default_rng(0), descent=0.2, cubic=1.0, radius=1.0)
+    problem = Quartic.sample(200, 3, np.random.default_rng(0), curvature=0.45, radius=1.0)
     curvature = np.linalg.eigvalsh(problem.primal_hessian(np.zeros(3)))[0]
     alpha = (curvature / 1.05) ** 2 / problem.hessian_lipschitz
     certified = dict.fromkeys(DPRGDA.variants, 0)

@@ -7,6 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from reference import phases as phase_lists
+from reference.descent import descent_ascent, dp_rgda, dptd, nseg, privatediff
+from reference.phases import nispp_phases, output_perturbation
+from reference.replay import replayed
+from reference.small_runs import sharpened
 
 from dpcheck import certify
 from dpcheck.algorithms.problem import with_record
@@ -14,7 +19,7 @@ from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
 from dpcheck.catalogue.yang2022.nispp import NISPP
 from dpcheck.catalogue.yang2022.nseg import NSEG
 from dpcheck.catalogue.zhang2022.minimise import PhasedConvex, StronglyConvex
-from dpcheck.catalogue.zhang2022.phases import FIELDS
+from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS
 from dpcheck.catalogue.zhang2022.saddle import (
     PhasedConvexStronglyConcave,
     PhasedDual,
@@ -27,13 +32,6 @@ from dpcheck.catalogue.zhang2022.saddle import (
 from dpcheck.catalogue.zhang2025.dp_sgda_clipped import DPSGDAClipped
 from dpcheck.catalogue.zhang2025.dptd import DPTD
 from dpcheck.catalogue.zhang2025.privatediff import PrivateDiff
-from dpcheck.checks.inside import phase_lists
-from dpcheck.checks.inside.descent import descent_ascent, dptd, nseg
-from dpcheck.checks.inside.phases import nispp_phases, output_perturbation
-from dpcheck.checks.inside.privatediff import privatediff
-from dpcheck.checks.inside.replay import replayed
-from dpcheck.checks.inside.rgda import dp_rgda
-from dpcheck.checks.inside.small_runs import sharpened
 from dpcheck.problems import example
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.bilinear import Bilinear

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from reference.base_solvers import STEPS
 
 from dpcheck.catalogue.bases import BASES
-from dpcheck.catalogue.zhang2022.solved_once import known
-from dpcheck.checks.bases import STEPS
+from dpcheck.catalogue.zhang2022.output_perturbation import known
 from dpcheck.problems import example
 from dpcheck.solvers import configure
 

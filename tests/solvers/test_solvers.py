@@ -16,17 +16,16 @@ from functools import cache
 
 import numpy as np
 import pytest
+from chunks import map_chunks
 
 from dpcheck import InputError, certify, check, prove, solve
-from dpcheck.algorithms.problem import with_record
+from dpcheck.algorithms.problem import ball, with_record
 from dpcheck.algorithms.solver import rows_of
-from dpcheck.catalogue.zhang2022.output_perturbation import Phased
-from dpcheck.catalogue.zhang2022.phases import FIELDS
+from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS, Phased
 from dpcheck.events import Disjoint, Gaussian, Laplace, Repeated, Sampled
 from dpcheck.problems import PROBLEMS, example
 from dpcheck.problems.product import Product
 from dpcheck.problems.quadratic import Quadratic
-from dpcheck.running.streams import map_chunks
 from dpcheck.solvers import ALGORITHMS, algorithm, configure
 
 EPSILON, DELTA = 1.0, 1e-5
@@ -243,10 +242,18 @@ def test_wrong_names_are_refused_with_the_right_ones():
         prove(3)
 
 
+class Free(Quadratic):
+    """A quadratic game whose w may be anything."""
+
+    @property
+    def domain_w(self):
+        return ball(self.dim_w, math.inf)
+
+
 @pytest.mark.parametrize("name", ["phased_primal", "phased_dual", "phased_minimax_output_perturbation"])
 def test_a_schedule_that_needs_a_radius_refuses_a_free_domain(name):
     with pytest.raises(InputError, match="problem must bound w, got one that leaves it free"):
-        solve(name, "hyperbola")
+        solve(name, Free(example("quadratic").records))
 
 
 CONVEX = [name for name in ALGORITHMS if issubclass(algorithm(name), Phased)]

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from reference import spider as references
+from reference.replay import Replay
 from scipy.integrate import trapezoid
 from scipy.stats import laplace
 
@@ -18,12 +20,9 @@ from dpcheck.accounting import privacy_curve
 from dpcheck.algorithms.kernels.parts import project
 from dpcheck.algorithms.problem import Problem, with_record
 from dpcheck.catalogue.xu2026.ada_dp_spider import AdaDPSpider
+from dpcheck.catalogue.xu2026.choice import score_all
 from dpcheck.catalogue.xu2026.dp_spider import DPSpider
-from dpcheck.catalogue.xu2026.sto_spider import Limits, StoSpider
-from dpcheck.catalogue.xu2026.sto_spider_schedule import pure, scale_of
-from dpcheck.checks.inside import spider as references
-from dpcheck.checks.inside.choice import score_all
-from dpcheck.checks.inside.replay import Replay
+from dpcheck.catalogue.xu2026.sto_spider import Limits, StoSpider, pure, scale_of
 from dpcheck.events import Gaussian, Laplace
 from dpcheck.problems import example
 from dpcheck.problems.bilinear import Bilinear

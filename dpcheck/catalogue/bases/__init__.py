@@ -1,4 +1,4 @@
-"""Non-private solvers for finite sums that output perturbation plugs in, one a file, found by name.
+"""Non-private solvers for finite sums that output perturbation plugs in, found by name.
 
 Zhang, Thekumparampil, Oh, He, "Bring your own algorithm for optimal differentially private stochastic
 minimax optimization", 2022, names them with their costs (Section 3 and Appendix B, Table 2). Every one stops
@@ -42,13 +42,15 @@ class Base:
     Parameters
     ----------
     name : str
-        Its name.
-    module, attribute : str
-        Where its kernel is, of signature ``dpcheck.algorithms.kernels.jit.BASE_SIGNATURE``.
+        Its name, and that of its kernel, of signature ``dpcheck.algorithms.kernels.jit.BASE_SIGNATURE``.
+    module : str
+        Where its kernel is, with its source and its proof.
     setting : {"minimisation", "saddle"}
         What it solves.
     cost : tuple of Term
         The stated number of gradients, a sum of terms, times log(1/accuracy) and further logarithms.
+    title : str
+        What it is, with its cost, in a line.
     reconstructed : bool
         Whether no paper at hand prints it in full.
     draws : bool
@@ -59,8 +61,8 @@ class Base:
     module: str
     setting: Literal["minimisation", "saddle"]
     cost: tuple[Term, ...]
+    title: str
     reconstructed: bool = False
-    attribute: str = "run"
     draws: bool = True
 
     def work(self, n: float, kappa_w: float, kappa_v: float = 1.0) -> float:
@@ -73,24 +75,35 @@ class Base:
 
 _LINEAR, _ROOT = Term(n=1), Term(n=0.5, kappa=1)
 _CATALYST = (_LINEAR, Term(n=0.5, kappa_w=0.5, kappa_v=0.5), Term(n=0.75, kappa=0.5))
+_TIMES = "gradients times log(1/accuracy)"
+_MINIMA, _SADDLES = f"{_TIMES}; minimisation", f"{_TIMES}; saddle points"
+_PALANIAPPAN_BACH = f"SVRG and SAGA for saddle points: n + kappa^2 {_TIMES}"
+_LIN_CATALYST = f"n + sqrt(n kappa_w kappa_v) + n^(3/4) sqrt(kappa) {_SADDLES}"
 
 BASES = {
     base.name: base
     for base in (
-        Base("gradient_descent", "gradient_descent", "minimisation", (Term(n=1, kappa=1),), draws=False),
-        Base("svrg", "svrg", "minimisation", (_LINEAR, Term(kappa=1))),
-        Base("sarah", "sarah", "minimisation", (_LINEAR, Term(kappa=1))),
-        Base("katyusha", "katyusha", "minimisation", (_LINEAR, Term(n=0.5, kappa=0.5))),
-        Base("gda", "gda", "saddle", (Term(n=1, kappa=2),), draws=False),
-        Base("extragradient", "extragradient", "saddle", (Term(n=1, kappa=1),), draws=False),
-        Base("saddle_svrg", "saddle_svrg", "saddle", (_LINEAR, Term(kappa=2))),
-        Base("saddle_saga", "saddle_svrg", "saddle", (_LINEAR, Term(kappa=2)), attribute="saga"),
-        Base("accelerated_svrg", "accelerated_svrg", "saddle", (_LINEAR, _ROOT)),
-        Base("jin_sidford_tian", "jin_sidford_tian", "saddle", (_LINEAR, _ROOT), reconstructed=True),
-        Base("al_svre", "al_svre", "saddle", _CATALYST, reconstructed=True),
-        Base("catalyst_svrg", "catalyst_svrg", "saddle", _CATALYST, reconstructed=True),
+        Base("gradient_descent", "gradient_methods", "minimisation", (Term(n=1, kappa=1),),
+             f"Gradient descent: n kappa {_MINIMA}", draws=False),
+        Base("svrg", "variance_reduced", "minimisation", (_LINEAR, Term(kappa=1)), f"SVRG: n + kappa {_MINIMA}"),
+        Base("sarah", "variance_reduced", "minimisation", (_LINEAR, Term(kappa=1)), f"SARAH: n + kappa {_MINIMA}"),
+        Base("katyusha", "variance_reduced", "minimisation", (_LINEAR, Term(n=0.5, kappa=0.5)),
+             f"Katyusha: n + sqrt(n kappa) {_MINIMA}"),
+        Base("gda", "gradient_methods", "saddle", (Term(n=1, kappa=2),),
+             f"Gradient descent ascent: n kappa^2 {_SADDLES}", draws=False),
+        Base("extragradient", "gradient_methods", "saddle", (Term(n=1, kappa=1),),
+             f"Extragradient: n kappa {_SADDLES}", draws=False),
+        Base("saddle_svrg", "saddle_methods", "saddle", (_LINEAR, Term(kappa=2)), _PALANIAPPAN_BACH),
+        Base("saddle_saga", "saddle_methods", "saddle", (_LINEAR, Term(kappa=2)), _PALANIAPPAN_BACH),
+        Base("accelerated_svrg", "saddle_methods", "saddle", (_LINEAR, _ROOT),
+             f"Accelerated SVRG for saddle points: n + sqrt(n) kappa {_TIMES}"),
+        Base("jin_sidford_tian", "saddle_methods", "saddle", (_LINEAR, _ROOT),
+             f"Jin-Sidford-Tian: n + sqrt(n) (l/mu_w + l/sqrt(mu_w mu_v) + l/mu_v) {_SADDLES}", reconstructed=True),
+        Base("al_svre", "catalyst", "saddle", _CATALYST, f"AL-SVRE: {_LIN_CATALYST}", reconstructed=True),
+        Base("catalyst_svrg", "catalyst", "saddle", _CATALYST, f"Catalyst-Acc-SVRG: {_LIN_CATALYST}",
+             reconstructed=True),
     )
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,13 +136,13 @@ def base_kernel(name: str) -> Callable[..., Any]:
     """Return the compiled base solver of this name."""
     require_base(name, minimisation=True)
     module = importlib.import_module(f"dpcheck.catalogue.bases.{BASES[name].module}")
-    found: Callable[..., Any] = getattr(module, BASES[name].attribute)
-    return found
+    compiled: Callable[..., Any] = getattr(module, name)
+    return compiled
 
 
 def require_base(name: str, *, minimisation: bool) -> None:
     """Require a known base solver, for saddle points unless ``minimisation``, which has no v."""
-    known = [found.name for found in BASES.values() if minimisation or found.setting == "saddle"]
+    known = [base.name for base in BASES.values() if minimisation or base.setting == "saddle"]
     require(name in known, "base", f"be one of {', '.join(known)}", name)
 
 
@@ -204,12 +217,8 @@ def _moduli(problem: Problem, regulariser: float | tuple[float, float]) -> tuple
     good = given.shape in ((), (2,)) and bool(np.isfinite(given).all()) and bool((given >= 0).all())
     require(good, "regulariser", "be one or two finite numbers >= 0", regulariser)
     r_w, r_v = (float(r) for r in np.broadcast_to(given, 2))
-    require(
-        math.isfinite(problem.smoothness),
-        "problem",
-        "be smooth",
-        f"{problem.name} with smoothness {problem.smoothness}",
-    )
+    smooth = math.isfinite(problem.smoothness)
+    require(smooth, "problem", "be smooth", f"{problem.name} with smoothness {problem.smoothness}")
     mu_w, mu_v = problem.convexity + r_w, problem.concavity + r_v
     require(mu_w > 0, "regulariser", f"make {problem.name} strongly convex in w", regulariser)
     require(mu_v > 0 or not problem.dim_v, "regulariser", f"make {problem.name} strongly concave in v", regulariser)

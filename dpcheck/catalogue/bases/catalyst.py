@@ -12,6 +12,11 @@ beta lifts mu to the other block's modulus mu' or to l/sqrt(n), whichever is les
 n + sqrt(n) kappa spends n + sqrt(n) l/mu' on the subproblem, so that sqrt((mu + beta)/mu) of them make
 sqrt(n kappa kappa') where kappa' = l/mu' is above sqrt(n), and n^(3/4) sqrt(kappa) where it is not. Where mu is
 above l/sqrt(n) already, nothing is added.
+
+AL-SVRE is it around the loopless variance-reduced extragradient ``jin_sidford_tian``, whose reference point moves with
+probability about 1/n a step: Luo, Xie, Zhang, Zhang, "Near optimal stochastic algorithms for finite-sum unbalanced
+convex-concave minimax optimization", 2021. Catalyst-Acc-SVRG is it around ``accelerated_svrg``: Yang, Zhang, Kiyavash,
+He, "A catalyst framework for minimax optimization", 2020. Both are reconstructed from abstracts and common knowledge.
 """
 
 from __future__ import annotations
@@ -38,6 +43,7 @@ from dpcheck.algorithms.kernels.saddle import (
     confine,
     full,
 )
+from dpcheck.catalogue.bases.saddle_methods import accelerated_svrg_inner, jin_sidford_tian_inner, with_inner
 
 # begin and end of the block x in z, beta, the factor of the extrapolation
 PLAN = types.Tuple((types.int64, types.int64, types.float64, types.float64))  # type: ignore[no-untyped-call]
@@ -117,3 +123,7 @@ def around(gradient, data, index, constants, centre, rng, z):  # type: ignore[no
         count += more
         add(planned, whole, y, z, where, g, -1.0)
     return count
+
+
+al_svre = with_inner(around, jin_sidford_tian_inner, "al_svre")
+catalyst_svrg = with_inner(around, accelerated_svrg_inner, "catalyst_svrg")

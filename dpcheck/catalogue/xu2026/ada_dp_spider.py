@@ -23,20 +23,71 @@ where one more is asked for the run ends uncertified.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from dpcheck.algorithms.domains import positive, whole
 from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, kernel
 from dpcheck.algorithms.kernels.named import Bounds, named
 from dpcheck.algorithms.kernels.parts import copy, norm, project
 from dpcheck.algorithms.kernels.spider import distance, estimate, scratch
 from dpcheck.algorithms.kernels.tape import CERTIFIED, OUTCOME, UNCERTIFIED, mark
 from dpcheck.algorithms.problem import Problem
-from dpcheck.algorithms.schedule import Schedule
-from dpcheck.catalogue.xu2026.ada_dp_spider_schedule import Adaptive
-from dpcheck.catalogue.xu2026.spider import Spider
-from dpcheck.catalogue.xu2026.spider_schedule import spider_events
+from dpcheck.algorithms.schedule import Schedule, number
+from dpcheck.catalogue.xu2026.spider import Drifting, Spider, spider_events
 from dpcheck.events import Event
+
+if TYPE_CHECKING:
+    from dpcheck.checks.privacy.entry import Entry
+
+
+class Adaptive(Drifting):
+    """Drift, and an escape by the noise of the estimate itself.
+
+    Attributes
+    ----------
+    chi : float
+        Noise level > 0, which stays where ``private`` is False; the accuracy alpha is 4 chi.
+    R, Q : float and int
+        Distance > 0 and rounds of the escape.
+
+    References
+    ----------
+    Y. Tao et al. Second-order convergence in private stochastic non-convex optimization. 2025, Algorithms 1 and 2.
+
+    D. Xu et al. Finding differentially private second order stationary points in stochastic minimax optimization.
+    2026, Section 5.
+    """
+
+    @number(positive)
+    def chi(self) -> float:
+        return self.noise_level
+
+    @number(positive)
+    def R(self) -> float:
+        return math.sqrt(4 * self.chi / self.rho)
+
+    @number(whole)
+    def Q(self) -> int:
+        return math.ceil(26 / 5 * math.log(1 / self.failure))
+
+    @property
+    def alpha(self) -> float:  # type: ignore[override]
+        """Accuracy of the second-order point."""
+        return 4 * self.chi
+
+    @cached_property
+    def noise(self) -> tuple[float, float]:
+        return self.calibrated(min(self.refreshes, self.steps), self.steps - 1)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        taken = self.Gamma * self.Q
+        short = f"an escape takes {taken} steps and there are {self.steps}: nothing can be certified"
+        return (*super().notes, short) if taken >= self.steps else super().notes
 
 
 class Reals(NamedTuple):
@@ -167,3 +218,13 @@ class AdaDPSpider(Spider):
             self.sigma_1, self.sigma_2, len(problem.records), self.b1, self.b2,
             min(self.refreshes, iterations), max(iterations - 1, 0),
         )  # fmt: skip
+
+    @classmethod
+    def games(cls) -> Iterator[Entry]:
+        """Yield a game without an escape within its steps.
+
+        Drift calls for a second refresh in three runs of four, for a third in few.
+        """
+        from dpcheck.checks.privacy.entry import ONE
+
+        yield cls.game("repaired", ONE, {"refreshes": 2, "kappa": 300.0, "chi": 1e-9, "R": 1.0})

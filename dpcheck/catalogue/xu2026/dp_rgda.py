@@ -45,20 +45,25 @@ A problem without a constant that the schedule needs runs where every number is 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from dpcheck.algorithms.budget import modulus
 from dpcheck.algorithms.kernels import rgda as kernels
 from dpcheck.algorithms.kernels import tree
 from dpcheck.algorithms.kernels.named import Numbers
 from dpcheck.algorithms.packing import fill, pack
 from dpcheck.algorithms.problem import Problem
+from dpcheck.algorithms.promises import Given, Promise, at_zero, bounded, lipschitz, smooth, strongly_concave
 from dpcheck.algorithms.solver import Solver
-from dpcheck.catalogue.xu2026.dp_rgda_population import SCHEDULES, tree_releases
+from dpcheck.catalogue.xu2026.dp_rgda_schedule import SCHEDULES, releases, tree_releases
 from dpcheck.catalogue.xu2026.dp_rgda_schedule import refreshes as refreshes_of
-from dpcheck.catalogue.xu2026.dp_rgda_schedule import releases
 from dpcheck.errors import require
-from dpcheck.events import Event
+from dpcheck.events import Event, Gaussian, Repeated, Sampled
+
+if TYPE_CHECKING:
+    from dpcheck.checks.privacy.entry import Entry
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,3 +159,75 @@ class DPRGDA(Solver):
         least = refreshes * self.S1 + differences * self.S2 if self.once else max(self.S1, self.S2)
         require(n >= least, "problem", f"have at least {least} records", n)
         return pack(fill(kernels.Reals, self), fill(kernels.Counts, self))
+
+    def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
+        """Answer for Theorem 1 (empirical risk) or Theorem 2 (population risk)."""
+        theorem, failure = str(given.option(self, "theorem")), given.option(self, "failure")
+        L, rho = problem.smoothness, problem.hessian_lipschitz
+        values = given.letters(problem) | {
+            "L": L, "delta_1": failure, "delta_2": failure, "T": self.steps, "q": self.period, "S_2": self.S2,
+        }  # fmt: skip
+        options = [name for name in ("eta_H", "r", "t_thres", "D_bar", "C") if name in given.overrides]
+        found = {
+            "A1": lipschitz(problem, C_v=(self.C_v, max(problem.lipschitz_w, problem.lipschitz_v))),
+            "A2": smooth(problem),
+            "A3": "the primal function has no Lipschitz Hessian" if math.isinf(rho) else "",
+            "A4": strongly_concave(problem),
+            "start": at_zero(problem),
+            "F_0": bounded(problem, "v"),
+            "escape": f"{' and '.join(options)} {'are' if len(options) > 1 else 'is'} given" if options else "",
+        }
+        if theorem == "2":
+            values |= {"mu": modulus(problem)}
+            found["noise"] = "" if given.variant == "repaired" else "it is that of Algorithm 3"
+        yield Promise(f"xu2026.theorem_{theorem}", f"Theorem {theorem}", values, found)
+
+    @classmethod
+    def games(cls) -> Iterator[Entry]:
+        """Yield games; repaired, differences are clipped to a fixed norm, hence the curvatures; the first of a run is
+        always 0, which many steps of the ascent make a small part of what the certificate counts.
+
+        Under Theorem 2 a record is in one minibatch. Which one is given away, as the certificate does not rest on it:
+        the canary is in a refresh or in a difference that two nodes of the tree hold in half of the runs, else in one
+        node.
+
+        As printed all records are read, and the mean, which is clipped as one, flips sign when the canary is replaced.
+        """
+        from dpcheck.checks.privacy.entry import BATCH, BOTH, FAR, RADIUS, RECORDS, WHOLE, blank, entry
+        from dpcheck.checks.privacy.worst_case import record
+
+        k = 1e4
+        far = record(b=4 * k * RADIUS, c=4 * k * RADIUS, p=k, q=k, a=k)
+        problem = blank(**FAR)
+        settings: dict[str, Any] = {
+            "steps": 4, "period": 2, "alpha": 1e-9, "C_v": 1.0, "C_u": 1.0, "eta": 0.1, "eta_H": 0.1, "lam": 0.01,
+            "r": 1.0, "t_thres": 9, "D_bar": 1.0,
+        }  # fmt: skip
+        yield entry(
+            cls.name, "repaired", problem, (far, -far, -far), BOTH,
+            settings | {"S1": BATCH, "S2": BATCH, "K": 10, "escapes": 0},
+            remark="the first difference is between a point and itself", still=4,
+        )  # fmt: skip
+        one_each = {"theorem": "2", "steps": 2, "period": 1, "S1": 2, "S2": 2, "K": 4, "escapes": 0}
+        yield entry(
+            cls.name, "repaired", blank(16, concavity=1.0, **FAR), (far, -far, -far), WHOLE, settings | one_each,
+            label="repaired.theorem_2", words="repaired, Theorem 2",
+            remark="a record is in one minibatch, and half of those are in fewer nodes than the certificate counts",
+        )  # fmt: skip
+
+        def clipped_means(solver: DPRGDA) -> tuple[Event, ...]:
+            """Return the true events as printed: the clipped mean of a minibatch moves by 2C, whatever its size."""
+
+            def pair(sigma: float, C: float, batch: int, count: int) -> Event:
+                both = (Gaussian(sigma / (2 * C)),) * 2
+                return Repeated(Sampled(both, "without_replacement", RECORDS, batch), count)
+
+            return (
+                pair(solver.sigma_v, solver.C_v, solver.S1, math.ceil(solver.steps / solver.period)),
+                pair(solver.sigma_u, solver.C_u, solver.S2, solver.steps * solver.K),
+            )
+
+        yield entry(
+            cls.name, "as_printed", problem, (far, -far, 0 * far), WHOLE,
+            settings | {"S1": RECORDS, "S2": RECORDS, "K": 1}, events=clipped_means,
+        )  # fmt: skip

@@ -25,20 +25,74 @@ noise multiplier.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from dpcheck.algorithms.domains import whole
 from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, kernel
 from dpcheck.algorithms.kernels.named import Bounds, named
 from dpcheck.algorithms.kernels.parts import below, copy, project
 from dpcheck.algorithms.kernels.spider import estimate, scratch
 from dpcheck.algorithms.kernels.tape import mark
 from dpcheck.algorithms.problem import Problem
-from dpcheck.algorithms.schedule import Schedule
-from dpcheck.catalogue.xu2026.dp_spider_schedule import Printed, Repaired
-from dpcheck.catalogue.xu2026.spider import Spider
-from dpcheck.catalogue.xu2026.spider_schedule import spider_events
+from dpcheck.algorithms.schedule import Schedule, number
+from dpcheck.catalogue.xu2026.spider import Spider, SpiderSchedule, spider_events
 from dpcheck.events import Event
+
+if TYPE_CHECKING:
+    from dpcheck.checks.privacy.entry import Entry
+
+
+class Printed(SpiderSchedule):
+    """The noise as printed, c = 1.
+
+    Attributes
+    ----------
+    period : int
+        q, iterations between refreshes; 1/(T a^2) by default.
+
+    References
+    ----------
+    R. Arora et al. Faster rates of convergence to stationary points in differentially private optimization. ICML
+    2023, Algorithm 1.
+
+    D. Xu et al. Finding differentially private second order stationary points in stochastic minimax optimization.
+    2026, Table 1.
+    """
+
+    @number(whole)
+    def period(self) -> int:
+        return self.usual_period
+
+    @property
+    def refreshes(self) -> int:
+        """How many refreshes one every q iterations makes."""
+        return math.ceil(self.steps / self.period)
+
+    @cached_property
+    def noise(self) -> tuple[float, float]:
+        return self.shares(self.refreshes)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        constant = ("the constant c of the noise is not printed; 1 is taken",) if self.private else ()
+        return (*constant, *self.clipped)
+
+
+class Repaired(Printed):
+    """The least noise in the printed proportion that the accountant certifies."""
+
+    repaired = True
+
+    @cached_property
+    def noise(self) -> tuple[float, float]:
+        return self.calibrated(self.refreshes, self.steps - self.refreshes)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.clipped
 
 
 class Reals(NamedTuple):
@@ -128,3 +182,16 @@ class DPSpider(Spider):
         return spider_events(
             self.sigma_1, self.sigma_2, len(problem.records), self.b1, self.b2, refreshes, iterations - refreshes
         )
+
+    @classmethod
+    def games(cls) -> Iterator[Entry]:
+        """Yield games of two refreshes; as printed with the constant that the paper leaves open, one refresh and one
+        difference.
+
+        The fewer releases the output rests on, the more it alone tells; what is printed is too little for any number.
+        """
+        from dpcheck.checks.privacy.entry import ONE, RECORDS, STEPS, WHOLE
+
+        yield cls.game("repaired", ONE, {"period": STEPS // 2})
+        settings = {"steps": 2, "period": 2, "b1": RECORDS, "b2": RECORDS}
+        yield cls.game("as_printed", WHOLE, settings, words="as printed, with c = 1", least=100_000)

@@ -1,1 +1,31 @@
 """Yang et al. 2022: DP-SGDA, and the methods that its Table 1 compares it with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dpcheck.algorithms.problem import Problem
+from dpcheck.algorithms.promises import curved, lipschitz, smooth
+
+# Assumptions of the paper's theorems that no run can answer, with what it would have to know.
+UNKNOWN = {
+    "A2": "how far the records' gradients spread",
+    "saddle": "whether the mean over the records has a saddle point",
+    "records": "where the records come from",
+}
+
+
+def unmet_in_table_1(solver: Any, problem: Problem) -> Iterator[str]:
+    """Yield what a baseline of Table 1, which stands there for problems that are C-C, Lip and S, does not meet."""
+    clips = {
+        f"clip_{side}": (getattr(solver, f"clip_{side}"), getattr(problem, f"lipschitz_{side}"))
+        for side in "wv" if hasattr(solver, f"clip_{side}")
+    }  # fmt: skip
+    conditions = {
+        "f convex in w and concave in v": curved(problem, convex=True), "f Lipschitz": lipschitz(problem, **clips),
+        "f smooth": smooth(problem),
+    }  # fmt: skip
+    for condition, broken in conditions.items():
+        if broken:
+            yield f"Table 1 of Yang et al. assumes {condition}; here {broken}"

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
+from dpcheck.catalogue.yang2022.real_records import real_data
 from dpcheck.catalogue.yang2022.remark_1 import remark_1
 from dpcheck.catalogue.yang2022.step import step
 from dpcheck.catalogue.yang2022.utility import utility
 from dpcheck.checks.context import Context, Stage
-from dpcheck.checks.privacy.real_records import real_data
 
 
 def stages(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterable[Stage]:

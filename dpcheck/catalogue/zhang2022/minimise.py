@@ -7,12 +7,25 @@ Zhang, Thekumparampil, Oh, He, NeurIPS 2022: Algorithm 1 (strongly convex, Theor
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcheck.algorithms.budget import Sizes
 from dpcheck.algorithms.problem import Problem
-from dpcheck.catalogue.zhang2022.output_perturbation import OutputPerturbation
-from dpcheck.catalogue.zhang2022.phases import Phase, blocks, gaussian_factor, phase, radius_of, require_modulus
+from dpcheck.algorithms.promises import Given, Promise, at_zero
+from dpcheck.catalogue.zhang2022 import ROOM, answers, game_of_a_solution, near
+from dpcheck.catalogue.zhang2022.output_perturbation import (
+    OutputPerturbation,
+    Phase,
+    blocks,
+    gaussian_factor,
+    phase,
+    radius_of,
+    require_modulus,
+)
+
+if TYPE_CHECKING:
+    from dpcheck.checks.privacy.entry import Entry
 
 
 class StronglyConvex(OutputPerturbation):
@@ -31,6 +44,21 @@ class StronglyConvex(OutputPerturbation):
         sensitivity = 4 * L / (mu * n)  # (6): twice the stability 2L/(mu n), for the solver's errors
         sigma = sensitivity * gaussian_factor(2.5, sizes.delta, sizes.epsilon)
         return [phase((0, n), mu_w=mu, energy=L**2 / (mu * n**2), sigma_w=sigma, sensitivity_w=sensitivity)]
+
+    def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
+        """Answer for Theorem 3.3."""
+        values, found = answers(problem, given)
+        yield Promise("zhang2022.theorem_3_3", "Theorem 3.3", values | {"mu": problem.convexity}, found)
+
+    @classmethod
+    def games(cls) -> Iterator[Entry]:
+        """Yield a game in a ball of radius 3/n, which costs that share of the Lipschitz constant."""
+        from dpcheck.checks.privacy.entry import blank
+
+        n = 40
+        constants: dict[str, Any] = {"convexity": 1.0, "radius_w": 3 / n, "lipschitz_w": 1 + 3 / n}
+        problem = blank(n, **constants, lipschitz_v=0.0, dim_v=0)
+        yield game_of_a_solution(cls.name, problem, near(n, b=1.0), ROOM)
 
 
 class PhasedConvex(OutputPerturbation):
@@ -59,3 +87,20 @@ class PhasedConvex(OutputPerturbation):
                 )
             )  # fmt: skip
         return rows
+
+    def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
+        """Answer for Theorem 3.4."""
+        values, found = answers(problem, given)
+        del values["ell"]
+        values |= {"D": radius_of(problem.domain_w, "w"), "k": len(self.phases)}
+        yield Promise("zhang2022.theorem_3_4", "Theorem 3.4", values, found | {"bounded": at_zero(problem)})
+
+    @classmethod
+    def games(cls) -> Iterator[Entry]:
+        """Yield games of phases on three records each."""
+        from dpcheck.checks.privacy.entry import blank
+
+        n, size = 9, blocks(9)[0][1]
+        problem = blank(n, smoothness=0.0, lipschitz_v=0.0, dim_v=0)
+        yield game_of_a_solution(cls.name, problem, near(size, b=1.0), ROOM)
+        yield game_of_a_solution(cls.name, problem, near(size, b=1.0), ROOM, place=size, part="later")

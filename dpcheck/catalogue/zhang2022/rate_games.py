@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcheck.algorithms.problem import Array
-from dpcheck.algorithms.problem_domains import ball
+from dpcheck.algorithms.problem import Array, ball
 from dpcheck.catalogue.zhang2022.rate_phases import Moments, Phase, moments
 from dpcheck.checks.rates.experiment import Premise
 from dpcheck.problems.quadratic import Quadratic

@@ -8,20 +8,67 @@ their forms for one strongly curved side (Appendix B.4, Corollary B.6). See ``ou
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Literal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dpcheck.algorithms.budget import Sizes
 from dpcheck.algorithms.problem import Problem
-from dpcheck.catalogue.zhang2022.output_perturbation import OutputPerturbation
-from dpcheck.catalogue.zhang2022.phases import Phase, blocks, gaussian_factor, phase, radius_of, require_modulus
+from dpcheck.algorithms.promises import Given, Promise, at_zero
+from dpcheck.catalogue.zhang2022 import BOTH_BLOCKS, ONE_BLOCK, SLOPE, answers, game_of_a_solution, near
+from dpcheck.catalogue.zhang2022.output_perturbation import (
+    OutputPerturbation,
+    Phase,
+    blocks,
+    gaussian_factor,
+    phase,
+    radius_of,
+    require_modulus,
+)
+
+if TYPE_CHECKING:
+    from dpcheck.checks.privacy.entry import Entry
 
 
-class Saddle(OutputPerturbation):
+_MODULUS = {"w": "convexity", "v": "concavity"}
+_SLOPE = {"w": "b", "v": "c"}  # the field of a game's record
+
+
+class _InOnePhase(OutputPerturbation):
+    """Algorithm 3, with its noise in either way: what it promises, and where that is tried."""
+
+    example = "quadratic"
+
+    def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
+        """Answer for Theorem 4.3."""
+        values, found = answers(problem, given)
+        values |= {"mu_x": problem.convexity, "mu_y": problem.concavity}
+        yield Promise("zhang2022.theorem_4_3", "Theorem 4.3", values, found)
+
+    @classmethod
+    def games(cls) -> Iterator[Entry]:
+        """Yield games in a ball of radius 3/n, which costs that share of the Lipschitz constant."""
+        from dpcheck.checks.privacy.entry import blank
+
+        n = 40
+        for side, other, slope in (("w", "v", "b"), ("v", "w", "c")):
+            constants = {
+                "convexity": 1.0, "concavity": 1.0, f"radius_{side}": 3 / n, f"lipschitz_{side}": 1 + 3 / n,
+                f"radius_{other}": 1e-6, f"lipschitz_{other}": 1e-6,
+            }  # fmt: skip
+            problem, part = blank(n, **constants), "" if side == "w" else "v"
+            yield game_of_a_solution(cls.name, problem, near(n, **{slope: 1.0}), ONE_BLOCK, part=part)
+        a, radius = 0.25, 2.5 / n
+        constants = dict.fromkeys(("lipschitz_w", "lipschitz_v"), SLOPE + (1 + a) * radius)
+        constants |= {"convexity": 1.0, "concavity": 1.0, "smoothness": math.hypot(1, a)}
+        problem = blank(n, **constants, radius_w=radius, radius_v=radius)
+        yield game_of_a_solution(cls.name, problem, near(n, a=a, b=SLOPE, c=SLOPE), BOTH_BLOCKS, part="coupled")
+
+
+class Saddle(_InOnePhase):
     """Algorithm 3: solve, then add noise to w and to v, at (epsilon/2, delta/2) each."""
 
     name = "minimax_output_perturbation"
     source = "Algorithm 3, Theorem 4.3"
-    example = "quadratic"
 
     @classmethod
     def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
@@ -34,7 +81,7 @@ class Saddle(OutputPerturbation):
         return [row]
 
 
-class SaddleJoint(OutputPerturbation):
+class SaddleJoint(_InOnePhase):
     """Algorithm 3 with one Gaussian for (sqrt(mu_w) w, sqrt(mu_v) v).
 
     Not in the paper: its inequality (12) bounds the joint move, so that epsilon and delta need not be split.
@@ -42,7 +89,6 @@ class SaddleJoint(OutputPerturbation):
 
     name = "minimax_output_perturbation_joint"
     source = "Algorithm 3 with one joint Gaussian, by inequality (12)"
-    example = "quadratic"
 
     @classmethod
     def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
@@ -54,17 +100,64 @@ class SaddleJoint(OutputPerturbation):
         return [row | {"joint": 1.0}]
 
 
-class Half(OutputPerturbation):
+class _InPhases(OutputPerturbation):
+    """An algorithm of phases that release the parts in ``released``, and where its promise is tried."""
+
+    released: ClassVar[tuple[Literal["w", "v"], ...]]
+    curved: ClassVar[bool] = False  # whether the part that is not released is strongly curved by itself
+
+    @classmethod
+    def games(cls) -> Iterator[Entry]:
+        """Yield games of phases on three records each."""
+        from dpcheck.checks.privacy.entry import blank
+
+        n, size = 9, blocks(9)[0][1]
+        for side in cls.released:
+            other = _other(side)
+            constants: dict[str, Any] = {"smoothness": 0.0, f"lipschitz_{other}": 0.0}
+            if cls.curved:
+                constants = {_MODULUS[other]: 1.0, f"radius_{side}": 100.0, f"radius_{other}": 1e-6}
+                constants |= {f"lipschitz_{other}": 1e-6}
+            problem, roles = blank(n, **constants), near(size, **{_SLOPE[side]: 1.0})
+            part = "" if side == cls.released[0] else side
+            yield game_of_a_solution(cls.name, problem, roles, ONE_BLOCK, part=part)
+        a = 0.05
+        constants = {"smoothness": a, "lipschitz_w": SLOPE + a, "lipschitz_v": SLOPE + a}
+        if cls.curved:
+            (side,) = cls.released
+            other, a = _other(side), 0.001
+            constants = {_MODULUS[other]: 1.0, f"radius_{side}": 100.0, f"radius_{other}": 0.1, "smoothness": 1 + a}
+            constants |= {f"lipschitz_{side}": SLOPE + 0.1 * a, f"lipschitz_{other}": SLOPE + 0.1 + 100 * a}
+        roles = near(size, a=a, b=SLOPE, c=SLOPE)
+        yield game_of_a_solution(cls.name, blank(n, **constants), roles, BOTH_BLOCKS, place=size, part="coupled")
+
+
+class _ConvexConcave(_InPhases):
+    """Algorithms 4 and 5, apart or one after the other."""
+
+    example = "bilinear"
+
+    def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
+        """Answer for Theorem 4.5; one after the other Algorithms 4 and 5 have twice as many phases."""
+        values, found = answers(problem, given)
+        del values["ell"]
+        radius = max(radius_of(problem.domain_w, "w"), radius_of(problem.domain_v, "v"))
+        phases = len(self.phases) // len(self.released)
+        yield Promise(
+            "zhang2022.theorem_4_5", "Theorem 4.5", values | {"D": radius, "k": phases},
+            found | {"bounded": at_zero(problem)},
+        )  # fmt: skip
+
+
+class Half(_ConvexConcave):
     """Algorithm 4 (part w) or 5 (part v), (epsilon/2, delta/2)."""
 
-    part: ClassVar[Literal["w", "v"]]
-    example = "bilinear"
     promised = 0.5
 
     @classmethod
     def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
         """Add mu_k/2 |x - x_{k-1}|^2 on the part x, mu_k = mu 2^k, and mu/2 |.|^2 on the other; noise on x."""
-        n, part = sizes.n, cls.part
+        n, (part,) = sizes.n, cls.released
         D = max(radius_of(problem.domain_w, "w"), radius_of(problem.domain_v, "v"))
         share = math.sqrt(sizes.d * math.log(5 / sizes.delta)) / (n * sizes.epsilon)
         mu = L / D * max(2 / math.sqrt(n), 13 * math.log2(n) * share)
@@ -85,7 +178,7 @@ class PhasedPrimal(Half):
 
     name = "phased_primal"
     source = "Algorithm 4, Theorem 4.5"
-    part = "w"
+    released = ("w",)
 
 
 class PhasedDual(Half):
@@ -93,15 +186,15 @@ class PhasedDual(Half):
 
     name = "phased_dual"
     source = "Algorithm 5, Theorem 4.5"
-    part = "v"
+    released = ("v",)
 
 
-class PhasedSaddle(OutputPerturbation):
+class PhasedSaddle(_ConvexConcave):
     """Algorithms 4 and 5 one after the other: (w, v) at (epsilon, delta)."""
 
     name = "phased_minimax_output_perturbation"
     source = "Algorithms 4 and 5, Theorem 4.5"
-    example = "bilinear"
+    released = ("w", "v")
 
     @classmethod
     def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
@@ -111,15 +204,15 @@ class PhasedSaddle(OutputPerturbation):
         return [*primal, *dual]
 
 
-class OneSided(OutputPerturbation):
+class OneSided(_InPhases):
     """Algorithm 4 or 5 that regularises one part alone (D, d: its own); the other is strongly curved by itself."""
 
-    part: ClassVar[Literal["w", "v"]]
+    curved = True
 
     @classmethod
     def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
         """Take mu = 3 (L/D) max{1/sqrt n, 4 log2(n) sqrt(d log(2.5/delta))/(n epsilon)} and mu_k = mu 2^k."""
-        n, part = sizes.n, cls.part
+        n, (part,) = sizes.n, cls.released
         curved, name, domain, d, other = (
             (problem.concavity, "concave in v", problem.domain_w, problem.dim_w, "v")
             if part == "w"
@@ -139,6 +232,20 @@ class OneSided(OutputPerturbation):
             rows.append(row)
         return rows
 
+    def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
+        """Answer for Corollary B.6 of Appendix B.4 where w is released, and for its mirror image where v is."""
+        values, found = answers(problem, given)
+        del values["ell"]
+        (part,) = self.released
+        dimension, domain, modulus = (
+            (problem.dim_w, problem.domain_w, problem.concavity)
+            if part == "w"
+            else (problem.dim_v, problem.domain_v, problem.convexity)
+        )
+        values |= {"d": dimension, "D": radius_of(domain, part), "mu_y": modulus, "k": len(self.phases)}
+        label = "Corollary B.6" if part == "w" else "Corollary B.6, mirrored,"
+        yield Promise("zhang2022.corollary_b_6", label, values, found | {"bounded": at_zero(problem, part)})
+
 
 class PhasedConvexStronglyConcave(OneSided):
     """Algorithm 4 without regularising v, for f strongly concave in v; releases w at (epsilon, delta)."""
@@ -146,7 +253,7 @@ class PhasedConvexStronglyConcave(OneSided):
     name = "phased_convex_strongly_concave"
     source = "Appendix B.4, Corollary B.6"
     example = "product"
-    part = "w"
+    released = ("w",)
 
 
 class PhasedStronglyConvexConcave(OneSided):
@@ -155,7 +262,7 @@ class PhasedStronglyConvexConcave(OneSided):
     name = "phased_strongly_convex_concave"
     source = "Appendix B.4, the mirror image of Corollary B.6"
     example = "product_mirror"
-    part = "v"
+    released = ("v",)
 
 
 def _whole(problem: Problem, sizes: Sizes, L: float) -> tuple[Phase, float]:
@@ -165,3 +272,7 @@ def _whole(problem: Problem, sizes: Sizes, L: float) -> tuple[Phase, float]:
     n, mu = sizes.n, min(problem.convexity, problem.concavity)
     row = phase((0, n), mu_w=problem.convexity, mu_v=problem.concavity, energy=L**2 / (mu * n**2))
     return row, 4 * L / (n * math.sqrt(mu))
+
+
+def _other(part: str) -> str:
+    return "v" if part == "w" else "w"

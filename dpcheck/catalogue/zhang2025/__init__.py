@@ -1,1 +1,33 @@
 """Zhang et al. 2025: PrivateDiff, clipped DP-SGDA, and the baseline DPTD."""
+
+from __future__ import annotations
+
+from dpcheck.algorithms.budget import modulus
+from dpcheck.algorithms.problem import Problem
+from dpcheck.algorithms.promises import Given, any_of, bounded, lipschitz, projected, smooth, strongly_concave
+
+# Assumptions of the paper's theorems that no run can answer, with what it would have to know.
+UNKNOWN = {
+    "A4": "how far the records' gradients spread",
+    "below": "how low the primal function of these records goes",
+}
+
+
+def answers(problem: Problem, given: Given) -> tuple[dict[str, float], dict[str, str]]:
+    """Answer what Theorems 2 and 6 both ask for; no problem has a number for the bound M on f."""
+    values = given.letters(problem) | {"l": problem.smoothness, "mu": modulus(problem)}
+    conditions = {
+        "A1": any_of(strongly_concave(problem), projected(problem), bounded(problem, "v")), "A2": lipschitz(problem),
+        "A3": smooth(problem), "smooth": smooth(problem), "every": smooth(problem), "beta": smooth(problem),
+        "sampling": "", "clipping": "",
+    }  # fmt: skip
+    return values, conditions
+
+
+def too_small(**pairs: tuple[float, float]) -> str:
+    """Name the thresholds that are below what they are to bound; ``pairs`` is name=(threshold, bound)."""
+    return ", ".join(
+        f"{name} = {clip:.6g} is below {least:.6g}"
+        for name, (clip, least) in pairs.items()
+        if clip < least * (1 - 1e-12)
+    )

@@ -19,24 +19,105 @@ noise     sigma^2 = 14 G^2 T alpha'/(n^2 beta' epsilon),  one multiplier for all
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from dpcheck.algorithms.budget import gradient_bounds
+from dpcheck.algorithms.domains import norm, positive, records, whole
 from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, kernel
 from dpcheck.algorithms.kernels.named import Numbers, named
 from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, copy, project, scale
 from dpcheck.algorithms.kernels.tape import mark, release, sample
-from dpcheck.algorithms.noise import gaussian
+from dpcheck.algorithms.noise import certified_pair, gaussian, moves
 from dpcheck.algorithms.packing import fill, pack
 from dpcheck.algorithms.problem import Array, Problem
-from dpcheck.algorithms.schedule import Schedule
+from dpcheck.algorithms.schedule import Schedule, fixed, number
 from dpcheck.algorithms.solver import Solver
-from dpcheck.catalogue.yang2022.dp_sgda_schedule import moves
-from dpcheck.catalogue.zhang2025.dptd_schedule import Printed, Repaired
 from dpcheck.errors import require
 from dpcheck.events import Event, Repeated, Sampled
+
+if TYPE_CHECKING:
+    from dpcheck.checks.privacy.entry import Entry
+
+
+class Printed(Schedule):
+    """The noise of the appendix, of order alpha' with beta' = 1/2.
+
+    Attributes
+    ----------
+    steps : int
+        T; n by default.
+    batch : int
+        Minibatch m, at most n.
+    clip_w, clip_v : float
+        Clipping norms (l2) of one record's gradients, > 0, inf where the problem is Lipschitz.
+    chi, eta, alpha, beta : float
+        Factors of the steps and of the averages, > 0.
+    a, b : float
+        Factor and offset of nu_t, > 0.
+
+    References
+    ----------
+    R. Zhang et al. Improved rates of differentially private nonconvex-strongly-concave minimax optimization. AAAI
+    2025, appendix (DPTD of Zhao et al. 2023).
+    """
+
+    def require(self) -> None:
+        require(math.isfinite(sum(self.bounds)), "problem", "be Lipschitz, or clipped", self.problem.name)
+        most = max(self.alpha, self.beta) * float(self.nu[0])
+        require(most <= 1, "a", "keep alpha nu_1 and beta nu_1 at most 1", self.a)
+
+    @number(whole)
+    def steps(self) -> int:
+        return self.sizes.n
+
+    batch = fixed(1, records)
+    clip_w, clip_v = fixed(math.inf, norm), fixed(math.inf, norm)
+    chi, eta = fixed(2.0, positive), fixed(2.0, positive)
+    alpha, beta = fixed(3.0, positive), fixed(3.0, positive)
+    a, b = fixed(0.25, positive), fixed(3.0, positive)
+
+    @cached_property
+    def nu(self) -> Array:
+        """Step sizes, (T,)."""
+        nu: Array = self.a / np.sqrt(np.arange(1, self.steps + 1) + self.b)
+        return nu
+
+    bounds = cached_property(gradient_bounds)
+
+    @cached_property
+    def noise(self) -> Sequence[Array]:
+        """sigma_w and sigma_v, (T,) each."""
+        n, steps, epsilon = self.sizes.n, self.steps, self.sizes.epsilon
+        order = math.log(1 / self.sizes.delta) / (0.5 * epsilon) + 1
+        return [np.full(steps, G * math.sqrt(14 * steps * order / (0.5 * epsilon)) / n) for G in self.bounds]
+
+    @property
+    def sigma_w(self) -> Array:
+        """Standard deviations of the noise on the average in w, (T,)."""
+        return self.noise[0] if self.private else np.zeros(self.steps)
+
+    @property
+    def sigma_v(self) -> Array:
+        """Standard deviations of the noise on the average in v, (T,)."""
+        return self.noise[1] if self.private else np.zeros(self.steps)
+
+
+class Repaired(Printed):
+    """One multiplier for all releases, from the accountant."""
+
+    repaired = True
+
+    @cached_property
+    def noise(self) -> Sequence[Array]:
+        z = certified_pair(self.sizes, "without_replacement", self.batch, self.steps)
+        rates = (self.alpha, self.beta)
+        return [z * rate * self.nu * 2 * G / self.batch for rate, G in zip(rates, self.bounds, strict=True)]
 
 
 class Reals(NamedTuple):
@@ -165,3 +246,11 @@ class DPTD(Solver):
         in_w, in_v = moves(problem, (self.clip_w, self.clip_v), self.batch)
         reals = fill(Reals, self, sensitivity_w=in_w, sensitivity_v=in_v)
         return pack(reals, fill(Counts, self), np.stack([self.nu, self.sigma_w, self.sigma_v]))
+
+    @classmethod
+    def games(cls) -> Iterator[Entry]:
+        """Yield a game of each variant, as printed with T = n and minibatches of one, as by default."""
+        from dpcheck.checks.privacy.entry import BATCH, BOTH, CLIPS, FAR, PAIR, STEPS, blank, entry
+
+        yield entry(cls.name, "repaired", blank(**FAR), PAIR, BOTH, CLIPS | {"steps": STEPS, "batch": BATCH})
+        yield entry(cls.name, "as_printed", blank(STEPS, **FAR), PAIR, BOTH, CLIPS)

@@ -17,8 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import Array
-from dpcheck.algorithms.problem_domains import SIMPLEX, ball, blocks
+from dpcheck.algorithms.problem import SIMPLEX, Array, ball, blocks
 from dpcheck.problems.nonconvex import StronglyConcave, spectral
 
 

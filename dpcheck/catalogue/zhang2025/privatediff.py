@@ -32,12 +32,14 @@ where eta_y, C2 and C3 are given; ``moved`` is then the sensitivity.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import types
 
+from dpcheck.algorithms.budget import modulus
 from dpcheck.algorithms.kernels.jit import INDICES, NUMBERS, OBJECTIVE, RUN_SIGNATURE, STREAM, TAPE, VECTOR, kernel
 from dpcheck.algorithms.kernels.named import Indices, Numbers, Place, Vector, named
 from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, below, copy, project
@@ -45,11 +47,16 @@ from dpcheck.algorithms.kernels.tape import mark, release, sample
 from dpcheck.algorithms.noise import gaussian
 from dpcheck.algorithms.packing import fill, pack
 from dpcheck.algorithms.problem import Array, Problem
+from dpcheck.algorithms.promises import Given, Promise
 from dpcheck.algorithms.schedule import Schedule
 from dpcheck.algorithms.solver import Solver
-from dpcheck.catalogue.zhang2025.privatediff_schedule import Printed, Repaired, releases
+from dpcheck.catalogue.zhang2025 import answers, too_small
+from dpcheck.catalogue.zhang2025.privatediff_schedule import Printed, Repaired, ascent_steps, releases, threshold_C3
 from dpcheck.errors import require
-from dpcheck.events import Event
+from dpcheck.events import Event, Gaussian, Repeated
+
+if TYPE_CHECKING:
+    from dpcheck.checks.privacy.entry import Entry
 
 
 class Reals(NamedTuple):
@@ -238,3 +245,66 @@ class PrivateDiff(Solver):
         n = len(problem.records)
         require(self.batch <= n, "batch", f"be at most the number of records, {n}", self.batch)
         return pack(fill(Reals, self), fill(Counts, self), self.eta_y[None])
+
+    def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
+        """Answer for Theorem 6, and as printed also for Theorem 5 with Remark 2."""
+        values, found = answers(problem, given)
+        values |= {
+            "theta": given.option(self, "failure"), "R": self.rounds, "T": self.restart, "m": self.batch,
+            "T_2": self.eta_y.size,
+        }  # fmt: skip
+        l, mu = problem.smoothness, modulus(problem)
+        if mu > 0 and math.isfinite(l):
+            least_C3 = threshold_C3(problem, self.rounds, self.eta_y.size, values["theta"], self.repaired)
+            least_C2 = (1 + l / mu) * l
+            steps = ascent_steps(problem, self.eta_y.size, self.repaired)
+            found["steps"] = "" if np.allclose(self.eta_y, steps) else f"the first is {self.eta_y[0]:.4g}"
+        else:
+            least_C2 = least_C3 = math.inf
+            found["steps"] = "there is no mu"
+        found["thresholds"] = too_small(
+            C0=(self.C0, problem.lipschitz_v), C1=(self.C1, problem.lipschitz_w), C2=(self.C2, least_C2),
+            C3=(self.C3, least_C3),
+        )  # fmt: skip
+        yield Promise("zhang2025.theorem_6", "Theorem 6", values, found)
+        if given.variant == "as_printed":
+            values = {name: values[name] for name in ("n", "epsilon", "delta", "R", "T", "m")}
+            yield Promise("zhang2025.theorem_5", "Theorem 5", values, found)
+
+    @classmethod
+    def games(cls) -> Iterator[Entry]:
+        """Yield a game in which V ends where the maximiser lies, at 1/n, so that C0 is hardly more than the canary's
+        gradient.
+
+        As printed every record's gradient in w is v, clipped to hardly more than its sign: all flip sign with the
+        maximiser, and that with the canary.
+        """
+        from dpcheck.checks.privacy.entry import WHOLE, blank, entry
+        from dpcheck.checks.privacy.worst_case import record
+
+        n = 20
+        settings: dict[str, Any] = {"rounds": 7, "restart": 4, "eta_x": 0.01}
+        problem = blank(n, concavity=1.0, lipschitz_v=1 + 1 / n, radius_v=1 / n)
+        canary, others = record(b=100.0, c=1.0, p=10.0), record(b=-100.0, p=-10.0)
+        yield entry(
+            cls.name, "repaired", problem, (canary, record(b=-100.0, c=-1.0, p=-10.0), others), (0, 1),
+            settings | {"inner": 1, "batch": 3 * n // 4, "C1": 1.0, "C2": 1.0, "C3": 1e-9},
+        )  # fmt: skip
+        C = 0.1 / n
+        problem = replace(problem, radius_w=C, lipschitz_v=1 + 1 / n + C, lipschitz_w=1 / n)
+
+        def moves(solver: PrivateDiff) -> tuple[Event, ...]:
+            """Return the true events: gradients that all flip sign move their mean by 2C; y moves within V."""
+            count = solver.rounds + 1
+            refreshes = math.ceil(count / solver.restart)
+            parts = (
+                (solver.sigma_1 / 2, refreshes),
+                (solver.sigma_2 / 2, count - refreshes),
+                (solver.sigma_y * n / 2, count),
+            )
+            return tuple(Repeated(Gaussian(multiplier), times) for multiplier, times in parts)
+
+        yield entry(
+            cls.name, "as_printed", problem, (record(c=1.0, a=1.0), record(c=-1.0, a=1.0), record(a=1.0)), WHOLE,
+            settings | {"inner": 2, "batch": n, "C1": C, "C2": C, "C3": C}, events=moves,
+        )  # fmt: skip

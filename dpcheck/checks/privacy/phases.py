@@ -12,12 +12,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from dpcheck.algorithms.problem import Array, with_record
-from dpcheck.catalogue.games import GAMES
 from dpcheck.catalogue.zhang2022.output_perturbation import Phased
 from dpcheck.checks.context import Context
 from dpcheck.checks.privacy.entry import Entry
 from dpcheck.events import Disjoint, shift_of
 from dpcheck.report.findings import Finding
+from dpcheck.solvers import algorithm
 
 _SAME = 1e-9  # of a declared sensitivity: what is below has not moved
 
@@ -26,8 +26,7 @@ def phases(context: Context, name: str) -> Iterator[Finding]:
     """Check phases on the last game of the algorithm, whose canary is in every block, with parts that are declared
     disjoint.
     """
-    entries = GAMES[name]() if name in GAMES else ()
-    games = [entry for entry in entries if any(isinstance(event, Disjoint) for event in entry.events)]
+    games = [entry for entry in algorithm(name).games() if any(isinstance(event, Disjoint) for event in entry.events)]
     for entry in games[-1:]:
         verdict, reason = judged(entry, *shifts(entry, context.seed))
         yield Finding(

@@ -11,22 +11,22 @@ import numpy as np
 
 from dpcheck.accounting import certify, privacy_curve
 from dpcheck.algorithms.problem import Array
-from dpcheck.audits.limits.noise_multiplier import rejected_multiplier
+from dpcheck.audits.limits.binomial import rejected_multiplier
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
-from dpcheck.audits.running.run_plan import Chunk
-from dpcheck.catalogue.games import GAMES
+from dpcheck.audits.running.runs import Chunk
 from dpcheck.checks.context import Context
 from dpcheck.checks.privacy.entry import CONFIDENCE, DELTA, EPSILON, LEARNED, TRIALS, TRIALS_FULL, Entry
 from dpcheck.checks.privacy.share import most_telling, share, shares
 from dpcheck.events import Event, Repeated, Sampled, scaled
 from dpcheck.report.findings import Finding
+from dpcheck.solvers import algorithm
 
 Mechanism = Callable[[Any, np.random.Generator, int], Array]
 
 
 def sandwiches(context: Context, name: str) -> Iterator[Finding]:
     """Check the sandwich of every variant."""
-    for entry in GAMES[name]():
+    for entry in algorithm(name).games():
         yield from sandwich(context, name, entry, TRIALS_FULL if context.full else TRIALS)
 
 

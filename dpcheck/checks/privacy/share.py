@@ -8,10 +8,10 @@ import numpy as np
 
 from dpcheck.catalogue.zhang2022.output_perturbation import Phased
 from dpcheck.checks.context import Context
-from dpcheck.checks.inside.declared import multiplier
-from dpcheck.checks.inside.layout import Release, layout
+from dpcheck.checks.layout import Release, layout
 from dpcheck.checks.privacy.entry import Entry
 from dpcheck.checks.privacy.transcript import Game
+from dpcheck.checks.releases import multiplier
 from dpcheck.events import shift_of
 from dpcheck.report.findings import Finding
 

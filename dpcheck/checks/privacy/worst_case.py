@@ -23,8 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import Array, Defaults
-from dpcheck.algorithms.problem_domains import ball
+from dpcheck.algorithms.problem import Array, Defaults, ball
 
 
 @kernel(GRADIENT_SIGNATURE)

@@ -22,8 +22,8 @@ from dpcheck.running.store import digest_of, theory_digest
 CLAIMS, MEASUREMENTS = "claims.json.xz", "measurements.json.xz"
 _DECIDE = ("sympy", "mpmath", "python-flint", "z3-solver")
 # What turns seeds into measurements; what judges them runs in every check.
-_MEASURE = ("algorithms", "catalogue", "solvers", "problems", "events", "accounting", "checks/rates")
-_SHARED = ("running/streams", "arrays")
+_MEASURE = ("algorithms", "catalogue", "solvers", "problems", "accounting", "checks/rates")
+_SHARED = ("running/streams", "arrays", "events")
 _SCORES = "transcripts.py"  # a kernel that only audits call
 _ALIKE = 1e-6  # relative; another processor sums in another order
 

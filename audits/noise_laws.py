@@ -1,0 +1,223 @@
+"""The distributions that noise may be claimed to have: draws from them, and their distribution functions.
+
+A scale is the standard deviation of a Gaussian, b of a Laplace (density ``exp(-|x| / b) / 2b``) and the mean of an
+exponential. On the integers it is sigma of the discrete Gaussian (mass proportional to ``exp(-k^2 / 2 sigma^2)``) and b
+of the two-sided geometric (mass proportional to ``exp(-|k| / b)``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+Array = NDArray[np.float64]
+Draw = Callable[[np.random.Generator, tuple[int, ...], float], Array]
+
+
+@dataclass(frozen=True)
+class Law:
+    """A distribution of noise: ``draw(rng, shape, scale)`` and ``cdf(x, scale)``.
+
+    size : from samples (B, n, k) to their sizes (B,), which are about ``expected(scale) * scale``
+    """
+
+    draw: Draw
+    cdf: Callable[[Array, float], Array]
+    size: Callable[[Array], Array]
+    expected: Callable[[float], float]
+    discrete: bool = False
+    mean: float = 0.0  # in units of the scale
+
+
+def _rms(noise: Array) -> Array:
+    return np.asarray(np.sqrt(np.einsum("bnk,bnk->b", noise, noise) / noise[0].size))
+
+
+def _mean_size(noise: Array) -> Array:
+    return np.asarray(np.abs(noise).mean((1, 2)))
+
+
+def _gaussian_cdf(x: Array, scale: float) -> Array:
+    from scipy import special
+
+    return np.asarray(special.ndtr(x / scale))
+
+
+def _laplace_cdf(x: Array, scale: float) -> Array:
+    tail = 0.5 * np.exp(-np.abs(x) / scale)
+    return np.where(x < 0, tail, 1 - tail)
+
+
+def _exponential_cdf(x: Array, scale: float) -> Array:
+    return np.asarray(-np.expm1(-np.maximum(x, 0) / scale))
+
+
+@lru_cache(maxsize=8)
+def _integers(exponent: int, scale: float) -> tuple[Array, Array, Array]:
+    """Return support, masses and distribution function for a mass ``exp(-|k / scale|^exponent / exponent)``."""
+    most = int(np.ceil(scale * 40)) + 1
+    support = np.arange(-most, most + 1, dtype=float)
+    mass = np.exp(-(np.abs(support / scale) ** exponent) / exponent)
+    mass /= mass.sum()
+    return support, mass, np.cumsum(mass)
+
+
+def _on_integers(exponent: int) -> Law:
+    def draw(rng: np.random.Generator, shape: tuple[int, ...], scale: float) -> Array:
+        support, _, cumulative = _integers(exponent, scale)
+        return support[np.minimum(np.searchsorted(cumulative, rng.random(shape), side="right"), support.size - 1)]
+
+    def cdf(x: Array, scale: float) -> Array:
+        support, _, cumulative = _integers(exponent, scale)
+        place = np.searchsorted(support, x + 1e-6, side="right") - 1
+        return np.where(place < 0, 0.0, cumulative[np.maximum(place, 0)])
+
+    def expected(scale: float) -> float:
+        support, mass, _ = _integers(exponent, scale)
+        return float(np.sqrt((support**2) @ mass)) / scale
+
+    return Law(draw, cdf, _rms, expected, discrete=True)
+
+
+LAWS = {
+    "gaussian": Law(lambda rng, shape, s: s * rng.standard_normal(shape), _gaussian_cdf, _rms, lambda s: 1.0),
+    "laplace": Law(lambda rng, shape, s: s * rng.laplace(size=shape), _laplace_cdf, _mean_size, lambda s: 1.0),
+    "exponential": Law(
+        lambda rng, shape, s: s * rng.standard_exponential(shape), _exponential_cdf, _rms, lambda s: 1.0, mean=1.0
+    ),
+    "discrete_gaussian": _on_integers(2),
+    "geometric": _on_integers(1),
+}
+
+
+DOUBLE, SINGLE, HALF, BRAIN = 53, 24, 11, 8
+
+
+def precision(values: Array) -> int:
+    """Return the bits of the significand of the narrowest float format that holds all the values exactly.
+
+    >>> precision(np.array([0.1])), precision(np.array([np.float32(0.1)], float))
+    (53, 24)
+    """
+    return next((bits for bits in (BRAIN, HALF, SINGLE) if np.array_equal(rounded(values, bits), values)), DOUBLE)
+
+
+def rounded(values: Array, bits: int) -> Array:
+    """Round to the nearest number with so many bits in its significand; float16 also to its least step, 2^-24."""
+    _, exponent = np.frexp(values)
+    if bits <= HALF and bits != BRAIN:
+        exponent = np.maximum(exponent, bits - SINGLE)
+    step = np.ldexp(1.0, exponent - bits)
+    return np.asarray(np.round(values / step) * step)
+
+
+# Samples that a Monte Carlo p-value is made of, at least.
+SIMULATIONS = 999
+# Each call is compared with so many calls before it.
+_LAGS = 4
+# Distance from a whole number that rounding explains, in units of the numbers' size.
+_ROUNDING = 1e-9
+
+
+def about_centre(samples: Array, law: Law) -> Array:
+    """Centre samples (..., n, k) about the mean, or discrete noise about one of its values, which keeps its lattice."""
+    if law.discrete:
+        middle = (samples.shape[-2] - 1) // 2
+        noise = samples - np.partition(samples, middle, axis=-2)[..., middle : middle + 1, :]
+        return np.asarray(np.where(np.abs(noise - np.round(noise)) <= room(samples), np.round(noise), noise))
+    return np.asarray(samples - samples.mean(-2, keepdims=True))
+
+
+def room(sample: Array) -> float:
+    """Return the distance from a whole number that rounding explains."""
+    return _ROUNDING * (1 + float(np.abs(sample).max()))
+
+
+def statistics(noise: Array, law: Law, scale: float, centred: bool) -> dict[str, Array]:
+    """Return the statistics (B,) of B samples (B, n, k)."""
+    moved = noise if centred else noise + law.mean * scale
+    ordered = np.sort(moved.reshape(len(noise), -1), axis=1)
+    ranks, n = law.cdf(ordered, scale), ordered.shape[1]
+    grid = np.arange(1, n + 1) / n
+    shape = np.abs(grid - ranks)
+    if law.discrete:
+        shape[:, :-1] *= ordered[:, 1:] != ordered[:, :-1]  # the last of equal values counts them all
+    else:
+        shape = np.maximum(shape, np.abs(ranks - grid + 1 / n))
+    # How many draws of the law would lie beyond the last on either side: about one, and many where noise is clipped.
+    tails = n * (1 - ranks[:, -1])
+    if not law.mean:  # an exponential begins where its centre says
+        tails = np.maximum(tails, n * law.cdf(ordered[:, 0] - law.discrete, scale))
+    z = np.array(noise.transpose(0, 2, 1), order="C")  # a copy, each series contiguous
+    z -= z.mean(2, keepdims=True)
+    spread = law.size(noise if centred else z)
+    expected = law.expected(scale) * (np.sqrt(2) if centred and law.mean else 1.0)
+    sizes = np.abs(z)
+    sizes -= sizes.mean(2, keepdims=True)
+    dependence = np.maximum(_dependence(z), _dependence(sizes))
+    return {"scale": spread / expected / scale, "shape": shape.max(1), "tails": tails, "dependence": dependence}
+
+
+def _dependence(z: Array) -> Array:
+    """Return the largest correlation with earlier calls and between coordinates, (B,) from centred (B, k, n)."""
+    width, n = z.shape[1:]
+    found = [
+        np.abs(np.einsum("bkn,bkn->bk", z[..., lag:], z[..., :-lag])).max(1) / (n - lag) for lag in range(1, _LAGS + 1)
+    ]
+    if width > 1:
+        product = np.abs(z @ z.transpose(0, 2, 1)) / n
+        found.append(product[:, *np.triu_indices(width, 1)].max(1))
+    square = np.einsum("bkn,bkn->b", z, z) / (n * width)
+    return np.asarray(np.max(found, axis=0) / np.maximum(square, np.finfo(float).tiny))
+
+
+def repeats(
+    noise: Array, law: Law, scale: float, centre: Array | float, bits: int, rng: np.random.Generator,
+    simulations: int,
+) -> tuple[int, float]:  # fmt: skip
+    """Count values of continuous noise that repeat, and compare them with what rounding and few random bits explain.
+
+    Clipped noise repeats few values often, and noise on a grid many values: the count and the commonest value are
+    tested, with half of the error each.
+    """
+    observed = _multiplicity(noise)
+    if observed[0] == 0:
+        return 0, 1.0
+    found = []
+    for _ in range(simulations):
+        # 23 bits, and a sign of their own for the sizes that are compared
+        few = _multiplicity(rng.integers(0, 2 ** (SINGLE - 2), noise.size).astype(float))
+        # one bit fewer than seen: a sum or product of rounded numbers is rounded again
+        values = rounded(law.draw(rng, noise.shape, scale) + centre, min(bits, SINGLE) - 1)
+        coarse = _multiplicity(values if np.ndim(centre) == 0 else about_centre(values, law))
+        found.append(np.maximum(few, coarse))
+    least = float((np.array(found) >= observed).sum(0).min())
+    p_value = min(1.0, 2 * (least + 1) / (1 + simulations))
+    if least == 0:  # beyond every simulation, where a bound may say more
+        p_value = min(p_value, _most_repeats(noise, scale, centre, bits, observed[0]))
+    return int(observed[0]), p_value
+
+
+def _most_repeats(noise: Array, scale: float, centre: Array | float, bits: int, repeats: float) -> float:
+    """Bound the chance of so many repeats under the same null.
+
+    Each value repeats the size of an earlier one with a chance of at most n times the likeliest size's, whatever those
+    were: the count is at most binomial. No density of the laws is above 1/scale, and a size has two signs.
+    """
+    _, exponent = np.frexp(np.abs(noise + centre).max())
+    step = math.ldexp(1.0, int(exponent) - (min(bits, SINGLE) - 1))
+    likeliest = max(2.0 ** (2 - SINGLE), 2 * step / scale)
+    return float(special.bdtrc(repeats - 1, noise.size, min(1.0, noise.size * likeliest)))
+
+
+def _multiplicity(noise: Array) -> Array:
+    """Return how many values repeat an earlier one's size, and how often the commonest size occurs."""
+    ordered = np.sort(np.abs(noise), axis=None)
+    starts = np.flatnonzero(np.append(True, np.diff(ordered) != 0))
+    return np.array([ordered.size - starts.size, np.diff(np.append(starts, ordered.size)).max()], float)

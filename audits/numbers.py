@@ -1,0 +1,92 @@
+"""Numbers in outputs: NaN as a value, the low-order bits of a double, and how a sentence or a file writes them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpcheck.errors import one_line
+
+Floats = NDArray[np.float64]
+
+
+def same(x: Floats, y: Floats) -> NDArray[np.bool_]:
+    """Say where x equals y, NaN equal to NaN; the shapes broadcast."""
+    return np.asarray((x == y) | ((x != x) & (y != y)))
+
+
+def among(values: Floats, known: Floats) -> NDArray[np.bool_]:
+    """Say which of ``values`` (n,) are among ``known`` (m,), which is sorted with NaN last."""
+    if known.size == 0:
+        return np.zeros(values.size, bool)
+    return same(known[np.minimum(np.searchsorted(known, values), known.size - 1)], values)
+
+
+# Between these, six digits would round a number before the point.
+_LARGE, _WHOLE = 1e5, 1e15
+
+
+def shown(value: float) -> str:
+    """Write a number with six digits; with all its digits before the point, and none after it for a whole number."""
+    if not _LARGE <= abs(value) < _WHOLE:
+        return f"{value:.6g}"
+    return f"{value:.0f}" if value == round(value) else f"{value:.1f}"
+
+
+def brief(value: Any) -> str:
+    """Write a record or an argument on one line, a long array by its two ends."""
+    said = np.array2string(value, threshold=6, precision=6) if isinstance(value, np.ndarray) else str(value)
+    return one_line(said)
+
+
+def plain(value: Any) -> Any:
+    """Return a number, or lists of numbers, as JSON takes them: a word in place of what is not finite."""
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def exactly(value: float) -> str:
+    """Write a value so that it can be recognised: with all its digits where six do not identify it."""
+    return shown(value) if float(shown(value)) == value else repr(float(value))
+
+
+Array = NDArray[np.float64]
+
+# Stand for the place of the lowest bit of 0 and of infinite outputs, which have none: beyond that of any double.
+_NO_BIT, _BEYOND_BITS = 2000.0, 3000.0
+# Steps of u that are tried around the one sought, since the inverse of the formula is rounded.
+_NEAR_STEPS = range(-8, 9)
+# The C library's logarithm, as in NumPy's generators; numpy.log may round otherwise.
+_LOG = np.frompyfunc(math.log, 1, 1)
+
+
+def low_bits(outputs: ArrayLike) -> Array:
+    """Return (..., 2) of outputs (...): the exponent of the lowest bit set, and the zeros below it in the significand.
+
+    >>> low_bits([1.0, 0.75, 0.1]).tolist()
+    [[0.0, 52.0], [-2.0, 51.0], [-55.0, 1.0]]
+    """
+    values = np.asarray(outputs, float)
+    finite = np.isfinite(values)
+    fraction, exponent = np.frexp(np.where(finite, np.abs(values), 0.0))
+    significand = (fraction * 2.0**53).astype(np.int64)
+    zeros = np.frexp((significand & -significand).astype(float))[1] - 1.0
+    place = np.where(significand > 0, exponent - 53 + zeros, np.where(finite, _NO_BIT, _BEYOND_BITS))
+    return np.stack([place, np.maximum(zeros, -1.0)], axis=-1)
+
+
+def unreachable(outputs: ArrayLike, centre: ArrayLike, scale: ArrayLike) -> Array:
+    """Return 1.0 where no u near the right one gives ``centre -+ scale log(u)`` exactly, else 0.0, for each output."""
+    values, middle, b = np.broadcast_arrays(*(np.asarray(each, float) for each in (outputs, centre, scale)))
+    with np.errstate(all="ignore"):
+        step = np.round(np.exp(-np.abs(values - middle) / b) * 2.0**53)
+    found = np.zeros(values.shape, bool)
+    for near in _NEAR_STEPS:
+        u = np.clip(np.nan_to_num(step) + near, 1, 2.0**53) * 2.0**-53
+        noise = b * np.asarray(_LOG(u), float)
+        found |= (middle - noise == values) | (middle + noise == values)
+    return np.asarray(np.where(found, 0.0, 1.0))

@@ -1,0 +1,311 @@
+"""Output sets: the outputs whose score lies beyond a threshold. One that a dataset hits too often shows a leak.
+
+A set is chosen from earlier runs and counted on fresh ones; how well it is chosen affects power alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.audits.claim import PrivacyClaim
+from dpcheck.audits.limits import thresholds
+from dpcheck.audits.limits.binomial import stand_off
+from dpcheck.audits.numbers import plain, shown
+from dpcheck.audits.running.runs import SIDES
+from dpcheck.audits.scores import Score, evaluate, parameters
+from dpcheck.audits.scores.candidates import exact, given, learned
+from dpcheck.audits.scores.discriminants import Projection, Quadratic, fit
+from dpcheck.audits.scores.exact import Extreme, Repeats, Special
+from dpcheck.audits.scores.histograms import Coordinate
+from dpcheck.compiled import njit
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class OutputSet:
+    """An output set ``{score >= threshold}`` (or ``<=``) that one dataset hits more often.
+
+    Attributes
+    ----------
+    score : Score
+        What is computed from an output.
+    direction : str
+        ``">="`` or ``"<="``.
+    threshold : float
+        Where the set begins.
+    favours : str
+        ``"data"`` or ``"neighbour"``, the dataset under which the set is more likely.
+    hits, other_hits : int
+        Counts in the fresh runs, on the favoured dataset and on the other.
+    trials : int
+        Fresh runs on each dataset.
+    """
+
+    score: Score
+    direction: str
+    threshold: float
+    favours: str
+    hits: int = 0
+    other_hits: int = 0
+    trials: int = 0
+
+    def values(self, outputs: Floats) -> Floats:
+        """Return what is compared; the set is where it reaches :attr:`level`.
+
+        Parameters
+        ----------
+        outputs : ndarray, (n, k)
+            One output a row.
+
+        Returns
+        -------
+        ndarray, (n,)
+            The score with its sign.
+        """
+        return evaluate(self.score, self.sign, outputs)
+
+    @property
+    def sign(self) -> int:
+        """The sign of the score in :meth:`values`."""
+        return 1 if self.direction == ">=" else -1
+
+    @property
+    def level(self) -> float:
+        """The threshold of :meth:`values`."""
+        return self.sign * self.threshold
+
+    def contains(self, outputs: Any) -> NDArray[np.bool_]:
+        """Say which outputs lie in the set.
+
+        Parameters
+        ----------
+        outputs : array_like, (n,) or (n, ...)
+            One output a row.
+
+        Returns
+        -------
+        ndarray of bool, (n,)
+            Whether each lies in the set.
+        """
+        rows = np.asarray(outputs, float)
+        return np.asarray(self.values(rows.reshape(len(rows), -1)) >= self.level)
+
+    @property
+    def words(self) -> str:
+        """The set as a sentence would name it."""
+        if self.level == -math.inf:
+            return "any output"
+        describe = getattr(self.score, "describe", None)  # of scores that name their own sets
+        if describe is not None:
+            return str(describe(self.direction, self.threshold))
+        return f"{self.score.words} {self.direction} {shown(self.threshold)}"
+
+    def __str__(self) -> str:
+        """Return the set and its counts."""
+        other = SIDES[1 - SIDES.index(self.favours)]
+        return (
+            f"{self.words}: {self.hits} of {self.trials} runs on {self.favours}, "
+            f"{self.other_hits} of {self.trials} on {other}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the set in words and in full, and its counts, ready for JSON."""
+        return {
+            "words": self.words,
+            "score": parameters(self.score),
+            "direction": self.direction,
+            "threshold": plain(self.threshold),
+            "favours": self.favours,
+            "hits": self.hits,
+            "other_hits": self.other_hits,
+            "trials": self.trials,
+        }
+
+
+Points = NDArray[np.int64]
+
+# Margins subtracted for a fitted score where one is for a plain score: chance has more ways to flatter it.
+_LEARNED = 2.0
+# Share of the level that tests a claim of many points; the rest goes to the limit at one delta.
+_CURVE = 0.75
+# Standard deviations added in advance at the points of a claim that reveal most in general.
+_PRIOR = 8.0
+# Hits added to the other dataset's count of values that repeat: few, since a continuous law repeats none.
+_UNREPEATED = 0.05
+# Share of the level for the bold choice, and the fewest hits on which it may rest; more for a discriminant, which mixes
+# the numbers of an output and so hides a rare leak.
+_BOLD = 0.06
+_SEEN, _MIXED = 4, 40
+# Standard deviations by which a share may change if the score is fitted again.
+_DRIFT = 10.0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A set to be tested on fresh runs at level ``alpha``: ``P(event) <= e^epsilon Q(event) + delta``.
+
+    kind : "steady", "bold", or "curve" for the point of a claim of many that is surest to fail
+    promise : how well the set does by the earlier runs; larger is better, within one kind
+    """
+
+    kind: str
+    event: OutputSet
+    epsilon: float
+    delta: float
+    alpha: float
+    promise: float = -math.inf
+
+
+def choose(
+    a: Floats, b: Floats, trials: int, claim: PrivacyClaim, *, epsilon: float, delta: float, alpha: float
+) -> list[Choice]:
+    """Choose what to test on ``trials`` fresh runs of each dataset, at levels that add up to ``alpha``.
+
+    a, b : (n, k), earlier outputs on data and neighbour;  epsilon : claimed at ``delta``
+
+    The steady choice is the best set by a cautious estimate: the one surest to break the claim, if any promises to;
+    else the one with the largest limit at ``delta``. The bold choice, tested at a small level, is the best set by its
+    counts alone: a rare leak has few hits, which a cautious estimate would dismiss. A claim of many points, or
+    of one at another delta, has a third choice, the set and the point surest to break it.
+    """
+    levels = {"steady": alpha * (1 - _BOLD), "bold": alpha * _BOLD}
+    if len(claim.epsilons) > 1 or claim.at(0) != (epsilon, delta):  # a point at another delta is tested there
+        levels = {"curve": alpha * _CURVE} | {kind: level * (1 - _CURVE) for kind, level in levels.items()}
+    best = dict.fromkeys(levels, -math.inf)
+    anything = OutputSet(Coordinate(0, a.shape[1]), ">=", 0.0, "data")
+    chosen = {kind: Choice(kind, anything, epsilon, delta, level) for kind, level in levels.items()}
+    for score, left, right in _options(a, b):
+        for sign, direction, values in _directions(score, left, right):
+            places = thresholds.candidates(values)
+            judged = _judge(score, values, places, trials, claim, epsilon, delta, levels)
+            for kind, (promised, points) in judged.items():
+                side, place = divmod(int(np.argmax(promised)), places.size)
+                if promised[side, place] > best[kind]:
+                    best[kind] = float(promised[side, place])
+                    event = OutputSet(score, direction, sign * float(places[place]), SIDES[side])
+                    at = (epsilon, delta) if points is None else claim.at(int(points[side, place]))
+                    chosen[kind] = Choice(kind, event, *at, levels[kind], best[kind])
+    mixing = {kind: test for kind, test in chosen.items() if isinstance(test.event.score, Projection | Quadratic)}
+    refitted: dict[type, Score] = {type(score): score for score in fit(a, b)} if mixing else {}
+    for kind, test in mixing.items():
+        # The unit of the score does not depend on the runs, so the threshold also fits a score fitted to all of them.
+        event = replace(test.event, score=refitted.get(type(test.event.score), test.event.score))
+        if _alike(test.event, event, a) and _alike(test.event, event, b):
+            chosen[kind] = replace(test, event=event)
+    steady, bold = chosen["steady"], chosen.pop("bold")
+    if all(np.array_equal(steady.event.contains(v), bold.event.contains(v)) for v in (a, b)):
+        chosen["steady"] = replace(steady, alpha=steady.alpha + levels["bold"])
+    else:
+        chosen["bold"] = bold
+    return list(chosen.values())
+
+
+def _judge(
+    score: Score, values: list[Floats], at: Floats, trials: int, claim: PrivacyClaim, epsilon: float, delta: float,
+    levels: dict[str, float],
+) -> dict[str, tuple[Floats, Points | None]]:  # fmt: skip
+    """Return what each threshold ``at`` promises (2, m), and at which point of the claim, for each kind of choice."""
+    apart = {kind: stand_off(level) for kind, level in levels.items()}
+    linear = isinstance(score, Coordinate | Projection)
+    caution = 1 if isinstance(score, Coordinate | Extreme | Special) else _LEARNED
+    # The tails of the favoured dataset and of the other (2, m), and a margin (m,) for the log of their ratio.
+    p, q, margin = thresholds.estimate(values[0], values[1], at, linear=linear)
+    tails = np.array([p, q]), np.array([q, p])
+    claimed = math.nan if "curve" in levels else epsilon
+    steady = thresholds.limits(*tails, margin * caution, trials, delta, apart["steady"], claimed)
+    unseen = _UNREPEATED if isinstance(score, Repeats) else 0.5
+    least = _MIXED if isinstance(score, Projection | Quadratic) else _SEEN
+    bold = thresholds.counted((values[0], values[1]), at, trials, delta, apart["bold"], unseen, least)
+    judged: dict[str, tuple[Floats, Points | None]] = {"steady": (steady, None), "bold": (bold, None)}
+    if "curve" in levels:
+        p, q, margin = thresholds.estimate(values[0], values[1], at, linear=linear, smooth=True)
+        least_tails = np.array([p, q]) * np.exp(-margin * caution)
+        advance = _PRIOR * claim.weights()
+        judged["curve"] = thresholds.surest(
+            least_tails, np.array([q, p]), trials, claim.epsilons, claim.deltas, advance
+        )
+    return judged
+
+
+def _alike(first: OutputSet, other: OutputSet, outputs: Floats) -> bool:
+    """Say whether both sets hold about as many runs; not so where noise cancels and only rounding sets the unit."""
+    p, q = first.contains(outputs).mean(), other.contains(outputs).mean()
+    return bool(abs(p - q) <= _DRIFT * math.sqrt(max(p * (1 - p), q * (1 - q), 1 / len(outputs)) / len(outputs)))
+
+
+def _options(a: Floats, b: Floats) -> Iterator[tuple[Score, Floats, Floats]]:
+    """Yield scores, each with the runs on which to judge it."""
+    for score in (*given(a, b), *exact(a, b)):
+        yield score, a, b
+    # Fitted scores look better than they are on the runs they were fitted to.
+    for score in learned(a[::2], b[::2]):
+        yield score, a[1::2], b[1::2]
+
+
+def _directions(score: Score, left: Floats, right: Floats) -> Iterator[tuple[int, str, list[Floats]]]:
+    """Yield both directions of a score, with its values on both datasets as ``evaluate`` returns them, sorted."""
+    with np.errstate(all="ignore"):
+        ordered = [np.sort(score(v)) for v in (left, right)]
+    undefined = [int(np.isnan(v).sum()) for v in ordered]  # they come last, and lie in no tail
+    defined = [v[: v.size - k] for v, k in zip(ordered, undefined, strict=True)]
+    for sign, direction, values in ((1, ">=", defined), (-1, "<=", [-v[::-1] for v in defined])):
+        whole = [np.concatenate([np.full(k, -np.inf), v]) for v, k in zip(values, undefined, strict=True)]
+        yield sign, direction, whole
+
+
+_BARS = 80
+# Earlier runs of each dataset that decide where the bars lie.
+_GLANCED = 4_000
+
+
+class HitCounts:
+    """Counts the outputs of fresh runs as they arrive."""
+
+    def __init__(self, test: Choice, earlier: tuple[Floats, Floats]) -> None:
+        self.test = test
+        values = np.sort(test.event.values(np.concatenate([v[:_GLANCED] for v in earlier])))
+        finite = values[np.isfinite(values)]
+        with np.errstate(all="ignore"):
+            cut = finite.size // 2_000
+            low, high = (finite[cut], finite[-1 - cut]) if finite.size else (0.0, 0.0)
+            self.edges = np.linspace(low, high if high > low else low + 1.0, _BARS + 1)
+            drawn = bool((np.diff(self.edges) > 0).all())
+        if not drawn:  # numbers too large or too small
+            self.edges = np.linspace(-1.0, 1.0, _BARS + 1)
+        self.bars = np.zeros((2, _BARS))
+        self._hits = [0, 0]
+
+    def add(self, side: int, outputs: Floats) -> None:
+        """Count the outputs (n, k) of runs on one dataset."""
+        event = self.test.event
+        with np.errstate(all="ignore"):
+            values = event.score(outputs)
+        self._hits[side] += _count(values, event.sign, event.level, self.edges[0], self.edges[-1], self.bars[side])
+
+    def event(self, trials: int) -> OutputSet:
+        """Return the set with its hits in ``trials`` runs of each dataset."""
+        event = self.test.event
+        favoured = SIDES.index(event.favours)
+        return replace(event, hits=self._hits[favoured], other_hits=self._hits[1 - favoured], trials=trials)
+
+
+@njit("int64(float64[:], int64, float64, float64, float64, float64[::1])", nogil=True)
+def _count(values: Floats, sign: int, level: float, low: float, high: float, bars: Floats) -> int:
+    """Return how many values, times ``sign``, reach ``level``; count all of them in ``bars``.
+
+    Values beyond an end count in the bar at that end; NaN lies below all others.
+    """
+    hits, scale = 0, bars.size / (high - low)
+    for number in values:
+        value = -np.inf if np.isnan(number) else sign * number
+        hits += value >= level
+        place = (min(max(value, low), high) - low) * scale
+        bars[int(place) if place < bars.size else bars.size - 1] += 1
+    return hits

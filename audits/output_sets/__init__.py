@@ -1,1 +1,0 @@
-"""Output sets: chosen from earlier runs, and counted on fresh ones."""

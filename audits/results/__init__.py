@@ -1,1 +1,0 @@
-"""What testers return: the verdict, the bound on epsilon, and the evidence for both."""

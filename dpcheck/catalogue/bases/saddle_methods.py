@@ -1,0 +1,268 @@
+"""Base solvers for saddle points that draw records: SVRG and SAGA, SVRG accelerated, variance-reduced extragradient.
+
+Palaniappan, Bach, "Stochastic variance reduction methods for saddle-point problems", 2016, for
+monotone operators with uniform sampling: W = identity + B in the weighted coordinates, where B and
+every B_i are Lipschitz with the same constant Lbar. Steps sigma/(1 + sigma) along
+W(snapshot) + W_i(z) - W_i(snapshot) are forward in B, backward in the identity.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from dpcheck.algorithms.kernels.jit import BASE_SIGNATURE, STREAM, VECTOR, kernel
+from dpcheck.algorithms.kernels.parts import below, copy
+from dpcheck.algorithms.kernels.saddle import (
+    ENERGY,
+    INNER_SIGNATURE,
+    MOST,
+    MU_V,
+    MU_W,
+    OPERATOR,
+    R_V,
+    R_W,
+    Goal,
+    Operator,
+    certificate,
+    confine,
+    distance,
+    full,
+    lipschitz,
+    pull,
+    reached,
+    rest_lipschitz,
+    step,
+)
+
+
+def with_inner(loop: Callable[..., Any], inner: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return the base solver of this name: ``loop`` around ``inner``, a kernel with a cache of its own.
+
+    Numba compiles a function with the names of its module; ``inner`` is therefore added to a copy of them.
+    """
+    copied = FunctionType(loop.__code__, {**loop.__globals__, "inner": inner}, name)
+    copied.__qualname__ = name  # which names the file in the cache
+    copied.__doc__ = loop.__doc__
+    return kernel(BASE_SIGNATURE)(copied)
+
+
+def after_a_pass(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
+    """Make a pass over the records at the start, then go to the solution by ``inner``."""
+    confine(data, z)
+    if index.size > constants[MOST]:
+        return -1
+    g, left, nothing = np.empty(z.size), constants.copy(), np.zeros(2)
+    count = full(gradient, data, index, constants, centre, z, g)
+    left[MOST] -= count
+    operator, goal = Operator(data, gradient, index, left, centre), Goal(nothing, z)
+    more = inner(operator, goal, rng, z, g)  # type: ignore[name-defined]  # noqa: F821
+    return count + more if more >= 0 else -(count + ~more)
+
+
+@kernel(types.int64(OPERATOR, types.float64, types.int64, STREAM, VECTOR, VECTOR))
+def epoch(operator, sigma, length, rng, z, g):  # type: ignore[no-untyped-def]
+    """Make ``length`` steps from the snapshot z with g = W(z) to the last iterate; returns the gradients made."""
+    data, gradient, index, constants, centre = operator
+    size = z.size
+    x, new, old = z.copy(), np.empty(size), np.empty(size)
+    for _ in range(length):
+        i = index[below(index.size, rng)]
+        pull(gradient, data, constants, centre, i, x, new)
+        pull(gradient, data, constants, centre, i, z, old)
+        for j in range(size):
+            new[j] += g[j] - old[j]
+        step(data, constants, x, new, sigma / (1.0 + sigma), x)
+    copy(x, z)
+    return 2 * length
+
+
+@kernel(BASE_SIGNATURE)
+def saddle_svrg(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
+    """Run SVRG: a pass at the snapshot, an epoch from it, and so on.
+
+    sigma = 1/(4 Lbar^2), m = log 4 (1 + 1/sigma) steps an epoch. Proof of the rate 3/4: with
+    delta = z - z*, delta~ = snapshot - z*, one step gives
+    (1 + sigma)^2 E|delta+|^2 <= (1 + 3 sigma^2 Lbar^2) |delta|^2 + 2 sigma^2 Lbar^2 |delta~|^2. The first
+    factor, over (1 + sigma)^2, is 1/(1 + sigma) at most, whose m-th power is at most 1/4; the second sums
+    up to at most 2 sigma Lbar^2 = 1/2.
+    """
+    n, most, g, ahead = index.size, constants[MOST], np.empty(z.size), np.empty(z.size)
+    sigma = 0.25 * rest_lipschitz(constants, data.dim_w, z.size) ** -2.0
+    length = math.ceil(math.log(4.0) * (1.0 + 1.0 / sigma))
+    confine(data, z)
+    count = 0
+    while count + n <= most:
+        count += full(gradient, data, index, constants, centre, z, g)
+        if certificate(data, constants, z, g, ahead) <= constants[ENERGY]:
+            return count
+        if count + 2 * length > most:
+            break
+        count += epoch(Operator(data, gradient, index, constants, centre), sigma, length, rng, z, g)
+    return -max(count, 1)
+
+
+@kernel(BASE_SIGNATURE)
+def saddle_saga(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
+    """Run SAGA: one gradient a step; every 2/sigma steps, at least 2n, a pass for the certificate alone.
+
+    sigma = 1/max(4 Lbar^2, 3n/2 - 1); the table holds each record's B_i where it was last seen.
+    """
+    n, size, d, most = index.size, z.size, data.dim_w, constants[MOST]
+    sigma = 1.0 / max(4.0 * rest_lipschitz(constants, d, size) ** 2, 1.5 * n - 1.0)
+    length = max(math.ceil(2.0 / sigma), 2 * n)
+    table, mean, g, new = np.empty((n, size)), np.zeros(size), np.empty(size), np.empty(size)
+    mu = np.empty(size)
+    mu[:d] = constants[MU_W]
+    mu[d:] = constants[MU_V]
+    confine(data, z)
+    if n > most:
+        return -1
+    for k in range(n):
+        pull(gradient, data, constants, centre, index[k], z, new)
+        for j in range(size):
+            table[k, j] = new[j] - mu[j] * z[j]
+            mean[j] += table[k, j] / n
+    count = n
+    for j in range(size):
+        g[j] = mean[j] + mu[j] * z[j]
+    while certificate(data, constants, z, g, new) > constants[ENERGY]:
+        if count + length + n > most:
+            return -count
+        for _ in range(length):
+            k = below(n, rng)
+            pull(gradient, data, constants, centre, index[k], z, new)
+            for j in range(size):
+                seen = new[j] - mu[j] * z[j]
+                new[j] += mean[j] - table[k, j]
+                mean[j] += (seen - table[k, j]) / n
+                table[k, j] = seen
+            step(data, constants, z, new, sigma / (1.0 + sigma), z)
+        count += length + full(gradient, data, index, constants, centre, z, g)
+    return count
+
+
+@kernel(INNER_SIGNATURE)
+def accelerated_svrg_inner(operator, goal, rng, z, g):  # type: ignore[no-untyped-def]
+    """Solve from z with g = W(z).
+
+    Palaniappan, Bach 2016, their accelerated variant (a proximal-point loop around SVRG): each subproblem has the extra
+    term tau/2 |z - zbar|^2 in the weighted coordinates, tau = max(Lbar/sqrt(n) - 1, 0), so that its epochs cost
+    about n; zbar moves to the current point every 1 + log(1 + tau)/log(4/3) epochs.
+
+    Here zbar moves earlier where it is safe to, by a step of Solodov, Svaiter, "A hybrid approximate
+    extragradient-proximal point algorithm", 1999, which needs no accuracy that grows with tau. Let z+ be the point
+    of the subproblem's certificate, v in W(z+) + normal cone, xi = v + tau (z+ - zbar) the subproblem's residual
+    there. Then zbar+ = zbar - v/tau = z+ - xi/tau has, W having modulus 1,
+
+        |zbar+ - z*|^2 <= |zbar - z*|^2 - 2/tau |z+ - z*|^2 - |z+ - zbar|^2 + |xi|^2/tau^2.
+
+    The certificate E bounds |xi|^2 by (1 + tau) E, and |z - z+| by |z - zbar|/4 once
+    (1 + tau) E <= tau^2/4 |z - zbar|^2, the condition asked for: then |xi|/tau <= 2/3 |z+ - zbar|, and the squared
+    distance contracts by 1 - min(1/tau, 5/18). A move costs one pass, at z+.
+    """
+    data, gradient, index, constants, centre = operator
+    n, size, d = index.size, z.size, data.dim_w
+    rest = rest_lipschitz(constants, d, size)
+    tau = max(rest / math.sqrt(n) - 1.0, 0.0)
+    sigma = 0.25 * ((1.0 + tau) / rest) ** 2
+    length = math.ceil(math.log(4.0) * (1.0 + 1.0 / sigma))
+    patience = 1 if tau == 0.0 else math.ceil(1.0 + math.log(1.0 + tau) / math.log(4 / 3))
+    sub = constants.copy()  # the subproblem's; its prox centre enters through ``pulled`` alone
+    sub[MU_W] *= 1.0 + tau
+    sub[MU_V] *= 1.0 + tau
+    sub[R_W] += tau * constants[MU_W]
+    sub[R_V] += tau * constants[MU_V]
+    bound = lipschitz(sub, d, size)
+    bar, pulled, ahead, epochs = z.copy(), g.copy(), np.empty(size), 0
+    count = 0
+    while not reached(operator, goal, z, g, ahead):
+        if count + 2 * length + n > constants[MOST]:
+            return ~count
+        count += epoch(Operator(data, gradient, index, sub, centre), sigma, length, rng, z, pulled)
+        count += full(gradient, data, index, constants, centre, z, g)
+        epochs += 1
+        for j in range(size):
+            pulled[j] = g[j] + tau * constants[MU_W if j < d else MU_V] * (z[j] - bar[j])
+        error = (1.0 + tau) * certificate(data, sub, z, pulled, ahead)
+        if tau > 0.0 and error <= 0.25 * tau * tau * distance(data, constants, z, bar):
+            if count + n > constants[MOST]:
+                return ~count
+            for j in range(size):  # the residual at ``ahead``, first without W there
+                mu = constants[MU_W if j < d else MU_V]
+                normal = bound * (1.0 + tau) * mu * (z[j] - ahead[j]) - pulled[j]
+                pulled[j] = normal / (tau * mu) + ahead[j] - bar[j]
+            copy(ahead, z)
+            count += full(gradient, data, index, constants, centre, z, g)
+            for j in range(size):
+                mu = constants[MU_W if j < d else MU_V]
+                bar[j] = z[j] - pulled[j] - g[j] / (tau * mu)
+                pulled[j] = g[j] + tau * mu * (z[j] - bar[j])
+            epochs = 0
+        elif epochs >= patience:
+            copy(z, bar)
+            copy(g, pulled)
+            epochs = 0
+    return count
+
+
+accelerated_svrg = with_inner(after_a_pass, accelerated_svrg_inner, "accelerated_svrg")
+
+
+@kernel(INNER_SIGNATURE)
+def jin_sidford_tian_inner(operator, goal, rng, z, g):  # type: ignore[no-untyped-def]
+    """Solve from the reference point z with g = W(z).
+
+    Jin, Sidford, Tian, "Sharper rates for separable minimax and finite sum optimization via primal-dual
+    extragradient methods", 2022. Reconstructed from its abstract and common knowledge: what is kept is the
+    extragradient step on one sampled record about a reference point, phases whose length is drawn beforehand,
+    the norm weighted by mu_w and mu_v, and separable parts that cost nothing (here the regularisers, which go by
+    prox: sqrt(l_g/mu_w) and sqrt(l_h/mu_v) are 1 then). The recursion is the variance-reduced extragradient of
+    Alacaoglu, Malitsky, "Stochastic variance reduction for variational inequality methods", 2022.
+
+    With W = identity + B in the weighted coordinates, s the reference point, zbar = alpha z + (1 - alpha) s,
+    alpha = 1 - p, p = 2/n, and B's Lipschitz constant Lbar, tau = sqrt(p/2)/Lbar:
+
+        z' = prox(zbar - tau B(s)),    z <- prox(zbar - tau (B(s) + B_i(z') - B_i(s))),    s <- z with probability p.
+
+    The two prox inequalities, added, give with E B^(z') = B(z'), monotonicity and 2 tau^2 Lbar^2 = p
+
+        (alpha + tau) E|z+ - z*|^2 + E|s+ - z*|^2
+            <= alpha |z - z*|^2 + |s - z*|^2 - tau |z' - z*|^2 - p/2 |s - z'|^2,
+
+    and the last two terms take at least min(tau, p/2)/2 |s - z*|^2 off: both distances contract by
+    1 - min(tau, p/2)/2 a step, that is 4n or so, or 4 sqrt(n) Lbar steps of two gradients for a factor 1/e.
+    """
+    data, gradient, index, constants, centre = operator
+    n, size, d = index.size, z.size, data.dim_w
+    p = min(2.0 / n, 1.0)
+    tau = math.sqrt(0.5 * p) / rest_lipschitz(constants, d, size)
+    rate = -math.log1p(-p) if p < 1.0 else math.inf
+    x, half, bar, new, old = z.copy(), np.empty(size), np.empty(size), np.empty(size), np.empty(size)
+    count = 0
+    while not reached(operator, goal, z, g, new):
+        length = 1 + int(rng.standard_exponential() / rate)  # geometric with mean 1/p
+        if count + 2 * length + n > constants[MOST]:
+            return ~count
+        for _ in range(length):
+            for j in range(size):  # W's exact part is taken at zbar in both steps, B at the reference point
+                bar[j] = (1.0 - p) * x[j] + p * z[j]
+                new[j] = g[j] + constants[MU_W if j < d else MU_V] * (bar[j] - z[j])
+            step(data, constants, bar, new, tau / (1.0 + tau), half)
+            i = index[below(n, rng)]
+            pull(gradient, data, constants, centre, i, half, new)
+            pull(gradient, data, constants, centre, i, z, old)
+            for j in range(size):
+                new[j] += g[j] - old[j] + constants[MU_W if j < d else MU_V] * (bar[j] - half[j])
+            step(data, constants, bar, new, tau / (1.0 + tau), x)
+        copy(x, z)
+        count += 2 * length + full(gradient, data, index, constants, centre, z, g)
+    return count
+
+
+jin_sidford_tian = with_inner(after_a_pass, jin_sidford_tian_inner, "jin_sidford_tian")

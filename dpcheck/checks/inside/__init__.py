@@ -1,1 +1,0 @@
-"""A recorded run from inside: what it released, from which records, and where it went."""

@@ -1,0 +1,1 @@
+"""What holds the catalogue's own code against a second way to compute the same."""
