@@ -59,7 +59,9 @@ class Cell:
     @property
     def name(self) -> str:
         """The keys on one line."""
-        return ", ".join(f"{key} {shown(value)}" if key == "epsilon" else shown(value) for key, value in self.items)
+        return ", ".join(
+            f"{key} {key_text(value)}" if key == "epsilon" else key_text(value) for key, value in self.items
+        )
 
     def cost(self, noise: str) -> float:
         """Return the seconds that a run with this noise takes."""
@@ -159,6 +161,6 @@ class Experiment:
         return cell.seeds or self.seeds
 
 
-def shown(value: Value) -> str:
+def key_text(value: Value) -> str:
     """A key's value as people write it."""
     return value if isinstance(value, str) else f"{value:g}"
