@@ -59,18 +59,12 @@ class Cell:
     @property
     def name(self) -> str:
         """The keys on one line."""
-        return ", ".join(
-            f"{key} {key_text(value)}" if key == "epsilon" else key_text(value) for key, value in self.items
-        )
+        texts = {key: key_text(value) for key, value in self.keys.items()}
+        return ", ".join(f"{key} {text}" if key == "epsilon" else text for key, text in texts.items())
 
     def cost(self, noise: str) -> float:
         """Return the seconds that a run with this noise takes."""
         return self.costs.get(noise, self.seconds)
-
-    @property
-    def items(self) -> tuple[tuple[str, Value], ...]:
-        """The keys as pairs."""
-        return tuple(self.keys.items())
 
 
 @dataclass(frozen=True)
