@@ -13,11 +13,12 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import sympy
 
 from dpcheck.bounds.formula import formula
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.monomials import Region as Region
 from dpcheck.bounds.monomials import as_monomial, letters_of, rational, terms_of
 from dpcheck.errors import InputError
@@ -69,6 +70,7 @@ class Dominated:
     rate: Any
     region: Region
     up_to: tuple[Any, ...] = ()
+    METHOD: ClassVar[Method] = Method.EXPONENTS
 
     def formula(self) -> str:
         """Return the domination of each term, with its weights and constant."""
@@ -117,6 +119,7 @@ class Exceeds:
     rate: Any
     region: Region
     path: Mapping[Any, Any] | None = None
+    METHOD: ClassVar[Method] = Method.EXPONENTS
 
     def formula(self) -> str:
         """Return the path and the ratio along it."""

@@ -14,12 +14,13 @@ which needs finite intervals.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import sympy
 from sympy import erfc, exp, log, sqrt
 
 from dpcheck.bounds.formula import formula
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Domain, ball, branch, witness
 from dpcheck.bounds.prover.decide import decide
 
@@ -45,6 +46,7 @@ class Private:
     over: Domain
     epsilon: Any
     delta: Any
+    METHOD: ClassVar[Method] = Method.PRIVACY_CURVE
 
     def formula(self) -> str:
         """Return the claim and its region."""
@@ -84,6 +86,7 @@ class NotPrivate:
     multiplier: Any
     epsilon: Any
     delta: Any
+    METHOD: ClassVar[Method] = Method.PRIVACY_CURVE
 
     def formula(self) -> str:
         """Return the curve's value."""

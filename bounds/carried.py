@@ -9,6 +9,7 @@ and otherwise typed again from the paper. A theorem that says something else lea
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -104,9 +105,34 @@ def formulas(theorem: Theorem) -> dict[str, Any]:
     return found | {f"rate {name}": term for name, term in theorem.regimes}
 
 
-def carried(paper: str) -> Mapping[str, tuple[Carried, ...]]:
-    """Return the formulas of theorems that each claim of a paper carries, by its id."""
-    found: Mapping[str, tuple[Carried, ...]] = importlib.import_module(f"dpcheck.bounds.{paper}.carried").CARRIED
+def carried(
+    theorem: str, formulas: Mapping[str, Any], where: Mapping[Any, Any] | None = None
+) -> tuple[Carried, ...]:  # fmt: skip
+    """Return that a claim is about formulas of a registered theorem.
+
+    Parameters
+    ----------
+    theorem : str
+        Its id, such as ``"zhang2022.theorem_4_5"``.
+    formulas : mapping of str to sympy expression
+        The formulas as the claim has them, by field: ``"bound"``, ``"rate privacy"``, a letter of the schedule.
+    where : mapping of letter to expression, optional
+        What the claim's own letters stand for.
+
+    Returns
+    -------
+    tuple of Carried
+        One for each formula.
+    """
+    return tuple(Carried(theorem, field, formula, tuple((where or {}).items())) for field, formula in formulas.items())
+
+
+def listed(paper: str) -> Mapping[str, tuple[Carried, ...]]:
+    """Return the formulas of theorems that claims of a paper carry, by id, where a file ``carried`` lists them."""
+    name = f"dpcheck.bounds.{paper}.carried"
+    if importlib.util.find_spec(name) is None:
+        return {}
+    found: Mapping[str, tuple[Carried, ...]] = importlib.import_module(name).CARRIED
     return found
 
 

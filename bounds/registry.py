@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-from dpcheck.bounds.carried import carried
+from dpcheck.bounds.carried import listed
 from dpcheck.bounds.claim import OWN_FILE, Claim
 from dpcheck.bounds.results import ClaimResults
 from dpcheck.bounds.theorem import Theorem
@@ -241,7 +241,7 @@ def _catalogue() -> tuple[tuple[Theorem, ...], tuple[Claim, ...]]:
             module = importlib.import_module(f"{folder.__name__}.{entry.name}")
             found += getattr(module, "THEOREMS", ())
             stated += _claims_in(module)
-        of = carried(paper)
+        of = listed(paper)
         stated = [replace(each, carries=of[each.id]) if each.id in of else each for each in stated]
     for ids in ([each.id for each in found], [each.id for each in stated]):
         _require_unique(ids)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
+
+from dpcheck.bounds.method import Method
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Cited:
 
     says: str
     source: str
+    METHOD: ClassVar[Method] = Method.CITED
 
     def formula(self) -> str:
         """Return where the fact is from."""
@@ -61,6 +64,7 @@ class Quoted:
     claim: str
     reading: str = ""
     holds_here: str = ""
+    METHOD: ClassVar[Method] = Method.CITED
 
     def formula(self) -> str:
         """Return the claim, the reading and its verdict."""

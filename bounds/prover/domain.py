@@ -177,6 +177,63 @@ class Domain:
         return ", ".join(parts)
 
 
+def over(*parts: Any) -> Domain:
+    """Return the domain of letters and relations, in their order.
+
+    Parameters
+    ----------
+    *parts : Symbol, relation or Domain
+        A letter takes every value that its symbol allows: a positive one lies in (0, oo), a positive integer in 1, 2,
+        .... A relation ``<=`` or ``>=`` between a letter and a number is an end of the letter's interval, any other
+        relation is one of ``where``, and its letters are named before it. A domain stands for its intervals and
+        relations.
+
+    Returns
+    -------
+    Domain
+        The domain.
+
+    Raises
+    ------
+    InputError
+        For a relation that is true of every value, such as ``n >= 1`` of a positive integer (name the letter instead),
+        for one that is false of every value, and for what :class:`Domain` refuses.
+
+    Examples
+    --------
+    >>> from sympy import symbols
+    >>> n, m = symbols("n m", integer=True, positive=True)
+    >>> epsilon = symbols("epsilon", positive=True)
+    >>> str(over(n >= 2, m, epsilon <= 1, m <= n))
+    'n >= 2, m >= 1, 0 < epsilon <= 1, m <= n'
+    """
+    intervals: dict[Any, tuple[Any, Any]] = {}
+    where: list[Any] = []
+    for part in parts:
+        if isinstance(part, Domain):
+            intervals |= part.intervals
+            where += part.where
+            continue
+        plain = isinstance(part, sympy.Symbol | sympy.core.relational.Relational)
+        require(plain, "a part of a domain", "be a letter, or a relation that leaves something open", part)
+        letter, end = (part, None) if part.is_Symbol else _bound(part)
+        if letter is None:
+            where.append(part)
+            continue
+        low, high = intervals.get(letter) or letters.range_of(letter)
+        if end is not None:
+            low, high = (end, high) if isinstance(part, sympy.Ge) else (low, end)
+        intervals[letter] = (low, high)
+    return Domain(intervals, tuple(where))
+
+
+def _bound(relation: Any) -> tuple[Any, Any]:
+    """Return the letter and the number of a relation that is an end of an interval, or nothing."""
+    if isinstance(relation, sympy.Ge | sympy.Le) and relation.lhs.is_Symbol and not relation.rhs.free_symbols:
+        return relation.lhs, relation.rhs
+    return None, None
+
+
 def _ends(letter: Any, ends: Any) -> tuple[Any, Any]:
     """Return the interval as exact numbers."""
     name = f"the interval of {letter}"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import sympy
 
 from dpcheck.bounds.formula import real
+from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import letters
 from dpcheck.bounds.prover.decide import Outcome, settle
 from dpcheck.bounds.prover.domain import Domain
@@ -57,6 +58,7 @@ class Inequality:
     larger: Any
     over: Domain
     constant: tuple[Any, Any] | None = None
+    METHOD: ClassVar[Method] = Method.PROVER
 
     def __post_init__(self) -> None:
         """Refuse an inequality about letters that are nowhere."""

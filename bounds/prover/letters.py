@@ -50,6 +50,13 @@ def limits(letter: Any, low: Any, high: Any) -> tuple[Any, Any]:
     return least, most
 
 
+def range_of(letter: Any) -> tuple[Any, Any]:
+    """Return the least closed interval that holds every value that the symbol allows."""
+    low = sympy.Integer(0) if letter.is_nonnegative else -sympy.oo
+    high = sympy.Integer(0) if letter.is_nonpositive else sympy.oo
+    return limits(letter, low, high)
+
+
 def allows(letter: Any, value: Any) -> bool:
     """Say whether an exact value is for certain one that the symbol's assumptions allow."""
     for key, expected in letter.assumptions0.items():
