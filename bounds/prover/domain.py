@@ -182,7 +182,7 @@ def over(*parts: Any) -> Domain:
 
     Parameters
     ----------
-    *parts : Symbol, relation or Domain
+    *parts : Symbol, relation, Domain, or tuple of these
         A letter takes every value that its symbol allows: a positive one lies in (0, oo), a positive integer in 1, 2,
         .... A relation ``<=`` or ``>=`` between a letter and a number is an end of the letter's interval, any other
         relation is one of ``where``, and its letters are named before it. A domain stands for its intervals and
@@ -209,7 +209,7 @@ def over(*parts: Any) -> Domain:
     """
     intervals: dict[Any, tuple[Any, Any]] = {}
     where: list[Any] = []
-    for part in parts:
+    for part in _flat(parts):
         if isinstance(part, Domain):
             intervals |= part.intervals
             where += part.where
@@ -225,6 +225,12 @@ def over(*parts: Any) -> Domain:
             low, high = (end, high) if isinstance(part, sympy.Ge) else (low, end)
         intervals[letter] = (low, high)
     return Domain(intervals, tuple(where))
+
+
+def _flat(parts: tuple[Any, ...]) -> Iterator[Any]:
+    """Yield the parts, those of a tuple among them one by one."""
+    for part in parts:
+        yield from _flat(part) if isinstance(part, tuple) else (part,)
 
 
 def _bound(relation: Any) -> tuple[Any, Any]:

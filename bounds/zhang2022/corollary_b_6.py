@@ -38,7 +38,7 @@ Example
 
 from __future__ import annotations
 
-from sympy import Ge, Max, Min, floor, log, sqrt
+from sympy import Max, Min, floor, log, sqrt
 
 from dpcheck.bounds.symbols import D, K, L, d, delta, epsilon, k, mu, mu_y, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
@@ -69,7 +69,7 @@ THEOREMS = (
                 "f", "every f is convex in x, mu_y-strongly concave in y, L-Lipschitz, ell-smooth", "Corollary B.6"
             ),
             Assumption("bounded", "|x| <= D and |y| <= D on X and Y, and x_0 = 0", "Corollary B.6"),
-            Assumption("mu_y", "mu_y >= L/(D sqrt(n))", "Corollary B.6", Ge(mu_y, L / (D * sqrt(n)))),
+            Assumption("mu_y", "mu_y >= L/(D sqrt(n))", "Corollary B.6", mu_y >= L / (D * sqrt(n))),
             RECORDS,
             Assumption(
                 "solver",
@@ -81,11 +81,7 @@ THEOREMS = (
             *PHASES,
             *SMALL,
         ),
-        schedule_formulas=(
-            (K, floor(BITS)),
-            (mu, REGULARISER),
-            (energy, L**2 / (BLOCK**2 * Min(mu * 2**k, mu_y))),
-        ),
+        schedule_formulas=((K, floor(BITS)), (mu, REGULARISER), (energy, L**2 / (BLOCK**2 * Min(mu * 2**k, mu_y)))),
         noise_formulas=((sigma, 4 * L * sqrt(2 * LOG / (mu * 2**k * Min(mu * 2**k, mu_y))) / (BLOCK * epsilon)),),
         bound_formula=FIRST + SECOND,
         regimes=(

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Ge, Le, Rational, log, sqrt, symbols
+from sympy import Rational, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, refuted
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, kappa_y, mu_y, n
 from dpcheck.bounds.zhang2022.phases import phases
 
@@ -26,15 +22,11 @@ def mean_of_largest() -> Fraction:
     return sum((Fraction(x) ** 2 / 2 for x in (-1, 1)), Fraction(0)) / 2
 
 
-@claim(
-    "Z49",
-    Kind.REMARK,
-    "The bound on max_y E F(x~, y) - F(x*, y*) implies the same bound on E[Phi(x~) - Phi(x*)], Phi = max_y F.",
-    "after Corollary B.6",
-)
+@claim("Z49", Kind.REMARK, location="after Corollary B.6")
 def implied() -> Decision:
+    """The bound on max_y E F(x~, y) - F(x*, y*) implies the same bound on E[Phi(x~) - Phi(x*)], Phi = max_y F."""
     x, y, inside, outside = symbols("x y inside outside", real=True)
-    steps = (
+    return refuted(
         Identity(
             "F = x y - y^2/2 is linear in x and 1-strongly concave in y: max_y F = x^2/2, at y = x",
             x * y - y**2 / 2,
@@ -48,8 +40,8 @@ def implied() -> Decision:
         Enumerated("E max_y F(x~, y)", mean_of_largest, (), Fraction(1, 2)),
         Counterexample(
             "E Phi(x~) - Phi(x*) = 1/2 while max_y E F(x~, y) - F(x*, y*) = 0",
-            Le(inside, outside),
-            ((inside, Rational(1, 2)), (outside, 0)),
+            inside <= outside,
+            {inside: Rational(1, 2), outside: 0},
         ),
         Identity(
             "to add: L kappa_y E|x_K - x_K'|, which is 4 L K/(n root) at most, root^2 = mu_K m_K at its least, "
@@ -58,41 +50,29 @@ def implied() -> Decision:
             4 / sqrt(3) * L * D * kappa_y * phases / n,
         ),
         Cited("E max >= max E always, so that the implication is the wrong way round", "Jensen"),
-    )
-    evidence = Evidence(
-        steps,
         repaired="the corollary bounds max_y E F(x~, y). In E max_y F(x~, y) the maximiser depends on x~_K: the last "
         "step keeps its bound, Phi being L-Lipschitz, but Lemma B.5 at k = K has Delta_y = kappa_y E|x_K - x_K'| in "
         "place of 0, which for K = log2 n adds at most (4/sqrt 3) L D kappa_y K/n to the bound",
-    )
-    return Decision(
-        "refuted", Method.ARITHMETIC, evidence, "A maximum outside the expectation bounds no maximum inside it."
+        note="A maximum outside the expectation bounds no maximum inside it.",
+        method=Method.ARITHMETIC,
     )
 
 
-@claim(
-    "Z50",
-    Kind.REMARK,
-    stated(
-        "The bound of Corollary B.6 is, up to logarithms, the optimal rate {rate} for every mu_y of {least} at "
-        "least, where level is {level} and L = D = 1.",
-        rate=RATE,
-        least=LEAST,
-        level=log(1 / delta),
-    ),
-    "after Corollary B.6",
-)
+@claim("Z50", Kind.REMARK, location="after Corollary B.6", rate=RATE, least=LEAST, level=log(1 / delta))
 def optimal() -> Decision:
-    region = Region(Le(sqrt(d * level), n * epsilon), Ge(level, 1), Ge(mu_y, LEAST), Le(mu_y, 1))
+    """The bound of Corollary B.6 is, up to logarithms, the optimal rate {rate} for every mu_y of {least} at least,
+    where level is {level} and L = D = 1.
+    """
+    region = Region(sqrt(d * level) <= n * epsilon, level >= 1, mu_y >= LEAST, mu_y <= 1)
     extra = 1 / (n * mu_y) + d * level / (n**2 * epsilon**2 * mu_y)
-    steps = (
+    return conditional(
         Quoted("the first line of the bound, and what it needs", "Z47"),
         Quoted("the second line", "Z48"),
         Inequality(
             "log(2.5/delta) is of the order of log(1/delta)",
             log(Rational(5, 2) / delta),
             c * log(1 / delta),
-            Domain({delta: (0, Rational(1, 2))}),
+            over(delta <= Rational(1, 2)),
             (c, Rational(12, 5)),
         ),
         Exceeds(
@@ -106,20 +86,13 @@ def optimal() -> Decision:
             "with mu_y at least of order sqrt(d level)/(n epsilon) too, up to logarithms",
             extra,
             RATE,
-            Region(*region.relations, Ge(mu_y, sqrt(d * level) / (n * epsilon))),
+            Region(*region.relations, mu_y >= sqrt(d * level) / (n * epsilon)),
         ),
         Quoted("that no private algorithm has a better rate", "Z53"),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(("mu_y of order one", "conditional"), ("every mu_y >= L/(D sqrt n)", "refuted")),
+        readings={"mu_y of order one": "conditional", "every mu_y >= L/(D sqrt n)": "refuted"},
         condition="mu_y is at least of order (L/D) sqrt(d log(1/delta))/(n epsilon); and the conditions of the bound "
         "(Z47, Z48) and of the cited lower bound (Z53)",
-    )
-    return Decision(
-        "conditional",
-        (Method.EXPONENTS, Method.PUBLISHED, Method.PROVER),
-        evidence,
-        "The term in 1/mu_y is b^2/mu_y, at most sqrt n b^2, which exceeds b once b is above 1/sqrt n. And it "
-        "is a rate for max_y E F, not for E Phi (Z49).",
+        note="The term in 1/mu_y is b^2/mu_y, at most sqrt n b^2, which exceeds b once b is above 1/sqrt n. And it is "
+        "a rate for max_y E F, not for E Phi (Z49).",
+        method=(Method.EXPONENTS, Method.PUBLISHED, Method.PROVER),
     )

@@ -17,22 +17,25 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from sympy import Le, Rational, oo, sqrt, symbols
+from sympy import Rational, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted, Searched, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, claim, proved
+from dpcheck.bounds.evidence import (
+    Cited,
+    Counterexample,
+    Enumerated,
+    Identity,
+    Inequality,
+    Quoted,
+    Searched,
+    Step,
+    over,
+)
 from dpcheck.bounds.symbols import L, mu, mu_x, mu_y, n
 from dpcheck.bounds.zhang2022.lemma_b_1 import ENERGY, X, Y
 
 root = symbols("root", positive=True)
-ORDERED = Domain(
-    {mu: (0, oo), mu_x: (0, oo), mu_y: (0, oo), X: (0, oo), Y: (0, oo), L: (0, oo), n: (1, oo)},
-    where=(Le(mu, mu_x), Le(mu, mu_y)),
-)
+ORDERED = over(mu, mu_x, mu_y, X, Y, L, n, mu <= mu_x, mu <= mu_y)
 Delta_u, Delta_v = symbols("Delta_u Delta_v", positive=True)
 p, q, r, t = symbols("p q r t", real=True)  # moves of a saddle point, and of the centre
 EIGHT = 8 * L**2 / (mu * n**2)
@@ -86,10 +89,7 @@ STABILITY: tuple[Step, ...] = (
         "energy <= (2 L/n) sqrt(energy/mu) bounds the energy, with its root as the letter",
         root**2,
         STABLE,
-        Domain(
-            {mu: (0, oo), L: (0, oo), n: (1, oo), root: (0, oo)},
-            where=(Le(sqrt(mu) * root**2, 2 * L / n * root),),
-        ),
+        over(mu, L, n, root, sqrt(mu) * root**2 <= 2 * L / n * root),
     ),
 )
 BLOCKS = "|f(z) - f(z')| <= L |x - x'| + L |y - y'|, L for each block"
@@ -102,18 +102,12 @@ SADDLE = (
 )
 
 
-@claim(
-    "Z23",
-    Kind.SENSITIVITY,
-    stated(
-        f"For {SADDLE}, the saddle points of F_S + G for neighbouring datasets have "
-        "mu_x |x_S - x_S'|^2 + mu_y |y_S - y_S'|^2 at most {bound}.",
-        bound=STABLE,
-    ),
-    "Lemmas B.2 and 4.4, equation (12)",
-)
+@claim("Z23", Kind.SENSITIVITY, location="Lemmas B.2 and 4.4, equation (12)", bound=STABLE, saddle=SADDLE)
 def stability() -> Decision:
-    steps = (
+    """For {saddle}, the saddle points of F_S + G for neighbouring datasets have mu_x |x_S - x_S'|^2 + mu_y |y_S -
+    y_S'|^2 at most {bound}.
+    """
+    return proved(
         *STABILITY,
         Searched("on random quadratic games, in units of the bound", energy_share, 1.0, 400),
         Enumerated(
@@ -125,29 +119,20 @@ def stability() -> Decision:
         ),
         Counterexample(
             "that is above 4 L^2/(mu n^2)",
-            Le(mu * X**2 + mu * Y**2, STABLE),
-            ((X, 1), (Y, 1), (mu, Rational(1, 2)), (n, 4), (L, 1)),
+            mu * X**2 + mu * Y**2 <= STABLE,
+            {X: 1, Y: 1, mu: Rational(1, 2), n: 4, L: 1},
         ),
         Identity(
             "the joint constant is then sqrt 2 L: twice the bound", lambda: 4 * (sqrt(2) * L) ** 2 / (mu * n**2), EIGHT
         ),
-    )
-    evidence = Evidence(
-        steps, readings=((JOINT, "proved"), (f"{BLOCKS}, with 8", "proved"), (f"{BLOCKS}, with 4", "refuted"))
-    )
-    return Decision(
-        "proved",
-        (Method.PROVER, Method.CITED),
-        evidence,
-        "As for minimisation, with the energy mu_x|.|^2 + mu_y|.|^2.",
+        readings={JOINT: "proved", f"{BLOCKS}, with 8": "proved", f"{BLOCKS}, with 4": "refuted"},
+        note="As for minimisation, with the energy mu_x|.|^2 + mu_y|.|^2.",
     )
 
 
 GENERAL: tuple[Step, ...] = (
     Identity(
-        "(|dx| + |dy|)^2 <= 2 (|dx|^2 + |dy|^2), X = |dx| and Y = |dy|",
-        2 * (X**2 + Y**2) - (X - Y) ** 2,
-        (X + Y) ** 2,
+        "(|dx| + |dy|)^2 <= 2 (|dx|^2 + |dy|^2), X = |dx| and Y = |dy|", 2 * (X**2 + Y**2) - (X - Y) ** 2, (X + Y) ** 2
     ),
     Identity("L times the root of 2/mu times the stability", lambda: L * sqrt(2 / mu * STABLE), WEAK),
 )
@@ -159,17 +144,10 @@ PER_BLOCK = Identity(
 )
 
 
-@claim(
-    "Z24",
-    Kind.UTILITY,
-    stated(
-        f"For {SADDLE}, the weak population gap of F + G at the saddle point of F_S + G is at most {{bound}}.",
-        bound=WEAK,
-    ),
-    "Lemmas B.2 and 4.4",
-)
+@claim("Z24", Kind.UTILITY, location="Lemmas B.2 and 4.4", bound=WEAK, saddle=SADDLE)
 def weak_gap() -> Decision:
-    steps = (
+    """For {saddle}, the weak population gap of F + G at the saddle point of F_S + G is at most {bound}."""
+    return proved(
         *SADDLE_POINTS,
         Cited(
             "max_y E (F + G)(x_S, y) - max_y E (F_S + G)(x_S, y) <= max_y of the mean over i of E[f(x_{S_i}, y; xi_i) "
@@ -178,28 +156,17 @@ def weak_gap() -> Decision:
             "i.i.d. records; the maximum is outside the expectation; saddle point of F_S + G",
         ),
         PER_BLOCK,
-    )
-    evidence = Evidence(steps, readings=((JOINT, "proved"), (f"{BLOCKS}, with 4 for 2 sqrt 2", "proved")))
-    return Decision(
-        "proved",
-        (Method.ALGEBRA, Method.CITED),
-        evidence,
-        "Since the maximum stands outside the expectation, y is fixed when record i is averaged over.",
+        readings={JOINT: "proved", f"{BLOCKS}, with 4 for 2 sqrt 2": "proved"},
+        note="Since the maximum stands outside the expectation, y is fixed when record i is averaged over.",
     )
 
 
-@claim(
-    "Z25",
-    Kind.LEMMA,
-    stated(
-        "E[F(x_S, v_S) - F(u_S, y_S)] is at most E[G(u_S, y_S) - G(x_S, v_S)] plus {bound}, for u_S and v_S with "
-        "mean stability Delta_u and Delta_v.",
-        bound=DEPENDENT,
-    ),
-    "Corollary B.3",
-)
+@claim("Z25", Kind.LEMMA, location="Corollary B.3", bound=DEPENDENT)
 def dependent() -> Decision:
-    steps = (
+    """E[F(x_S, v_S) - F(u_S, y_S)] is at most E[G(u_S, y_S) - G(x_S, v_S)] plus {bound}, for u_S and v_S with mean
+    stability Delta_u and Delta_v.
+    """
+    return proved(
         *SADDLE_POINTS,
         Cited(
             "with v_S in place of a fixed y the same exchange of record i moves x_S and v_S: L (|x_S - x_{S_i}| + "
@@ -212,29 +179,17 @@ def dependent() -> Decision:
             DEPENDENT,
         ),
         PER_BLOCK,
-    )
-    evidence = Evidence(steps, readings=((JOINT, "proved"), (f"{BLOCKS}, with 4 for 2 sqrt 2", "proved")))
-    return Decision(
-        "proved",
-        (Method.ALGEBRA, Method.CITED),
-        evidence,
-        "The stability of u_S and v_S adds L (Delta_u + Delta_v).",
+        readings={JOINT: "proved", f"{BLOCKS}, with 4 for 2 sqrt 2": "proved"},
+        note="The stability of u_S and v_S adds L (Delta_u + Delta_v).",
     )
 
 
-@claim(
-    "Z32",
-    Kind.LEMMA,
-    stated(
-        "If the centre (u, v) of f + mu_x |x - u|^2 - mu_y |y - v|^2, with halves before the squares, moves by "
-        "(r, t), its saddle point moves by (p, q) so that {move} is at most {centre}.",
-        move=MOVE,
-        centre=CENTRE,
-    ),
-    "Lemma B.4",
-)
+@claim("Z32", Kind.LEMMA, location="Lemma B.4", move=MOVE, centre=CENTRE)
 def resolvent() -> Decision:
-    steps = (
+    """If the centre (u, v) of f + mu_x |x - u|^2 - mu_y |y - v|^2, with halves before the squares, moves by (r, t), its
+    saddle point moves by (p, q) so that {move} is at most {centre}.
+    """
+    return proved(
         Cited(
             "mu_x (u - x*_{u,v}) and mu_y (v - y*_{u,v}) are subgradients of a convex-concave function, "
             "whose field is monotone",
@@ -246,10 +201,5 @@ def resolvent() -> Decision:
             lambda: MOVE + 2 * (mu_x * (r - p) * p + mu_y * (t - q) * q) + mu_x * (r - p) ** 2 + mu_y * (t - q) ** 2,
             CENTRE,
         ),
-    )
-    return Decision(
-        "proved",
-        (Method.ALGEBRA, Method.CITED),
-        Evidence(steps),
-        "Non-expansiveness of the resolvent of a monotone operator; the centres may lie outside X x Y.",
+        note="Non-expansiveness of the resolvent of a monotone operator; the centres may lie outside X x Y.",
     )

@@ -14,14 +14,10 @@ the second for a jointly ell-smooth f and an interior z*.
 
 from __future__ import annotations
 
-from sympy import Le, Rational, oo, symbols
+from sympy import Rational, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, claim, proved
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Inequality, over
 from dpcheck.bounds.symbols import ell, mu_x, mu_y
 
 X, Y = symbols("X Y", positive=True)  # |x - x*|, |y - y*|
@@ -30,16 +26,12 @@ ENERGY = mu_x * X**2 + mu_y * Y**2
 QUADRATIC = (ell / mu_y + 1) * ell * X**2 / 2 + (ell / mu_x + 1) * ell * Y**2 / 2
 
 
-@claim(
-    "Z21",
-    Kind.LEMMA,
-    stated("The duality gap at (x, y) is at least {energy}, where X = |x - x*| and Y = |y - y*|.", energy=ENERGY / 2),
-    "Lemma B.1, first part",
-)
+@claim("Z21", Kind.LEMMA, location="Lemma B.1, first part", energy=ENERGY / 2)
 def lower() -> Decision:
+    """The duality gap at (x, y) is at least {energy}, where X = |x - x*| and Y = |y - y*|."""
     # excess: f(x, y*) - f(x*, y*); shortfall: f(x*, y*) - f(x*, y)
     excess, shortfall = symbols("excess shortfall", positive=True)
-    steps = (
+    return proved(
         Cited("max_y f(x, y) >= f(x, y*) and min_x f(x, y) <= f(x*, y)", "definition"),
         Cited(
             "f(x, y*) - f(x*, y*) >= mu_x |x - x*|^2/2 and f(x*, y*) - f(x*, y) >= mu_y |y - y*|^2/2",
@@ -49,34 +41,20 @@ def lower() -> Decision:
             "so that their sum, which the gap is at least, is at least half of the energy",
             ENERGY / 2,
             excess + shortfall,
-            Domain(
-                {mu_x: (0, oo), mu_y: (0, oo), X: (0, oo), Y: (0, oo), excess: (0, oo), shortfall: (0, oo)},
-                where=(Le(mu_x * X**2 / 2, excess), Le(mu_y * Y**2 / 2, shortfall)),
-            ),
+            over((mu_x, mu_y, X, Y, excess, shortfall), mu_x * X**2 / 2 <= excess, mu_y * Y**2 / 2 <= shortfall),
         ),
-    )
-    return Decision(
-        "proved",
-        (Method.PROVER, Method.CITED),
-        Evidence(steps),
-        "Two inequalities of strong convexity; attained by f = mu_x x^2/2 - mu_y y^2/2.",
+        note="Two inequalities of strong convexity; attained by f = mu_x x^2/2 - mu_y y^2/2.",
     )
 
 
-@claim(
-    "Z22",
-    Kind.LEMMA,
-    stated(
-        "For a jointly ell-smooth f with an interior saddle the gap is at most {bound}, where X = |x - x*| and "
-        "Y = |y - y*|.",
-        bound=QUADRATIC,
-    ),
-    "Lemma B.1, second part",
-)
+@claim("Z22", Kind.LEMMA, location="Lemma B.1, second part", bound=QUADRATIC)
 def upper() -> Decision:
+    """For a jointly ell-smooth f with an interior saddle the gap is at most {bound}, where X = |x - x*|
+    and Y = |y - y*|.
+    """
     # The boundary: f = x + x^2/2 - y^2/2 on [0, 1] x [-1, 1], ell = mu = 1, saddle (0, 0): gap(x, 0) = x + x^2/2.
     primal, dual = symbols("primal dual", positive=True)  # Phi(x) - Phi(x*), Psi(y*) - Psi(y)
-    steps = (
+    return proved(
         Cited("grad Phi(x) = grad_x f(x, y*(x)), and y*(.) is ell/mu_y-Lipschitz", "Danskin; strong concavity"),
         AtMost(
             "so that the square of grad Phi's constant, ell^2 (1 + (ell/mu_y)^2), is within that of ell (ell/mu_y + 1)",
@@ -89,37 +67,27 @@ def upper() -> Decision:
             "the gap is the sum of the two differences",
             primal + dual,
             QUADRATIC,
-            Domain(
-                {mu_x: (0, oo), mu_y: (0, oo), ell: (0, oo), X: (0, oo), Y: (0, oo), primal: (0, oo), dual: (0, oo)},
-                where=(
-                    Le(primal, (ell / mu_y + 1) * ell * X**2 / 2),
-                    Le(dual, (ell / mu_x + 1) * ell * Y**2 / 2),
-                ),
+            over(
+                (mu_x, mu_y, ell, X, Y, primal, dual),
+                primal <= (ell / mu_y + 1) * ell * X**2 / 2,
+                dual <= (ell / mu_x + 1) * ell * Y**2 / 2,
             ),
         ),
         Counterexample(
             "without an interior saddle: f = x + x^2/2 - y^2/2 on [0, 1] x [-1, 1] at (x, 0)",
-            Le(u + u**2 / 2, (1 + 1) * u**2 / 2),
-            ((u, Rational(1, 2)),),
+            u + u**2 / 2 <= (1 + 1) * u**2 / 2,
+            {u: Rational(1, 2)},
         ),
         Counterexample(
             "each gradient Lipschitz in its own variable alone, ell = mu = 1: f = x^2/2 + 3 x y - y^2/2 has "
             "Phi = (1 + 9) x^2/2",
-            Le(10 * u**2 / 2, (1 + 1) * u**2 / 2),
-            ((u, 1),),
+            10 * u**2 / 2 <= (1 + 1) * u**2 / 2,
+            {u: 1},
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("interior saddle, as the lemma assumes", "proved"),
-            ("any saddle", "refuted"),
-            ("each gradient Lipschitz in its own variable alone", "refuted"),
-        ),
-    )
-    return Decision(
-        "proved",
-        (Method.PROVER, Method.CITED),
-        evidence,
-        "Smoothness of the primal and the dual function, and a vanishing gradient at the interior saddle.",
+        readings={
+            "interior saddle, as the lemma assumes": "proved",
+            "any saddle": "refuted",
+            "each gradient Lipschitz in its own variable alone": "refuted",
+        },
+        note="Smoothness of the primal and the dual function, and a vanishing gradient at the interior saddle.",
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Integer, Le, Rational, erfc, exp, log, pi, sqrt, symbols
+from sympy import Integer, Rational, erfc, exp, log, pi, sqrt, symbols
 
 from dpcheck.bounds.claim import Verdict
 from dpcheck.bounds.evidence import Cited, Counterexample, Step
@@ -38,10 +38,7 @@ def condition(extended: str) -> str:
 
 def readings(extended: str, verdict: Verdict = "proved") -> tuple[tuple[str, Verdict], ...]:
     """Return the two readings of a released point, the first with ``verdict``."""
-    return (
-        (condition(extended), verdict),
-        ("x~ not projected, f as assumed on its set alone", "refuted"),
-    )
+    return ((condition(extended), verdict), ("x~ not projected, f as assumed on its set alone", "refuted"))
 
 
 def _escape(says: str, sigma: Any, reach: Any, bound: Any) -> tuple[Step, ...]:
@@ -51,8 +48,8 @@ def _escape(says: str, sigma: Any, reach: Any, bound: Any) -> tuple[Step, ...]:
         ),
         Counterexample(
             f"without one: {says}, with bend (|x| - r)^2/2 added beyond",
-            Le(bend * overshoot(sigma, 2 * reach) / 2, bound),
-            ((bend, 10**9),),
+            bend * overshoot(sigma, 2 * reach) / 2 <= bound,
+            {bend: 10**9},
         ),
     )
 

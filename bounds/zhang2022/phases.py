@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sympy import Ge, Integer, Le, Rational, floor, log, oo, sqrt, symbols
+from sympy import Integer, Rational, floor, log, sqrt, symbols
 
 from dpcheck.bounds.calibration import NotPrivate
-from dpcheck.bounds.evidence import Cited, Identity, Step
-from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.evidence import Cited, Identity, Inequality, Step, over
 from dpcheck.bounds.symbols import K, L, d, epsilon, k, mu, n
 from dpcheck.bounds.theorem import Assumption
 
@@ -22,8 +21,8 @@ b, p, bits, phases = symbols("b p bits phases", positive=True)
 BITS = log(n) / log(2)
 BLOCK = floor(n / K)  # records in a block
 PHASES = (
-    Assumption("phases", "n >= 2", "at least one phase", Ge(n, 2)),
-    Assumption("k", "k <= K", "the phases are k = 1, ..., K", Le(k, K)),
+    Assumption("phases", "n >= 2", "at least one phase", n >= 2),
+    Assumption("k", "k <= K", "the phases are k = 1, ..., K", k <= K),
 )
 COUNT = log(n)  # the published number of phases
 P = 1 / sqrt(n)
@@ -43,15 +42,13 @@ def letters(level: Any) -> tuple[Step, ...]:
             L**2 * phases * share_of(level) / mu,
         ),
         Identity(
-            "and one of the records L^2 K p^2/mu",
-            lambda: L**2 / (mu * (n / phases)),
-            lambda: L**2 * phases * P**2 / mu,
+            "and one of the records L^2 K p^2/mu", lambda: L**2 / (mu * (n / phases)), lambda: L**2 * phases * P**2 / mu
         ),
         Inequality(
             "log n is log 2 at least from n = 2 on, so that K = log n is 1/2 at least to a base of at most 4",
             log(Integer(2)),
             COUNT,
-            Domain({n: (2, oo)}),
+            over(n >= 2),
         ),
     )
 
@@ -65,7 +62,7 @@ ROUNDED: tuple[Step, ...] = (
         "and n/floor(n/K) is at most 4 K/3",
         n * phases / (n - phases + 1),
         4 * phases / 3,
-        Domain({n: (1, oo), phases: (1, oo)}, where=(Ge(n, 4 * phases - 4), Ge(n, phases))),
+        over(n, phases >= 1, n >= 4 * phases - 4, n >= phases),
     ),
 )
 CASES = (
@@ -85,7 +82,7 @@ def rounded(says: str, sums: Callable[[Any], Any], printed: Any, constant: tuple
                 f"{says}: {blocks}",
                 sums(share * bits),
                 printed,
-                Domain({b: (0, oo), p: (0, 1 / sqrt(Integer(2) ** least)), bits: (least, oo)}),
+                over(b, p <= 1 / sqrt(Integer(2) ** least), bits >= least),
                 constant,
             )
             for blocks, share, least in CASES

@@ -33,9 +33,9 @@ Example
 
 from __future__ import annotations
 
-from sympy import Le, Lt, Rational, log, oo, sqrt, symbols
+from sympy import Rational, log, sqrt, symbols
 
-from dpcheck.bounds.prover import Domain
+from dpcheck.bounds.evidence import over
 from dpcheck.bounds.symbols import L, c, d, delta, ell, epsilon, kappa, mu, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 
@@ -45,13 +45,10 @@ LOG = log(HALF / delta)
 SENSITIVITY = 4 * L / (mu * n)
 NOISE = SENSITIVITY * sqrt(2 * LOG) / epsilon
 EMPIRICAL = c * L**2 * kappa * d * LOG / (mu * n**2 * epsilon**2)
-SETTING = Domain(
-    {n: (1, oo), d: (1, oo), epsilon: (0, 1), delta: (0, 1), L: (0, oo), mu: (0, oo), kappa: (1, oo)},
-    where=(delta <= 1 / n,),
-)
+SETTING = over(n, d, epsilon <= 1, delta <= 1, L, mu, kappa >= 1, delta <= 1 / n)
 SMALL = (
-    Assumption("epsilon", "epsilon <= 1", "proof of Theorem 3.3, after (7), which has < for <=", Le(epsilon, 1)),
-    Assumption("delta", "delta < 1/n", "proof of Theorem 3.3, after (7)", Lt(delta, 1 / n)),
+    Assumption("epsilon", "epsilon <= 1", "proof of Theorem 3.3, after (7), which has < for <=", epsilon <= 1),
+    Assumption("delta", "delta < 1/n", "proof of Theorem 3.3, after (7)", delta < 1 / n),
 )
 RECORDS = Assumption("records", "the records are independent draws from one distribution", "Lemmas A.2 and B.2")
 BUDGET = (
@@ -80,7 +77,7 @@ THEOREMS = (
             Assumption(
                 "solver", "A(S) is within L/(mu n) of the minimiser with probability 1 - delta/4", "Algorithm 1"
             ),
-            Assumption("mu", "mu <= ell", "strong convexity is at most smoothness", Le(mu, ell)),
+            Assumption("mu", "mu <= ell", "strong convexity is at most smoothness", mu <= ell),
             *SMALL,
         ),
         schedule_formulas=((energy, L**2 / (mu * n**2)),),

@@ -5,15 +5,12 @@ The last step and the sum of all terms are in ``theorem_3_4_sum``.
 
 from __future__ import annotations
 
-from sympy import Le, Rational, oo, sqrt, symbols
+from sympy import Rational, sqrt, symbols
 
 from dpcheck.bounds.calibration import Private
-from dpcheck.bounds.claim import Claim, Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
+from dpcheck.bounds.claim import Claim, Decision, Kind, Method, claim, proved
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Domain, Identity, Inequality, Quoted, over
 from dpcheck.bounds.judge import judge
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, c, d, delta, epsilon, n
 from dpcheck.bounds.zhang2022.phases import PRINTED, TRUE, short
@@ -26,22 +23,15 @@ TINY = Rational(1, 10**12)
 SIGMA_K = 4 * L * sqrt(2 * LOG) / (mu_k * nbar * epsilon)
 STEP = mu_k * start**2 / 2 + 2 * L**2 / (mu_k * nbar)
 SIXTY_FIVE = 65 * L**2 * d * LOG / (mu_k * nbar * epsilon) ** 2
-SETTING = Domain(
-    {n: (1, oo), nbar: (1, oo), d: (1, oo), epsilon: (0, 1), delta: (0, 1), L: (0, oo), mu_k: (0, oo)},
-    where=(Le(nbar, n),),
-)
+SETTING = over(n, nbar >= 1, d, epsilon <= 1, delta <= 1, L, mu_k, nbar <= n)
 MEAN_GAP = "a solver with the mean gap of Remark 1"
 RULE = "a distance of at most L/(mu_k nbar) with probability 1 - delta/4, and nothing said of the mean"
 
 
-@claim(
-    "Z12",
-    Kind.LEMMA,
-    stated("E[F(x_k^) - F(x_{{k-1}}^)] is at most {step}, where start^2 is E|x_{{k-1}}^ - x~_{{k-1}}|^2.", step=STEP),
-    "Lemma A.4",
-)
+@claim("Z12", Kind.LEMMA, location="Lemma A.4", step=STEP)
 def phase() -> Decision:
-    steps = (
+    """E[F(x_k^) - F(x_{{k-1}}^)] is at most {step}, where start^2 is E|x_{{k-1}}^ - x~_{{k-1}}|^2."""
+    return proved(
         Quoted(
             "on block k with G = (mu_k/2)|x - x~_{k-1}|^2, compared at x_{k-1}^; the block is independent of x~_{k-1} "
             "and of x_{k-1}^",
@@ -52,29 +42,16 @@ def phase() -> Decision:
             STEP - mu_k * end**2 / 2,
             STEP,
         ),
-    )
-    return Decision(
-        "proved",
-        (Method.ALGEBRA, Method.CITED),
-        Evidence(steps),
-        "Lemma A.3 with the proximal term as the regulariser, compared at the previous minimiser; for k = 1 that "
+        note="Lemma A.3 with the proximal term as the regulariser, compared at the previous minimiser; for k = 1 that "
         "is x* by definition.",
     )
 
 
-@claim(
-    "Z13",
-    Kind.CALIBRATION,
-    stated(
-        "With nbar records in a block sigma_k = {sigma} makes phase k (epsilon, delta)-DP, for {small}.",
-        sigma=SIGMA_K,
-        small=ONE,
-    ),
-    "proof of Theorem 3.4",
-)
+@claim("Z13", Kind.CALIBRATION, location="proof of Theorem 3.4", sigma=SIGMA_K, small=ONE)
 def calibration() -> Decision:
+    """With nbar records in a block sigma_k = {sigma} makes phase k (epsilon, delta)-DP, for {small}."""
     multiplier = sqrt(2 * LOG) / epsilon
-    steps = (
+    return proved(
         Quoted("the stability 2 L/(mu_k nbar) of the regularised minimiser", "Z04"),
         Identity(
             "with two solver errors, times the multiplier",
@@ -84,28 +61,20 @@ def calibration() -> Decision:
         Private("(epsilon, delta/2)-DP for that sensitivity", multiplier, SHARES, epsilon, delta / 2),
         Quoted("the other delta/2 is the solver's failure", "Z07"),
         short(multiplier.subs({epsilon: 1, delta: TINY}), 1, TINY),
-    )
-    evidence = Evidence(steps, readings=((TRUE, "proved"), (PRINTED, "refuted")))
-    return Decision(
-        "proved",
-        Method.PRIVACY_CURVE,
-        evidence,
-        "As Theorem 3.3 with mu_k and nbar. The sensitivity is that of the records in the block.",
+        readings={TRUE: "proved", PRINTED: "refuted"},
+        note="As Theorem 3.3 with mu_k and nbar. The sensitivity is that of the records in the block.",
+        method=Method.PRIVACY_CURVE,
     )
 
 
-@claim(
-    "Z14",
-    Kind.CONSTANT,
-    stated(f"E|x~_k - x_k^|^2 is at most {{bound}} for {MEAN_GAP} and {{small}}.", bound=SIXTY_FIVE, small=ONE),
-    "equation (8)",
-)
+@claim("Z14", Kind.CONSTANT, location="equation (8)", bound=SIXTY_FIVE, small=ONE, mean_gap=MEAN_GAP)
 def deviation() -> Decision:
+    """E|x~_k - x_k^|^2 is at most {bound} for {mean_gap} and {small}."""
     solver = delta**2 * L**2 / (8 * mu_k**2 * nbar**2)
     printed = c * L**2 * d * LOG / (mu_k * nbar * epsilon) ** 2
     certain = Domain({**SETTING.intervals, delta: (0, Rational(1, 3))}, SETTING.where)
     few = {L: 1, d: 1, epsilon: 1, mu_k: 1, nbar: 10**9, delta: Rational(1, 10**11)}
-    steps = (
+    return proved(
         Cited("|a + b|^2 <= 2|a|^2 + 2|b|^2; E|N(0, sigma^2 I)|^2 = d sigma^2", "linear algebra"),
         Quoted("E|x_k - x_k^|^2 <= delta^2 L^2/(16 mu_k^2 nbar^2), from the mean gap with mu_k and nbar", "Z10"),
         Inequality("noise and solver within the constant", 2 * d * SIGMA_K**2 + solver, printed, SETTING, (c, 65)),
@@ -120,19 +89,17 @@ def deviation() -> Decision:
         Counterexample(
             "the stopping rule alone: f = 0 on [-1, 1], mu_k = 1, nbar = 10^9, delta = 10^-11, a solver that returns 1 "
             "with chance delta/4 and else 0; half of the noise leads no nearer to 0",
-            Le(away, SIXTY_FIVE.subs(few)),
-            ((away, Rational(1, 8 * 10**11)),),
+            away <= SIXTY_FIVE.subs(few),
+            {away: Rational(1, 8 * 10**11)},
         ),
+        readings={
+            "a mean gap of gamma_k, as in Remark 1, x~ projected or not": "proved",
+            "a distance of at most L/(mu_k nbar) for certain, delta <= 1/3": "proved",
+            RULE: "refuted",
+        },
+        note="64 from the noise; f is not evaluated at x~.",
+        method=Method.PROVER,
     )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("a mean gap of gamma_k, as in Remark 1, x~ projected or not", "proved"),
-            ("a distance of at most L/(mu_k nbar) for certain, delta <= 1/3", "proved"),
-            (RULE, "refuted"),
-        ),
-    )
-    return Decision("proved", Method.PROVER, evidence, "64 from the noise; f is not evaluated at x~.")
 
 
 f_0, f_k, f_next, last = symbols("f_0 f_k f_next last")  # F(x*), F(x_k^), F(x_{k+1}^), F(x~_K)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from sympy import Eq, Ge, Integer, Le, Max, Rational, floor, oo, sqrt, symbols
+from sympy import Eq, Integer, Max, Rational, floor, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
+from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import L, c, d, ell, epsilon, k, mu, n
 from dpcheck.bounds.zhang2022 import accuracy, outside
 from dpcheck.bounds.zhang2022.phases import BITS, COUNT, b, p, phases
@@ -23,53 +19,42 @@ FULL = Eq(Integer(2) ** COUNT, n)
 STEEP, HALVED = mu * 2 ** (3 * k), n / 2**k  # mu_k and n_k of phased ERM
 
 
-@claim(
-    "Z17",
-    Kind.SCHEDULE,
-    stated("With K = {count} phases 2^K is n, that is {full}, so that mu_K = mu n.", count=COUNT, full=FULL),
-    "Algorithms 2, 4 and 5",
-)
+@claim("Z17", Kind.SCHEDULE, location="Algorithms 2, 4 and 5", count=COUNT, full=FULL)
 def base() -> Decision:
-    steps = (
-        Counterexample("with natural logarithms n = 8 gives 2^{log 8} = 8^{log 2} < 5, not 8", FULL, ((n, 8),)),
+    """With K = {count} phases 2^K is n, that is {full}, so that mu_K = mu n."""
+    return conditional(
+        Counterexample("with natural logarithms n = 8 gives 2^{log 8} = 8^{log 2} < 5, not 8", FULL, {n: 8}),
         Identity("to base 2 it is n", lambda: Integer(2) ** BITS, n),
         Counterexample(
             "and K = log n is no integer unless n is a power of the base: n = 10, to base 2",
             Eq(floor(BITS), BITS),
-            ((n, 10),),
+            {n: 10},
         ),
         Identity("rounded down K is above log2 n - 1, and 2^K above n/2", Integer(2) ** (BITS - 1), n / 2),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(("natural logarithm", "refuted"), ("base 2, n a power of two", "proved")),
+        readings={"natural logarithm": "refuted", "base 2, n a power of two": "proved"},
         condition="the logarithm has base 2 and n is a power of two",
         repaired="K = floor(log2 n): then mu n/2 < mu_K <= mu n. Algorithm 2 has a factor sqrt n to spare (Z16); in "
         "equation (26) the factor 2 turns 17/2 into 17 sqrt 2/2 (Z36), for which Theorem 4.5 has room (Z37)",
-    )
-    return Decision(
-        "conditional",
-        Method.ARITHMETIC,
-        evidence,
-        "mu 2^K = mu n needs base 2; elsewhere in the paper log is natural.",
+        note="mu 2^K = mu n needs base 2; elsewhere in the paper log is natural.",
+        method=Method.ARITHMETIC,
     )
 
 
 @claim(
     "Z19",
     Kind.COMPLEXITY,
-    stated(
-        "With r = ell D/L, SVRG and SARAH take of the order of {variance_reduced} gradients, times {logarithm}, "
-        "and Katyusha {katyusha}, times the same.",
-        variance_reduced=VARIANCE_REDUCED,
-        katyusha=KATYUSHA,
-        logarithm=accuracy.LOG,
-    ),
-    "proof of Theorem 3.4, gradient complexity",
+    location="proof of Theorem 3.4, gradient complexity",
+    variance_reduced=VARIANCE_REDUCED,
+    katyusha=KATYUSHA,
+    logarithm=accuracy.LOG,
 )
 def gradients() -> Decision:
-    region = Region(Ge(gap, 1), Ge(many, 1))
-    steps = (
+    """With r = ell D/L, SVRG and SARAH take of the order of {variance_reduced} gradients, times {logarithm}, and
+    Katyusha {katyusha}, times the same.
+    """
+    region = Region(gap >= 1, many >= 1)
+    given = accuracy.given("SVRG, SARAH and Katyusha")
+    return conditional(
         *accuracy.CONVEX,
         Cited("sum_k 1/mu_k <= 1/mu <= sqrt n D/L and sum_k 1/sqrt(mu_k) <= (1 + sqrt 2)/sqrt mu", "geometric series"),
         Identity("K blocks of n/K records", lambda: phases * (n / phases), n),
@@ -77,55 +62,39 @@ def gradients() -> Decision:
             "SVRG, SARAH: n + sqrt n ell D/L, times log(n/delta)",
             (n + sqrt(n) * r + many) * gap,
             VARIANCE_REDUCED * gap,
-            Region(Ge(gap, 1), Le(many, n)),
+            Region(gap >= 1, many <= n),
         ),
         Dominated(
             "Katyusha: sum_k sqrt(nbar ell/mu_k) and sum_k sqrt(nbar), K <= n",
             (n + n ** Rational(3, 4) * sqrt(r) + sqrt(n) * sqrt(many)) * gap,
             KATYUSHA * gap,
-            Region(Ge(gap, 1), Ge(many, 1), Le(many, n)),
+            Region(gap >= 1, many >= 1, many <= n),
         ),
         Exceeds(
             "the displayed sqrt(n ell) D/L in place of sqrt n ell D/L loses a factor sqrt ell",
             sqrt(n) * ell,
             sqrt(n) * sqrt(ell) + n,
-            Region(Ge(ell, 1), *region.relations),
+            Region(ell >= 1, *region.relations),
             {n: s**2, ell: s**2},
         ),
-    )
-    given = accuracy.given("SVRG, SARAH and Katyusha")
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("sqrt n ell D/L, as Theorem 3.4 and Table 1 have it", "conditional"),
-            ("sqrt(n ell) D/L, as a display of the appendix has it", "refuted"),
-        ),
+        readings={
+            "sqrt n ell D/L, as Theorem 3.4 and Table 1 have it": "conditional",
+            "sqrt(n ell) D/L, as a display of the appendix has it": "refuted",
+        },
         condition=given,
-    )
-    return Decision(
-        "conditional",
-        (Method.EXPONENTS, Method.PUBLISHED, Method.PROVER),
-        evidence,
-        "The sums over the phases are as published, and the logarithm of the first gap over gamma is O(log(n/delta)) "
-        "in every phase.",
+        note="The sums over the phases are as published, and the logarithm of the first gap over gamma is "
+        "O(log(n/delta)) in every phase.",
+        method=(Method.EXPONENTS, Method.PUBLISHED, Method.PROVER),
     )
 
 
-@claim(
-    "Z20",
-    Kind.REMARK,
-    stated(
-        "With mu_k = {steep} and n_k = {halved}, as in phased ERM, the logarithmic factor in the risk goes.",
-        steep=STEEP,
-        halved=HALVED,
-    ),
-    "after the proof of Theorem 3.4",
-)
+@claim("Z20", Kind.REMARK, location="after the proof of Theorem 3.4", steep=STEEP, halved=HALVED)
 def phased_erm() -> Decision:
+    """With mu_k = {steep} and n_k = {halved}, as in phased ERM, the logarithmic factor in the risk goes."""
     larger = Max(p, b)  # mu in units of L/D
     level = L**2 * d * LOG / epsilon**2
     before = {k: k - 1}
-    steps = (
+    return conditional(
         Identity(
             "k blocks hold n - n_k records, within n, by induction; K = log2 n of them exist",
             lambda: (n - HALVED) + n / 2 ** (k + 1),
@@ -148,13 +117,10 @@ def phased_erm() -> Decision:
             "at K = log2 n and mu = (L/D) max{p, b} all terms together, without K, in units of L D",
             sqrt(65) * b * p**4 / larger + 260 * b**2 / larger + Rational(2, 3) * p**2 / larger + 4 * larger,
             c * (p + b),
-            Domain({b: (0, oo), p: (0, 1)}),
+            over(b, p <= 1),
             (c, 300),
         ),
-    )
-    return Decision(
-        "conditional",
-        (Method.PROVER, Method.CITED),
-        Evidence(steps, condition=outside.condition(outside.LIPSCHITZ)),
-        "With mu_k = mu 2^{3k} and n_k = n/2^k both sums are geometric, so that the factor log n goes.",
+        condition=outside.condition(outside.LIPSCHITZ),
+        note="With mu_k = mu 2^{3k} and n_k = n/2^k both sums are geometric, so that the factor log n goes.",
+        method=(Method.PROVER, Method.CITED),
     )

@@ -33,7 +33,7 @@ Example
 
 from __future__ import annotations
 
-from sympy import Le, Min, log, sqrt
+from sympy import Min, log, sqrt
 
 from dpcheck.bounds.symbols import L, d, delta, ell, epsilon, mu, mu_x, mu_y, n, sigma_x, sigma_y
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
@@ -77,8 +77,8 @@ THEOREMS = (
                 "mu_x |A_x - x_S|^2 + mu_y |A_y - y_S|^2 <= L^2/(mu n^2) with probability 1 - delta/8",
                 "Algorithm 3",
             ),
-            Assumption("mu_x", "mu_x <= ell", "strong convexity is at most smoothness", Le(mu_x, ell)),
-            Assumption("mu_y", "mu_y <= ell", "strong concavity is at most smoothness", Le(mu_y, ell)),
+            Assumption("mu_x", "mu_x <= ell", "strong convexity is at most smoothness", mu_x <= ell),
+            Assumption("mu_y", "mu_y <= ell", "strong concavity is at most smoothness", mu_y <= ell),
             *SMALL,
         ),
         schedule_formulas=((energy, L**2 / (LEAST * n**2)),),

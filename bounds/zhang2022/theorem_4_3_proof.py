@@ -2,15 +2,11 @@ r"""The claims about Theorem 4.3 and its proof. Setting and reference as in ``th
 
 from __future__ import annotations
 
-from sympy import Le, Rational, oo, sqrt, symbols
+from sympy import Rational, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import Private
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Domain, Identity, Inequality, Quoted
 from dpcheck.bounds.symbols import L, c, d, delta, ell, epsilon, kappa, kappa_x, kappa_y, mu, mu_x, mu_y, n
 from dpcheck.bounds.zhang2022 import outside
 from dpcheck.bounds.zhang2022.lemma_b import STABLE
@@ -21,7 +17,7 @@ energy = symbols("energy", positive=True)
 GAMMA = delta * L**2 / (16 * mu * n**2)
 SENSITIVITY = 4 * L / n / sqrt(mu_x * mu)
 MULTIPLIER = 2 * sqrt(2 * LOG) / epsilon
-FEW = Le(delta * n, 1)
+FEW = delta * n <= 1
 SETTING = Domain(
     {n: (1, oo), d: (1, oo), epsilon: (0, 1), delta: (0, 1), L: (0, oo), mu: (0, oo)}
     | {kappa_x: (1, oo), kappa_y: (1, oo), kappa: (1, oo)},
@@ -38,18 +34,10 @@ SOLVER = Quoted("the solver's energy is at most twice its mean gap", "Z21")
 MEAN_GAP = "the solver has the mean gap of Remark 3"
 
 
-@claim(
-    "Z26",
-    Kind.SENSITIVITY,
-    stated(
-        "For f jointly L-Lipschitz, |A_x(S) - A_x(S')| is at most {move} but for a probability of {rare}.",
-        move=SENSITIVITY,
-        rare=delta / 4,
-    ),
-    "equation (17)",
-)
+@claim("Z26", Kind.SENSITIVITY, location="equation (17)", move=SENSITIVITY, rare=delta / 4)
 def sensitivity() -> Decision:
-    steps = (
+    """For f jointly L-Lipschitz, |A_x(S) - A_x(S')| is at most {move} but for a probability of {rare}."""
+    return proved(
         Quoted("the energy between saddle points is at most 4 L^2/(mu n^2)", "Z23"),
         Identity(
             "which bounds the move of x: sqrt(4 L^2/(mu n^2)/mu_x)",
@@ -62,44 +50,30 @@ def sensitivity() -> Decision:
             SENSITIVITY,
         ),
         Identity("two runs, each failing with probability delta/8", lambda: delta / 8 + delta / 8, delta / 4),
+        note="Lemma B.2 and the solver's guarantee.",
     )
-    return Decision("proved", (Method.ALGEBRA, Method.CITED), Evidence(steps), "Lemma B.2 and the solver's guarantee.")
 
 
-@claim(
-    "Z27",
-    Kind.CALIBRATION,
-    stated(
-        "For f jointly L-Lipschitz, sigma_x = {sigma}, and sigma_y likewise with mu_y, make each block "
-        "({half}, {share})-DP, for {small}.",
-        sigma=NOISE_X,
-        half=epsilon / 2,
-        share=delta / 2,
-        small=ONE,
-    ),
-    "Theorem 4.3",
-)
+@claim("Z27", Kind.CALIBRATION, location="Theorem 4.3", sigma=NOISE_X, half=epsilon / 2, share=delta / 2, small=ONE)
 def calibration() -> Decision:
-    steps = (
+    """For f jointly L-Lipschitz, sigma_x = {sigma}, and sigma_y likewise with mu_y, make each block ({half},
+    {share})-DP, for {small}.
+    """
+    return proved(
         Quoted("the sensitivity, and the chance of delta/4 that it fails", "Z26"),
         Identity("noise over sensitivity", lambda: NOISE_X / SENSITIVITY, MULTIPLIER),
         Private("the Gaussian is (epsilon/2, delta/4)-DP", MULTIPLIER, SHARES, epsilon / 2, delta / 4),
         Quoted("for epsilon/2 and delta/2: half of delta/2 for the Gaussian and half for the failure", "Z07"),
         Identity("which are", lambda: delta / 4 + delta / 4, delta / 2),
-    )
-    return Decision(
-        "proved",
-        Method.PRIVACY_CURVE,
-        Evidence(steps),
-        "1.25/(delta/4) is the published 5/delta, and the sensitivity's own delta/4 completes delta/2.",
+        note="1.25/(delta/4) is the published 5/delta, and the sensitivity's own delta/4 completes delta/2.",
+        method=Method.PRIVACY_CURVE,
     )
 
 
-@claim(
-    "Z28", Kind.ACCOUNTING, "The two blocks together are (epsilon, delta)-DP, for epsilon <= 1.", "proof of Theorem 4.3"
-)
+@claim("Z28", Kind.ACCOUNTING, location="proof of Theorem 4.3")
 def composition() -> Decision:
-    steps = (
+    """The two blocks together are (epsilon, delta)-DP, for epsilon <= 1."""
+    return proved(
         Cited(
             "draw A(S) and A(S') independently: each misses its requirement, which is for both blocks at once, with "
             "probability delta/8, and otherwise both blocks are within the sensitivity",
@@ -118,30 +92,24 @@ def composition() -> Decision:
             (delta / 8 + delta / 8) + (delta / 4 + delta / 4),
             delta,
         ),
-    )
-    return Decision(
-        "proved",
-        (Method.ALGEBRA, Method.CITED),
-        Evidence(steps),
-        "Both blocks come from one run of A, so that the guarantees of the blocks do not compose as they stand; given "
-        "close solutions they do, and the failure counts once for both.",
+        note="Both blocks come from one run of A, so that the guarantees of the blocks do not compose as they stand; "
+        "given close solutions they do, and the failure counts once for both.",
     )
 
 
 @claim(
     "Z29",
     Kind.CONSTANT,
-    stated(
-        f"The expected empirical gap is at most {{bound}}, where {MEAN_GAP}, {{small}} and {{few}}.",
-        bound=EMPIRICAL_GAP.subs(c, 257),
-        small=ONE,
-        few=FEW,
-    ),
-    "equations (18) to (20)",
+    location="equations (18) to (20)",
+    bound=EMPIRICAL_GAP.subs(c, 257),
+    small=ONE,
+    few=FEW,
+    mean_gap=MEAN_GAP,
 )
 def empirical() -> Decision:
+    """The expected empirical gap is at most {bound}, where {mean_gap}, {small} and {few}."""
     many = DOUBLE | {n: 10**7, epsilon: 1, delta: Rational(1, 2 * 10**7)}
-    steps: tuple[Step, ...] = (
+    return conditional(
         Quoted("the gap is at most two squares", "Z22"),
         Identity(
             "whose factor (kappa_y + 1) ell is (kappa_x kappa_y + kappa_x) mu_x, and kappa_x <= kappa",
@@ -163,35 +131,25 @@ def empirical() -> Decision:
             "the stopping rule alone: f = (x^2 - y^2)/2 on [-1, 1]^2, n = 10^7, a solver that returns (1, 0) with "
             "chance delta/8 and else the saddle point; half of the noise leads no nearer to 0, so that a failure costs "
             "1/4 at least",
-            Le(energy, EMPIRICAL_GAP.subs(c, 257).subs(many)),
-            ((energy, Rational(1, 4 * 8 * 2 * 10**7)),),
+            energy <= EMPIRICAL_GAP.subs(c, 257).subs(many),
+            {energy: Rational(1, 4 * 8 * 2 * 10**7)},
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            *outside.readings(outside.SADDLE),
-            ("the energy within L^2/(mu n^2) with probability 1 - delta/8, and nothing said of its mean", "refuted"),
-        ),
+        readings={
+            **dict(outside.readings(outside.SADDLE)),
+            "the energy within L^2/(mu n^2) with probability 1 - delta/8, and nothing said of its mean": "refuted",
+        },
         condition=outside.condition(outside.SADDLE),
+        note="256 from the two noises.",
     )
-    return Decision("conditional", Method.PROVER, evidence, "256 from the two noises.")
 
 
 @claim(
-    "Z30",
-    Kind.CONSTANT,
-    stated(
-        f"The expected population gap is at most {{bound}}, where {MEAN_GAP}, {{small}} and {{few}}.",
-        bound=POPULATION_GAP.subs(c, 3),
-        small=ONE,
-        few=FEW,
-    ),
-    "Theorem 4.3",
+    "Z30", Kind.CONSTANT, location="Theorem 4.3", bound=POPULATION_GAP.subs(c, 3), small=ONE, few=FEW, mean_gap=MEAN_GAP
 )
 def population() -> Decision:
+    """The expected population gap is at most {bound}, where {mean_gap}, {small} and {few}."""
     terms = 384 * UNIT + 3 * delta / (16 * mu * n**2) + 6 * sqrt(2) / (mu * n)
-    steps: tuple[Step, ...] = (
+    return conditional(
         Quoted("the gap is at most two squares", "Z22"),
         SOLVER,
         Identity(
@@ -207,40 +165,24 @@ def population() -> Decision:
             6 * sqrt(2) / (mu * n),
         ),
         Inequality(
-            "the three terms are within the published bound",
-            L**2 * NUMBERS * terms,
-            POPULATION_GAP,
-            SETTING,
-            (c, 3),
+            "the three terms are within the published bound", L**2 * NUMBERS * terms, POPULATION_GAP, SETTING, (c, 3)
         ),
         *outside.saddle(POPULATION_GAP.subs(c, 3).subs(DOUBLE)),
+        readings=dict(outside.readings(outside.SADDLE)),
+        condition=outside.condition(outside.SADDLE),
+        note="6 sqrt 2 = 8.49 of 9.",
     )
-    evidence = Evidence(steps, readings=outside.readings(outside.SADDLE), condition=outside.condition(outside.SADDLE))
-    return Decision("conditional", Method.PROVER, evidence, "6 sqrt 2 = 8.49 of 9.")
 
 
-@claim(
-    "Z31",
-    Kind.PROBABILITY,
-    stated(
-        "A mean gap of gamma = {gap} makes the solver's requirement fail with probability {rare} at most.",
-        gap=GAMMA,
-        rare=delta / 8,
-    ),
-    "proof of Theorem 4.3, gradient complexity",
-)
+@claim("Z31", Kind.PROBABILITY, location="proof of Theorem 4.3, gradient complexity", gap=GAMMA, rare=delta / 8)
 def failure() -> Decision:
-    steps = (
+    """A mean gap of gamma = {gap} makes the solver's requirement fail with probability {rare} at most."""
+    return proved(
         Quoted("an energy of twice the gap", "Z21"),
         Identity(
             "Markov's bound, twice the published gap over the requirement",
             lambda: 2 * GAMMA / (L**2 / (mu * n**2)),
             delta / 8,
         ),
-    )
-    return Decision(
-        "proved",
-        (Method.ALGEBRA, Method.CITED),
-        Evidence(steps),
-        "Lemma B.1 turns a gap of gamma into an energy of 2 gamma.",
+        note="Lemma B.1 turns a gap of gamma into an energy of 2 gamma.",
     )

@@ -7,16 +7,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Le, Rational, oo, sqrt, symbols
+from sympy import Rational, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.calibration import Private
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Quoted, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved
+from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import L, c, d, delta, epsilon, mu, n
 from dpcheck.bounds.zhang2022.lemma_b import STABLE, WEAK
 from dpcheck.bounds.zhang2022.phases import PRINTED, ROUNDED, TRUE
@@ -25,10 +21,7 @@ from dpcheck.bounds.zhang2022.theorem_4_3 import LOG
 
 nbar, mu_k, power, away = symbols("nbar mu_k power away", positive=True)
 SIGMA_K = 8 * L / (nbar * epsilon) * sqrt(2 * LOG / (mu_k * mu))
-SETTING = Domain(
-    {n: (1, oo), nbar: (1, oo), d: (1, oo), epsilon: (0, 1), delta: (0, 1), L: (0, oo), mu: (0, oo), mu_k: (0, oo)},
-    where=(Le(nbar, n),),
-)
+SETTING = over(n, nbar >= 1, d, epsilon <= 1, delta <= 1, L, mu, mu_k, nbar <= n)
 ROOT = sqrt(26 * L / (mu * nbar))  # as published, L inside
 MOVE = sqrt(26) * L / (mu * nbar)
 PARTS = (12 + 3 * delta / 4) * L**2 / (mu_k * mu * nbar**2)
@@ -48,51 +41,20 @@ def moved_dual(a: int, mu_: int, next_: int, centre: int) -> Fraction:
     return Fraction(a * next_ * centre, mu_ * next_ + a**2)
 
 
-@claim(
-    "Z33",
-    Kind.SENSITIVITY,
-    stated(
-        f"For {MEAN_GAP} the mean stability of the next phase's y to a record of block k is Delta_y = {{root}} at "
-        "most.",
-        root=ROOT,
-    ),
-    "proof of Lemma B.5",
-)
+@claim("Z33", Kind.SENSITIVITY, location="proof of Lemma B.5", root=ROOT, mean_gap=MEAN_GAP)
 def stability() -> Decision:
-    steps: tuple[Step, ...] = (
+    """For {mean_gap} the mean stability of the next phase's y to a record of block k is Delta_y = {root} at most."""
+    lam, moved = symbols("lam moved", positive=True)
+    return conditional(
         Quoted("mu E|y - y'|^2 <= 26 L^2/(mu nbar^2)", "Z34"),
         Identity("whose root is", lambda: sqrt(TWENTY_SIX / mu), MOVE),
         Inequality(
             "that is within the published root where L <= mu nbar, both squared",
             MOVE**2,
             ROOT**2,
-            Domain({L: (0, oo), mu: (0, oo), nbar: (1, oo)}, where=(Le(L, mu * nbar),)),
+            over(L, mu, nbar >= 1, L <= mu * nbar),
         ),
-        *_units(),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("sqrt(26 L/(mu nbar)), as printed, for every L, mu and nbar", "refuted"),
-            ("sqrt(26 L/(mu nbar)) where L <= mu nbar", "proved"),
-            ("sqrt(26) L/(mu nbar)", "proved"),
-        ),
-        condition="L <= mu nbar; elsewhere the root has to end before L: sqrt(26) L/(mu nbar)",
-        repaired="Delta_y = sqrt(26) L/(mu nbar), which is what the display before gives and the next line uses",
-    )
-    return Decision(
-        "conditional",
-        (Method.ALGEBRA, Method.PROVER),
-        evidence,
-        "In the text at hand the root sign is too long: the units do not agree, and the 8 L^2/(mu nbar) that follows "
-        "needs the shorter. Other roots of that text are too long as well, so that the slip may be the text's own.",
-    )
-
-
-def _units() -> tuple[Step, ...]:
-    """Show that the published root has the unit of a length only where L is outside it."""
-    lam, moved = symbols("lam moved", positive=True)
-    return (
+        # Show that the published root has the unit of a length only where L is outside it.
         Identity(
             "lengths times lam, f(x/lam, y/lam) in place of f: L becomes L/lam, mu becomes mu/lam^2, the root",
             lambda: sqrt(26 * (L / lam) / (mu / lam**2 * nbar)),
@@ -109,32 +71,35 @@ def _units() -> tuple[Step, ...]:
         ),
         Counterexample(
             "the published root, L inside it, is below the move at L = 100, mu nbar = 1",
-            Le(MOVE, ROOT),
-            ((L, 100), (mu, 1), (nbar, 1)),
+            MOVE <= ROOT,
+            {L: 100, mu: 1, nbar: 1},
         ),
         Counterexample(
             "and at L = 1, mu nbar = 100 it does not give the 8 L^2/(mu nbar) that follows",
-            Le(2 * sqrt(2) * L**2 / (mu * nbar) + L * ROOT, EIGHT),
-            ((L, 1), (mu, 1), (nbar, 100)),
+            2 * sqrt(2) * L**2 / (mu * nbar) + L * ROOT <= EIGHT,
+            {L: 1, mu: 1, nbar: 100},
         ),
+        readings={
+            "sqrt(26 L/(mu nbar)), as printed, for every L, mu and nbar": "refuted",
+            "sqrt(26 L/(mu nbar)) where L <= mu nbar": "proved",
+            "sqrt(26) L/(mu nbar)": "proved",
+        },
+        condition="L <= mu nbar; elsewhere the root has to end before L: sqrt(26) L/(mu nbar)",
+        repaired="Delta_y = sqrt(26) L/(mu nbar), which is what the display before gives and the next line uses",
+        note="In the text at hand the root sign is too long: the units do not agree, and the 8 L^2/(mu nbar) that "
+        "follows needs the shorter. Other roots of that text are too long as well, so that the slip may be the text's "
+        "own.",
+        method=(Method.ALGEBRA, Method.PROVER),
     )
 
 
-@claim(
-    "Z34",
-    Kind.CONSTANT,
-    stated(
-        f"For {MEAN_GAP}, replacing a record of block k moves x~_k by {{parts}} at most in mean square and the "
-        "next y, times mu, by {sum}; so a phase adds {cost} at most.",
-        parts=PARTS,
-        sum=TWENTY_SIX,
-        cost=EIGHT,
-    ),
-    "Lemma B.5",
-)
+@claim("Z34", Kind.CONSTANT, location="Lemma B.5", parts=PARTS, sum=TWENTY_SIX, cost=EIGHT, mean_gap=MEAN_GAP)
 def per_phase() -> Decision:
+    """For {mean_gap}, replacing a record of block k moves x~_k by {parts} at most in mean square and the next y, times
+    mu, by {sum}; so a phase adds {cost} at most.
+    """
     each = delta * L**2 / (8 * mu_k * mu * nbar**2)  # E|x_k - x_k^|^2 <= 2 gamma/mu_k, gamma = delta L^2/(16 mu nbar^2)
-    steps = (
+    return proved(
         Quoted("E|x_k - x_k^|^2 is at most 2/mu_k times the mean gap", "Z21"),
         Quoted("the stability of x_k^", "Z23"),
         Cited("|a + b + c|^2 <= 3 (...); the noise of phase k is the same on both datasets", "coupling"),
@@ -156,29 +121,19 @@ def per_phase() -> Decision:
             "which together are within the published 8",
             WEAK.subs(n, nbar) + L * MOVE,
             c * L**2 / (mu * nbar),
-            Domain({L: (0, oo), mu: (0, oo), nbar: (1, oo)}),
+            over(L, mu, nbar >= 1),
             (c, 8),
         ),
-    )
-    return Decision(
-        "proved", (Method.PROVER, Method.CITED), Evidence(steps), "24 + 3 delta/2 within 26, and 7.93 within 8."
+        note="24 + 3 delta/2 within 26, and 7.93 within 8.",
     )
 
 
-@claim(
-    "Z35",
-    Kind.CONSTANT,
-    stated(
-        f"E|x~_k - x_k^|^2 is at most {{bound}} for {MEAN_GAP} and {{small}}, d being the dimension of x.",
-        bound=DEVIATION.subs(c, 257),
-        small=ONE,
-    ),
-    "equation (24)",
-)
+@claim("Z35", Kind.CONSTANT, location="equation (24)", bound=DEVIATION.subs(c, 257), small=ONE, mean_gap=MEAN_GAP)
 def deviation() -> Decision:
+    """E|x~_k - x_k^|^2 is at most {bound} for {mean_gap} and {small}, d being the dimension of x."""
     solver = delta * L**2 / (4 * mu_k * mu * nbar**2)
     few = {L: 1, d: 1, epsilon: 1, mu_k: 2, mu: 1, nbar: 10**9, delta: Rational(1, 10**11)}
-    steps = (
+    return proved(
         Cited("|a + b|^2 <= 2|a|^2 + 2|b|^2; E|N(0, sigma^2 I)|^2 = d sigma^2", "linear algebra"),
         Quoted("E|x_k - x_k^|^2 is at most 2/mu_k times the mean gap", "Z21"),
         Inequality("noise and solver within the constant", 2 * d * SIGMA_K**2 + solver, DEVIATION, SETTING, (c, 257)),
@@ -186,60 +141,25 @@ def deviation() -> Decision:
         Counterexample(
             "the stopping rule alone: f = 0 on [-1, 1]^2, mu_k = 2, mu = 1, nbar = 10^9, delta = 10^-11, a solver that "
             "returns x = 1 with chance delta/8 and else 0; half of the noise leads no nearer to 0",
-            Le(away, DEVIATION.subs(c, 257).subs(few)),
-            ((away, Rational(1, 16 * 10**11)),),
+            away <= DEVIATION.subs(c, 257).subs(few),
+            {away: Rational(1, 16 * 10**11)},
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("x~ as published, without a projection", "proved"),
-            ("x~ projected onto X", "proved"),
-            (RULE, "refuted"),
-        ),
-    )
-    return Decision("proved", Method.PROVER, evidence, "256 from the noise; f is not evaluated at x~.")
-
-
-def _rounded() -> tuple[Step, ...]:
-    """Take noise for nbar = n/K records in a block that has m = floor(n/K), at most 4/3 fewer, and mu_k = 2^k mu."""
-    energy, size, two = symbols("energy size two", positive=True)  # 2 L/m, |(dx, dy)|, 2^k
-    return (
-        *ROUNDED,
-        Cited(
-            "mu_k |dx|^2 + mu |dy|^2 <= (2 L/m) |(dx, dy)| for the saddle points of neighbouring blocks of m records",
-            "strong monotonicity of the field; f jointly L-Lipschitz",
-        ),
-        Identity(
-            "so that (mu_k - mu) |dx|^2 is at most energy^2/(4 mu), energy = 2 L/m: what is left is a square",
-            lambda: energy**2 / (4 * mu) - (energy * size - mu * size**2),
-            mu * (size - energy / (2 * mu)) ** 2,
-        ),
-        Inequality("mu_k/(mu_k - mu) = 2^k/(2^k - 1) <= 2", two / (two - 1), 2, Domain({two: (2, oo)})),
-        Below(
-            "in units of L/(nbar sqrt(mu_k mu)): sqrt 2 nbar/m and two solver errors are within 4",
-            sqrt(2) * Rational(4, 3) + 2,
-            4,
-        ),
+        readings={"x~ as published, without a projection": "proved", "x~ projected onto X": "proved", RULE: "refuted"},
+        note="256 from the noise; f is not evaluated at x~.",
+        method=Method.PROVER,
     )
 
 
 @claim(
-    "Z39",
-    Kind.PRIVACY,
-    stated(
-        "With nbar records in a block and sigma_k = {sigma}, Algorithms 4 and 5 are ({half}, {share})-DP each and "
-        "(epsilon, delta)-DP together, for {small}.",
-        sigma=SIGMA_K,
-        half=epsilon / 2,
-        share=delta / 2,
-        small=ONE,
-    ),
-    "proof of Theorem 4.5",
+    "Z39", Kind.PRIVACY, location="proof of Theorem 4.5", sigma=SIGMA_K, half=epsilon / 2, share=delta / 2, small=ONE
 )
 def privacy() -> Decision:
+    """With nbar records in a block and sigma_k = {sigma}, Algorithms 4 and 5 are ({half}, {share})-DP each and
+    (epsilon, delta)-DP together, for {small}.
+    """
     multiplier = 2 * sqrt(2 * LOG) / epsilon
-    steps: tuple[Step, ...] = (
+    energy, size, two = symbols("energy size two", positive=True)  # 2 L/m, |(dx, dy)|, 2^k
+    return proved(
         Quoted("the sensitivity of a phase, and the chance of delta/4 that it fails", "Z26"),
         Identity(
             "noise over the sensitivity 4 L/(nbar sqrt(mu_k mu))",
@@ -255,12 +175,25 @@ def privacy() -> Decision:
         Cited("the two algorithms draw fresh noise, so that their budgets add up", "basic composition"),
         Identity("epsilon", lambda: epsilon / 2 + epsilon / 2, epsilon),
         Identity("and delta", lambda: delta / 2 + delta / 2, delta),
-        *_rounded(),
-    )
-    evidence = Evidence(steps, readings=((TRUE, "proved"), (f"{PRINTED}, K = floor(log2 n)", "proved")))
-    return Decision(
-        "proved",
-        (Method.PRIVACY_CURVE, Method.PROVER),
-        evidence,
-        "Each phase sees its block and the earlier released point only; the two algorithms draw fresh noise.",
+        # Take noise for nbar = n/K records in a block that has m = floor(n/K), at most 4/3 fewer, and mu_k = 2^k
+        # mu.
+        *ROUNDED,
+        Cited(
+            "mu_k |dx|^2 + mu |dy|^2 <= (2 L/m) |(dx, dy)| for the saddle points of neighbouring blocks of m records",
+            "strong monotonicity of the field; f jointly L-Lipschitz",
+        ),
+        Identity(
+            "so that (mu_k - mu) |dx|^2 is at most energy^2/(4 mu), energy = 2 L/m: what is left is a square",
+            lambda: energy**2 / (4 * mu) - (energy * size - mu * size**2),
+            mu * (size - energy / (2 * mu)) ** 2,
+        ),
+        Inequality("mu_k/(mu_k - mu) = 2^k/(2^k - 1) <= 2", two / (two - 1), 2, over(two >= 2)),
+        Below(
+            "in units of L/(nbar sqrt(mu_k mu)): sqrt 2 nbar/m and two solver errors are within 4",
+            sqrt(2) * Rational(4, 3) + 2,
+            4,
+        ),
+        readings={TRUE: "proved", f"{PRINTED}, K = floor(log2 n)": "proved"},
+        note="Each phase sees its block and the earlier released point only; the two algorithms draw fresh noise.",
+        method=(Method.PRIVACY_CURVE, Method.PROVER),
     )
