@@ -36,6 +36,7 @@ from dpcheck.bounds.decision import proved as proved
 from dpcheck.bounds.decision import refuted as refuted
 from dpcheck.bounds.decision import unresolved as unresolved
 from dpcheck.bounds.evidence import Counterexample, to_dict
+from dpcheck.bounds.evidence import Step as Step
 from dpcheck.bounds.kind import Kind as Kind
 from dpcheck.bounds.method import Method as Method
 from dpcheck.bounds.prover import Inequality

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from sympy import Integer, Rational, log, symbols
 
-from dpcheck.bounds.evidence import AtMost, Cited, Identity, Inequality, Step, over
+from dpcheck.bounds.claim import Step
+from dpcheck.bounds.evidence import AtMost, Cited, Identity, Inequality, over
 from dpcheck.bounds.symbols import L, c, delta, mu, mu_x, mu_y, n
 
 reach, nbar, mu_k, m_k, extra, ell_1, ell_2 = symbols("reach nbar mu_k m_k extra ell_1 ell_2", positive=True)

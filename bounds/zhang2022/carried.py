@@ -8,18 +8,17 @@ from sympy import Min, Rational, floor, log, sqrt
 
 from dpcheck.bounds.carried import Carried
 from dpcheck.bounds.symbols import D, K, L, c, d, delta, ell, epsilon, k, kappa, kappa_x, kappa_y, mu, mu_x, mu_y, n
-from dpcheck.bounds.zhang2022.corollary_b_6_proof import SIGMA_K as SIGMA_B_6
-from dpcheck.bounds.zhang2022.corollary_b_6_proof import m_k, mu_k, nbar
+from dpcheck.bounds.zhang2022.corollary_b_6 import SIGMA_K as SIGMA_B_6
+from dpcheck.bounds.zhang2022.corollary_b_6 import m_k, mu_k, nbar
 from dpcheck.bounds.zhang2022.corollary_b_6_sum import FIRST, PRINTED_MU
-from dpcheck.bounds.zhang2022.gradients import EXTRAGRADIENT, FAST, PLAIN
 from dpcheck.bounds.zhang2022.phases import b, p, phases
-from dpcheck.bounds.zhang2022.table_2 import r
-from dpcheck.bounds.zhang2022.theorem_3_3_proof import POPULATION
-from dpcheck.bounds.zhang2022.theorem_3_4_proof import SIGMA_K as SIGMA_3_4
+from dpcheck.bounds.zhang2022.table_2 import EXTRAGRADIENT, FAST, PLAIN, r
+from dpcheck.bounds.zhang2022.theorem_3_3 import POPULATION
+from dpcheck.bounds.zhang2022.theorem_3_4 import SIGMA_K as SIGMA_3_4
 from dpcheck.bounds.zhang2022.theorem_3_4_sum import REGULARISER as REGULARISER_3_4
 from dpcheck.bounds.zhang2022.theorem_3_4_sum import RISK as RISK_3_4
-from dpcheck.bounds.zhang2022.theorem_4_3_proof import POPULATION_GAP
-from dpcheck.bounds.zhang2022.theorem_4_5_proof import SIGMA_K as SIGMA_4_5
+from dpcheck.bounds.zhang2022.theorem_4_3 import POPULATION_GAP
+from dpcheck.bounds.zhang2022.theorem_4_5 import SIGMA_K as SIGMA_4_5
 from dpcheck.bounds.zhang2022.theorem_4_5_sum import GAP
 from dpcheck.bounds.zhang2022.theorem_4_5_sum import REGULARISER as REGULARISER_4_5
 

@@ -10,7 +10,7 @@ from dpcheck.bounds.claim import Decision, Kind, claim, conditional
 from dpcheck.bounds.evidence import Cited, Counterexample, Domain, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, mu, mu_y, n
 from dpcheck.bounds.zhang2022 import outside
-from dpcheck.bounds.zhang2022.corollary_b_6_proof import QUARTER, m_k, nbar
+from dpcheck.bounds.zhang2022.corollary_b_6 import QUARTER, m_k, nbar
 from dpcheck.bounds.zhang2022.phases import COUNT, P, b, bits, letters, p, phases, rounded, share_of
 from dpcheck.bounds.zhang2022.theorem_3_3 import LOG
 

@@ -20,8 +20,8 @@ from fractions import Fraction
 
 from sympy import Rational, symbols
 
-from dpcheck.bounds.claim import Decision, Kind, claim, proved
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Inequality, Step, over
+from dpcheck.bounds.claim import Decision, Kind, Step, claim, proved
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Inequality, over
 from dpcheck.bounds.symbols import L, delta, mu, n
 
 distance, other, first, second, weight = symbols("distance other first second weight", positive=True)

@@ -13,8 +13,8 @@ from typing import Any
 
 from sympy import Integer, Rational, erfc, exp, log, pi, sqrt, symbols
 
-from dpcheck.bounds.claim import Verdict
-from dpcheck.bounds.evidence import Cited, Counterexample, Step
+from dpcheck.bounds.claim import Step, Verdict
+from dpcheck.bounds.evidence import Cited, Counterexample
 
 bend = symbols("bend", positive=True)
 EPSILON, DELTA = Rational(1, 2), Rational(1, 100)

@@ -13,7 +13,8 @@ from typing import Any
 from sympy import Integer, Rational, floor, log, sqrt, symbols
 
 from dpcheck.bounds.calibration import NotPrivate
-from dpcheck.bounds.evidence import Cited, Identity, Inequality, Step, over
+from dpcheck.bounds.claim import Step
+from dpcheck.bounds.evidence import Cited, Identity, Inequality, over
 from dpcheck.bounds.symbols import K, L, d, epsilon, k, mu, n
 from dpcheck.bounds.theorem import Assumption
 

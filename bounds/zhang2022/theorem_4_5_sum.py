@@ -12,14 +12,13 @@ from typing import Any
 
 from sympy import Integer, Max, Rational, ceiling, floor, log, oo, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Kind, Verdict, claim, conditional
-from dpcheck.bounds.evidence import Cited, Counterexample, Domain, Identity, Inequality, Quoted, Step, over
+from dpcheck.bounds.claim import Decision, Kind, Step, Verdict, claim, conditional
+from dpcheck.bounds.evidence import Cited, Counterexample, Domain, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, k, mu, n
 from dpcheck.bounds.zhang2022 import outside
 from dpcheck.bounds.zhang2022.phases import COUNT, P, b, bits, letters, p, phases, rounded, share_of
 from dpcheck.bounds.zhang2022.theorem_4_3 import LOG
-from dpcheck.bounds.zhang2022.theorem_4_5 import BOUND
-from dpcheck.bounds.zhang2022.theorem_4_5_proof import MEAN_GAP, SETTING, SHARE, SIGMA_K, mu_k, nbar
+from dpcheck.bounds.zhang2022.theorem_4_5 import BOUND, MEAN_GAP, SETTING, SHARE, SIGMA_K, mu_k, nbar
 
 power = symbols("power", positive=True)  # 2^K
 SUM = over(b, p <= 1, phases >= 1, L, D)
