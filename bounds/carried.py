@@ -11,9 +11,9 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import sympy
 
@@ -23,6 +23,7 @@ from dpcheck.errors import require
 if TYPE_CHECKING:
     from dpcheck.bounds.theorem import Theorem
 
+Decider = TypeVar("Decider", bound=Callable[..., Any])
 _POINTS, _DIGITS = 24, 30
 _SHARES = ("delta", "delta_1", "delta_2", "theta")  # letters below 1
 _SMALL = ("K", "k", "m", "t")  # counts that are small beside n
@@ -105,10 +106,10 @@ def formulas(theorem: Theorem) -> dict[str, Any]:
     return found | {f"rate {name}": term for name, term in theorem.regimes}
 
 
-def carried(
+def carries(
     theorem: str, formulas: Mapping[str, Any], where: Mapping[Any, Any] | None = None
-) -> tuple[Carried, ...]:  # fmt: skip
-    """Return that a claim is about formulas of a registered theorem.
+) -> Callable[[Decider], Decider]:  # fmt: skip
+    """Say below ``@claim(...)`` that the claim is about formulas of a registered theorem.
 
     Parameters
     ----------
@@ -121,10 +122,22 @@ def carried(
 
     Returns
     -------
-    tuple of Carried
-        One for each formula.
+    callable
+        A decorator of the function that decides the claim.
     """
-    return tuple(Carried(theorem, field, formula, tuple((where or {}).items())) for field, formula in formulas.items())
+    steps = tuple(Carried(theorem, field, formula, tuple((where or {}).items())) for field, formula in formulas.items())
+
+    def marked(function: Decider) -> Decider:
+        function.__dict__["carries"] = (*steps, *carried_by(function))
+        return function
+
+    return marked
+
+
+def carried_by(function: Callable[..., Any]) -> tuple[Carried, ...]:
+    """Return the formulas that :func:`carries` named above a function."""
+    steps: tuple[Carried, ...] = getattr(function, "carries", ())
+    return steps
 
 
 def listed(paper: str) -> Mapping[str, tuple[Carried, ...]]:

@@ -25,7 +25,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpcheck.bounds.carried import Carried as Carried
-from dpcheck.bounds.carried import carried as carried
+from dpcheck.bounds.carried import carried_by
+from dpcheck.bounds.carried import carries as carries
 from dpcheck.bounds.claim_result import ClaimResult as ClaimResult
 from dpcheck.bounds.decision import BY_HAND
 from dpcheck.bounds.decision import Decision as Decision
@@ -178,13 +179,13 @@ class Claim:
 
 def claim(
     id: str, kind: Kind | str, statement: Statement | str | None = None, location: str = "", *, paper: str = "",
-    carries: tuple[Carried, ...] = (), **formulas: Any,
+    **formulas: Any,
 ) -> Callable[[Callable[[], Decision]], Claim]:  # fmt: skip
     """Make a function that returns a :class:`Decision` a :class:`Claim`.
 
     Parameters
     ----------
-    id, kind, location, carries
+    id, kind, location
         As in :class:`Claim`.
     statement : Statement or str, optional
         By default the docstring of the function, with a name in braces where one of ``formulas`` stands.
@@ -223,7 +224,7 @@ def claim(
         words = " ".join((function.__doc__ or "").split()) if statement is None else statement
         require(bool(words), "the statement of a claim", "be given, or be the docstring of its function", repr(words))
         said = _filled(words, formulas) if isinstance(words, str) else words
-        made = Claim(id, paper or _home(function), kind, said, location, function, carries)
+        made = Claim(id, paper or _home(function), kind, said, location, function, carried_by(function))
         before = getattr(sys.modules.get(function.__module__), function.__name__, None)
         require(
             not isinstance(before, Claim) or before.id == id, "the function of a claim", "have a name of its own",

@@ -44,12 +44,12 @@ from sympy import Max, Min, Rational, floor, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.calibration import Private
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved, refuted
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, proved, refuted
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import D, K, L, c, d, delta, epsilon, k, kappa_y, mu, mu_y, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2022.lemma_b import STABLE
-from dpcheck.bounds.zhang2022.phases import BITS, BLOCK, PHASES, PRINTED, TRUE, phases, short
+from dpcheck.bounds.zhang2022.phases import BITS, BLOCK, PHASE, PHASES, PRINTED, TRUE, phases, short
 from dpcheck.bounds.zhang2022.theorem_3_3 import LOG, ONE, PRIVACY, RECORDS, SHARES, SMALL, energy
 
 SHARE = sqrt(d * LOG) / (n * epsilon)
@@ -110,6 +110,7 @@ QUARTER = delta / 4
 
 
 @claim("Z46", Kind.CALIBRATION, location="Appendix B.4", sigma=SIGMA_K, rare=QUARTER, small=ONE)
+@carries("zhang2022.corollary_b_6", {"sigma": SIGMA_K}, {m_k: Min(mu * 2**k, mu_y), **PHASE})
 def calibration() -> Decision:
     """For f jointly L-Lipschitz, m_k = min(mu_k, mu_y) and nbar records in a block, sigma_k = {sigma} makes a phase
     (epsilon, delta)-DP when the solver keeps its bound but for a probability of {rare}, for {small}.

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Integer, Max, Rational, ceiling, exp, floor, log, sqrt, symbols
+from sympy import Integer, Max, Min, Rational, ceiling, exp, floor, log, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Kind, claim, conditional
+from dpcheck.bounds.claim import Decision, Kind, carries, claim, conditional
 from dpcheck.bounds.evidence import Cited, Counterexample, Domain, Identity, Inequality, Quoted, over
-from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, mu, mu_y, n
+from dpcheck.bounds.symbols import D, K, L, c, d, delta, epsilon, k, mu, mu_y, n
 from dpcheck.bounds.zhang2022 import outside
 from dpcheck.bounds.zhang2022.corollary_b_6 import QUARTER, m_k, nbar
-from dpcheck.bounds.zhang2022.phases import COUNT, P, b, bits, letters, p, phases, rounded, share_of
+from dpcheck.bounds.zhang2022.phases import (
+    COUNT,
+    PHASE,
+    PRIVATE,
+    P,
+    b,
+    bits,
+    letters,
+    p,
+    phases,
+    rates,
+    rounded,
+    share_of,
+    sums,
+)
 from dpcheck.bounds.zhang2022.theorem_3_3 import LOG
 
 power, ell_d, ell_n = symbols("power ell_d ell_n", positive=True)
@@ -24,6 +38,8 @@ WEAK_PART = 8 * L**2 * phases**2 / (mu_y * n)
 PART = L**2 * d / (mu_y * n**2 * epsilon**2)
 MANY = log(Rational(5, 2) * n / delta)
 SECOND = L**2 * phases**2 * (8 / (mu_y * n) + 65 * d * MANY / (mu_y * n**2 * epsilon**2))
+BLOCK = floor(n / K)
+SUMMED = L**2 / mu_y * (8 * K / BLOCK + 65 * (K - 1) * d * log(5 / (2 * delta)) / (BLOCK * epsilon) ** 2)
 GAMMA = delta * L**2 / (8 * m_k * nbar**2)
 MARKOV = Identity(
     "twice the mean gap over the requirement, by Markov", lambda: 2 * GAMMA / (L**2 / (nbar**2 * m_k)), QUARTER
@@ -61,6 +77,8 @@ def _natural(count: Any) -> Counterexample:
     b=share_of(LOG),
     mean_gap=MEAN_GAP,
 )
+@carries("zhang2022.corollary_b_6", {"mu": PRINTED_MU}, sums(log(5 / (2 * delta))))
+@carries("zhang2022.corollary_b_6", rates(1))
 def first() -> Decision:
     """The terms without mu_y are at most {bound} for mu = {mu}, where phases is {count}, p is {p}, b is {b} and mu_y is
     {least} at least, for {mean_gap}.
@@ -180,6 +198,12 @@ def _whole_sum() -> Counterexample:
 
 @claim(
     "Z48", Kind.CONSTANT, location="Corollary B.6, second line", gap=GAMMA, bound=SECOND, count=COUNT, mean_gap=MEAN_GAP
+)
+@carries("zhang2022.corollary_b_6", {"bound": FIRST + SUMMED}, sums(log(5 / (2 * delta))))
+@carries("zhang2022.corollary_b_6", {"energy": L**2 / (nbar**2 * m_k)}, {m_k: Min(mu * 2**k, mu_y), **PHASE})
+@carries(
+    "zhang2022.corollary_b_6",
+    {"rate strong concavity": L**2 / mu_y * log(n) ** 2 / n, "rate its noise": L**2 / mu_y * log(n) ** 3 * PRIVATE},
 )
 def second() -> Decision:
     """The terms with mu_y are at most {bound}, where phases is {count}, for {mean_gap}."""

@@ -15,7 +15,7 @@ from sympy import Integer, Rational, floor, log, sqrt, symbols
 from dpcheck.bounds.calibration import NotPrivate
 from dpcheck.bounds.claim import Step
 from dpcheck.bounds.evidence import Cited, Identity, Inequality, over
-from dpcheck.bounds.symbols import K, L, d, epsilon, k, mu, n
+from dpcheck.bounds.symbols import D, K, L, d, delta, epsilon, k, mu, n
 from dpcheck.bounds.theorem import Assumption
 
 b, p, bits, phases = symbols("b p bits phases", positive=True)
@@ -27,6 +27,22 @@ PHASES = (
 )
 COUNT = log(n)  # the published number of phases
 P = 1 / sqrt(n)
+
+mu_k, nbar = symbols("mu_k nbar", positive=True)
+# What letters stand for in formulas of the theorems, typed from the paper
+PHASE = {mu_k: mu * 2**k, nbar: floor(n / K)}  # phase k of K whole phases
+PRIVATE = d * log(1 / delta) / (n * epsilon) ** 2
+
+
+def sums(level: Any) -> dict[Any, Any]:
+    """Return what the letters of the phases' sums stand for, for the logarithm ``level`` of the noise."""
+    return {phases: log(n) / log(2), p: 1 / sqrt(n), b: sqrt(d * level) / (n * epsilon)}
+
+
+def rates(power: int) -> dict[str, Any]:
+    """Return the rates of Theorems 3.4 and 4.5 and Corollary B.6, with so many logarithms."""
+    unit = L * D * log(n) ** power
+    return {"rate statistical": unit / sqrt(n), "rate privacy": unit * sqrt(PRIVATE)}
 
 
 def share_of(level: Any) -> Any:

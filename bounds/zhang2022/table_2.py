@@ -32,7 +32,7 @@ from typing import Any
 from sympy import Rational, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Kind, Method, Step, claim, conditional
+from dpcheck.bounds.claim import Decision, Kind, Method, Step, carries, claim, conditional
 from dpcheck.bounds.decision import Evidence
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Inequality, over
 from dpcheck.bounds.symbols import c, ell, kappa, kappa_x, kappa_y, mu, mu_y, n
@@ -103,6 +103,7 @@ def _summed(solvers: str, name: str, sums: Any, rate: Any, note: str, *more: Ste
 
 
 @claim("Z40", Kind.COMPLEXITY, location="Appendix B.3", rate=CATALYST, logarithm=accuracy.LOG)
+@carries("zhang2022.table_2_catalyst", {"rate smoothness": n * r, "rate regulariser": n ** Rational(5, 4)})
 def catalyst() -> Decision:
     """With AL-SVRE or Catalyst the total is of the order of {rate} gradients, times {logarithm}, where r = ell D/L."""
     sums = (
@@ -126,6 +127,10 @@ def catalyst() -> Decision:
 
 
 @claim("Z41", Kind.COMPLEXITY, location="Table 2", rate=EXTRAGRADIENT)
+@carries(
+    "zhang2022.table_2_extragradient",
+    {"rate smoothness": EXTRAGRADIENT - n**2, "rate regulariser": EXTRAGRADIENT.subs(r, 0)},
+)
 def extragradient() -> Decision:
     """With Extragradient the total is {rate}, where r = ell D/L, up to logarithms."""
     return _summed(
@@ -138,6 +143,8 @@ def extragradient() -> Decision:
 
 
 @claim("Z42", Kind.COMPLEXITY, location="Appendix B.3", fast=FAST, plain=PLAIN, logarithm=accuracy.LOG)
+@carries("zhang2022.table_2_svrg", {"rate records": n, "rate smoothness": PLAIN - n})
+@carries("zhang2022.table_2_accelerated_svrg", {"rate records": n, "rate smoothness": FAST - n})
 def accelerated() -> Decision:
     """The total is of the order of {fast} with accelerated SVRG and {plain} with SVRG, times {logarithm}, where r = ell
     D/L.
@@ -198,6 +205,7 @@ def text() -> Decision:
 
 
 @claim("Z44", Kind.COMPLEXITY, location="Appendix B.3", phase=JIN, rate=FAST)
+@carries("zhang2022.table_2_jin", {"rate records": n, "rate smoothness": FAST - n})
 def jin() -> Decision:
     """The rate of Jin et al., {phase} a phase, sums to {rate} up to logarithms, where r = ell D/L."""
     return _summed(

@@ -39,12 +39,13 @@ from sympy import Rational, exp, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.calibration import NotPrivate, Private
-from dpcheck.bounds.claim import Decision, Kind, Method, Verdict, claim, conditional, proved
+from dpcheck.bounds.claim import Decision, Kind, Method, Verdict, carries, claim, conditional, proved
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import L, c, d, delta, ell, epsilon, kappa, mu, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2022 import accuracy, outside
 from dpcheck.bounds.zhang2022.lemma_a import RISK, STABILITY
+from dpcheck.bounds.zhang2022.phases import PRIVATE
 
 HALF = Rational(5, 2)  # the printed 2.5
 energy = symbols("energy", positive=True)  # the solver's accuracy: squared distances, each times its modulus
@@ -145,6 +146,7 @@ def sensitivity() -> Decision:
 
 
 @claim("Z06", Kind.CALIBRATION, location="Theorem 3.3", sigma=NOISE, small=ONE, move=SENSITIVITY, share=delta / 2)
+@carries("zhang2022.theorem_3_3", {"sigma": 4 * L / (mu * n) * sqrt(2 * log(5 / (2 * delta))) / epsilon})
 def calibration() -> Decision:
     """With sigma = {sigma} and {small}, a query of sensitivity {move} is (epsilon, {share})-DP."""
     return proved(
@@ -212,6 +214,11 @@ def empirical() -> Decision:
 
 
 @claim("Z09", Kind.UTILITY, location="Theorem 3.3", bound=POPULATION.subs(c, 7), small=ONE, few=FEW, mean_gap=MEAN_GAP)
+@carries("zhang2022.theorem_3_3", {"bound": POPULATION.subs(c, 7)}, {kappa: ell / mu})
+@carries(
+    "zhang2022.theorem_3_3",
+    {"rate statistical": ell * L**2 / (mu**2 * n), "rate privacy": ell * L**2 / mu**2 * PRIVATE},
+)
 def population() -> Decision:
     """The expected excess population risk is at most {bound}, where {mean_gap}, {small} and {few}."""
     terms = 3 * kappa * mu / 2 * (d * NOISE**2 + SOLVER + 4 * L**2 / (mu**2 * n))
@@ -249,6 +256,7 @@ MARKOV = n * sqrt(2 * gamma * mu) / L
     share=delta / 4,
     square=SOLVER,
 )
+@carries("zhang2022.theorem_3_3", {"energy": (L / (mu * n)) ** 2 * mu})
 def failure() -> Decision:
     """The probability that |A - x_S| is at least L/(mu n) is at most {markov} for a mean gap of gamma. For gamma =
     {gap} that is {share}, and E|A - x_S|^2 is at most {square}.

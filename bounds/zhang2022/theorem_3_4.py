@@ -39,13 +39,13 @@ from __future__ import annotations
 from sympy import Max, Rational, floor, log, sqrt, symbols
 
 from dpcheck.bounds.calibration import Private
-from dpcheck.bounds.claim import Claim, Decision, Kind, Method, claim, proved
+from dpcheck.bounds.claim import Claim, Decision, Kind, Method, carries, claim, proved
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Domain, Identity, Inequality, Quoted, over
 from dpcheck.bounds.judge import judge
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import D, K, L, c, d, delta, epsilon, k, mu, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.zhang2022.phases import BITS, BLOCK, PHASES, PRINTED, TRUE, short
+from dpcheck.bounds.zhang2022.phases import BITS, BLOCK, PHASE, PHASES, PRINTED, TRUE, short
 from dpcheck.bounds.zhang2022.theorem_3_3 import LOG, ONE, PRIVACY, RECORDS, SHARES, SMALL, energy
 
 SHARE = sqrt(d * LOG) / (n * epsilon)
@@ -114,6 +114,7 @@ def phase() -> Decision:
 
 
 @claim("Z13", Kind.CALIBRATION, location="proof of Theorem 3.4", sigma=SIGMA_K, small=ONE)
+@carries("zhang2022.theorem_3_4", {"sigma": SIGMA_K}, PHASE)
 def calibration() -> Decision:
     """With nbar records in a block sigma_k = {sigma} makes phase k (epsilon, delta)-DP, for {small}."""
     multiplier = sqrt(2 * LOG) / epsilon
@@ -134,6 +135,7 @@ def calibration() -> Decision:
 
 
 @claim("Z14", Kind.CONSTANT, location="equation (8)", bound=SIXTY_FIVE, small=ONE, mean_gap=MEAN_GAP)
+@carries("zhang2022.theorem_3_4", {"energy": mu_k * (L / (mu_k * nbar)) ** 2}, PHASE)
 def deviation() -> Decision:
     """E|x~_k - x_k^|^2 is at most {bound} for {mean_gap} and {small}."""
     solver = delta**2 * L**2 / (8 * mu_k**2 * nbar**2)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from sympy import Eq, Integer, Max, Rational, floor, sqrt, symbols
+from sympy import Eq, Integer, Max, Rational, floor, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import D, L, c, d, delta, ell, epsilon, k, mu, n
 from dpcheck.bounds.zhang2022 import accuracy, outside
-from dpcheck.bounds.zhang2022.phases import BITS, COUNT, P, b, bits, letters, p, phases, rounded, share_of
+from dpcheck.bounds.zhang2022.phases import BITS, COUNT, P, b, bits, letters, p, phases, rates, rounded, share_of, sums
 from dpcheck.bounds.zhang2022.theorem_3_3 import LOG
 from dpcheck.bounds.zhang2022.theorem_3_4 import BOUND, MEAN_GAP, nbar
 
@@ -21,6 +21,9 @@ STEEP, HALVED = mu * 2 ** (3 * k), n / 2**k  # mu_k and n_k of phased ERM
 
 
 @claim("Z17", Kind.SCHEDULE, location="Algorithms 2, 4 and 5", count=COUNT, full=FULL)
+@carries("zhang2022.theorem_3_4", {"K": floor(log(n) / log(2))})
+@carries("zhang2022.theorem_4_5", {"K": floor(log(n) / log(2))})
+@carries("zhang2022.corollary_b_6", {"K": floor(log(n) / log(2))})
 def base_two() -> Decision:
     """With K = {count} phases 2^K is n, that is {full}, so that mu_K = mu n."""
     return conditional(
@@ -180,6 +183,8 @@ def last() -> Decision:
     b=share_of(LOG),
     mean_gap=MEAN_GAP,
 )
+@carries("zhang2022.theorem_3_4", {"mu": REGULARISER, "bound": RISK.subs(c, 7)}, sums(log(5 / (2 * delta))))
+@carries("zhang2022.theorem_3_4", rates(1))
 def final() -> Decision:
     """With mu = {mu} the excess risk is at most {bound}, where phases is {count}, p is {p} and b is
     {b}, for {mean_gap}.

@@ -36,7 +36,7 @@ from __future__ import annotations
 from sympy import Min, Rational, log, oo, sqrt
 
 from dpcheck.bounds.calibration import Private
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, proved
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Domain, Identity, Inequality, Quoted
 from dpcheck.bounds.symbols import (
     L,
@@ -58,6 +58,7 @@ from dpcheck.bounds.symbols import (
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2022 import outside
 from dpcheck.bounds.zhang2022.lemma_b import STABLE
+from dpcheck.bounds.zhang2022.phases import PRIVATE
 from dpcheck.bounds.zhang2022.theorem_3_3 import BUDGET, LIPSCHITZ, ONE, RECORDS, SHARES, SMALL, energy
 
 LOG = log(5 / delta)
@@ -129,6 +130,9 @@ NUMBERS = kappa_x * kappa_y + kappa
 EMPIRICAL_GAP = c * L**2 * NUMBERS * UNIT
 POPULATION_GAP = 3 * L**2 * NUMBERS * (c / (mu * n) + 128 * UNIT)
 DOUBLE = {kappa_x: 1, kappa_y: 1, kappa: 1, L: sqrt(2)} | INSTANCE
+MIN = Min(mu_x, mu_y)
+CALIBRATED = 8 * L * sqrt(2 * log(5 / delta)) / (n * epsilon)
+FACTOR = (ell**2 / (mu_x * mu_y) + ell / MIN) / MIN
 SOLVER = Quoted("the solver's energy is at most twice its mean gap", "Z21")
 MEAN_GAP = "the solver has the mean gap of Remark 3"
 
@@ -154,6 +158,7 @@ def sensitivity() -> Decision:
 
 
 @claim("Z27", Kind.CALIBRATION, location="Theorem 4.3", sigma=NOISE_X, half=epsilon / 2, share=delta / 2, small=ONE)
+@carries("zhang2022.theorem_4_3", {"sigma_x": CALIBRATED / sqrt(mu_x * MIN), "sigma_y": CALIBRATED / sqrt(mu_y * MIN)})
 def calibration() -> Decision:
     """For f jointly L-Lipschitz, sigma_x = {sigma}, and sigma_y likewise with mu_y, make each block ({half},
     {share})-DP, for {small}.
@@ -245,6 +250,12 @@ def empirical() -> Decision:
 @claim(
     "Z30", Kind.CONSTANT, location="Theorem 4.3", bound=POPULATION_GAP.subs(c, 3), small=ONE, few=FEW, mean_gap=MEAN_GAP
 )
+@carries(
+    "zhang2022.theorem_4_3",
+    {"bound": POPULATION_GAP.subs(c, 3)},
+    {kappa_x: ell / mu_x, kappa_y: ell / mu_y, kappa: ell / MIN, mu: MIN},
+)
+@carries("zhang2022.theorem_4_3", {"rate statistical": L**2 * FACTOR / n, "rate privacy": L**2 * FACTOR * PRIVATE})
 def population() -> Decision:
     """The expected population gap is at most {bound}, where {mean_gap}, {small} and {few}."""
     terms = 384 * UNIT + 3 * delta / (16 * mu * n**2) + 6 * sqrt(2) / (mu * n)
@@ -274,6 +285,7 @@ def population() -> Decision:
 
 
 @claim("Z31", Kind.PROBABILITY, location="proof of Theorem 4.3, gradient complexity", gap=GAMMA, rare=delta / 8)
+@carries("zhang2022.theorem_4_3", {"energy": L**2 / (n**2 * MIN)})
 def failure() -> Decision:
     """A mean gap of gamma = {gap} makes the solver's requirement fail with probability {rare} at most."""
     return proved(

@@ -44,12 +44,12 @@ from sympy import Max, Rational, floor, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.calibration import Private
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, proved
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import D, K, L, c, d, delta, epsilon, k, mu, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2022.lemma_b import STABLE, WEAK
-from dpcheck.bounds.zhang2022.phases import BITS, BLOCK, PHASES, PRINTED, ROUNDED, TRUE
+from dpcheck.bounds.zhang2022.phases import BITS, BLOCK, PHASE, PHASES, PRINTED, ROUNDED, TRUE
 from dpcheck.bounds.zhang2022.theorem_3_3 import ONE, RECORDS, SHARES, SMALL, energy
 from dpcheck.bounds.zhang2022.theorem_4_3 import LOG, PRIVACY
 
@@ -166,6 +166,7 @@ def stability() -> Decision:
 
 
 @claim("Z34", Kind.CONSTANT, location="Lemma B.5", parts=PARTS, sum=TWENTY_SIX, cost=EIGHT, mean_gap=MEAN_GAP)
+@carries("zhang2022.theorem_4_5", {"energy": L**2 / (mu * nbar**2)}, PHASE)
 def per_phase() -> Decision:
     """For {mean_gap}, replacing a record of block k moves x~_k by {parts} at most in mean square and the next y, times
     mu, by {sum}; so a phase adds {cost} at most.
@@ -225,6 +226,7 @@ def deviation() -> Decision:
 @claim(
     "Z39", Kind.PRIVACY, location="proof of Theorem 4.5", sigma=SIGMA_K, half=epsilon / 2, share=delta / 2, small=ONE
 )
+@carries("zhang2022.theorem_4_5", {"sigma": SIGMA_K}, PHASE)
 def privacy() -> Decision:
     """With nbar records in a block and sigma_k = {sigma}, Algorithms 4 and 5 are ({half}, {share})-DP each and
     (epsilon, delta)-DP together, for {small}.

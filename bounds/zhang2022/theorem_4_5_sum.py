@@ -12,11 +12,11 @@ from typing import Any
 
 from sympy import Integer, Max, Rational, ceiling, floor, log, oo, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Kind, Step, Verdict, claim, conditional
+from dpcheck.bounds.claim import Decision, Kind, Step, Verdict, carries, claim, conditional
 from dpcheck.bounds.evidence import Cited, Counterexample, Domain, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, k, mu, n
 from dpcheck.bounds.zhang2022 import outside
-from dpcheck.bounds.zhang2022.phases import COUNT, P, b, bits, letters, p, phases, rounded, share_of
+from dpcheck.bounds.zhang2022.phases import COUNT, P, b, bits, letters, p, phases, rates, rounded, share_of, sums
 from dpcheck.bounds.zhang2022.theorem_4_3 import LOG
 from dpcheck.bounds.zhang2022.theorem_4_5 import BOUND, MEAN_GAP, SETTING, SHARE, SIGMA_K, mu_k, nbar
 
@@ -160,6 +160,7 @@ def last() -> Decision:
     b=share_of(LOG),
     mean_gap=MEAN_GAP,
 )
+@carries("zhang2022.theorem_4_5", {"mu": REGULARISER}, sums(log(5 / delta)))
 def final() -> Decision:
     """max_y E F(x~_K, y) - E F(x*, y_1^) is at most {bound} with mu = {mu}, where phases is {count}, p is {p} and b is
     {b}, for {mean_gap}.
@@ -210,6 +211,8 @@ def final() -> Decision:
     b=share_of(LOG),
     mean_gap=MEAN_GAP,
 )
+@carries("zhang2022.theorem_4_5", {"bound": GAP}, sums(log(5 / delta)))
+@carries("zhang2022.theorem_4_5", rates(2))
 def gap() -> Decision:
     """The weak gap of (x~_K, y~_K) is at most {bound}, where phases is {count}, p is {p} and b is {b},
     for {mean_gap}.
