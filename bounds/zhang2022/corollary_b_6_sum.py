@@ -7,7 +7,7 @@ from typing import Any
 from sympy import Integer, Max, Min, Rational, ceiling, exp, floor, log, sqrt, symbols
 
 from dpcheck.bounds.claim import Decision, Kind, carries, claim, conditional
-from dpcheck.bounds.evidence import Cited, Counterexample, Domain, Identity, Inequality, Quoted, over
+from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import D, K, L, c, d, delta, epsilon, k, mu, mu_y, n
 from dpcheck.bounds.zhang2022 import outside
 from dpcheck.bounds.zhang2022.corollary_b_6 import QUARTER, m_k, nbar
@@ -165,7 +165,7 @@ def first() -> Decision:
             "K = log2 n without rounding, log2 in mu and in the bound": "conditional",
             "K = floor(log2 n), log2 in mu and in the bound, n/K or floor(n/K) records in a block": "conditional",
             "natural logarithms throughout": "refuted",
-            **dict(outside.readings(outside.LIPSCHITZ, "conditional")),
+            **outside.readings(outside.LIPSCHITZ, "conditional"),
         },
         condition=f"{outside.condition(outside.LIPSCHITZ)}; and K, mu and the bound have the logarithm to base 2, "
         "rounded down or not",
@@ -234,7 +234,7 @@ def second() -> Decision:
             "ell_n = log n",
             units,
             more_units,
-            Domain(more.intervals, where=((phases - 1) * ell_d <= ell_d + ell_n,)),
+            over(more, (phases - 1) * ell_d <= ell_d + ell_n),
         ),
         Inequality("and always with a further factor K", units, phases * more_units, more),
         readings={"8/(mu_y n)": "proved", "65 d log(2.5 n/delta)/(mu_y n^2 epsilon^2), from the proof": "refuted"},

@@ -1,15 +1,20 @@
-r"""Lemma B.1: the duality gap between two quadratics.
+r"""Lemmas B.1 to B.4: the duality gap, the stability of saddle points, their weak gap, and the resolvent.
 
-Setting. f is mu_x-strongly convex in x and mu_y-strongly concave in y, with saddle point z* = (x*, y*);
-kappa_x = ell/mu_x, kappa_y = ell/mu_y. By [1]
+Setting. f is mu_x-strongly convex in x and mu_y-strongly concave in y, L-Lipschitz in (x, y), with saddle
+point z* = (x*, y*); kappa_x = ell/mu_x, kappa_y = ell/mu_y, mu = min{mu_x, mu_y}. By [1, Lemma B.1]
 
     gap(x, y) >= mu_x |x - x*|^2/2 + mu_y |y - y*|^2/2,
     gap(x, y) <= (kappa_y + 1) ell |x - x*|^2/2 + (kappa_x + 1) ell |y - y*|^2/2,
 
-the second for a jointly ell-smooth f and an interior z*.
+the second for a jointly ell-smooth f and an interior z*. By [1]
+
+    mu_x |x_S - x_S'|^2 + mu_y |y_S - y_S'|^2 <= 4 L^2/(mu n^2),                             (Lemma B.2)
+    weak gap of (x_S, y_S) <= 2 sqrt 2 L^2/(mu n),
+
+the last two also with a strongly convex-concave regulariser G that need not be Lipschitz (Lemma 4.4).
 
 [1] L. Zhang, K. K. Thekumparampil, S. Oh, N. He. Bring Your Own Algorithm for Optimal Differentially
-    Private Stochastic Minimax Optimization. NeurIPS 2022, Appendix B.1.
+    Private Stochastic Minimax Optimization. NeurIPS 2022, Appendix B.1, Lemmas 4.4 and B.4.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def lower() -> Decision:
         Inequality(
             "log(1/delta) is 1 at least for delta <= 1/3", Integer(1), log(1 / delta), over(delta <= Rational(1, 3))
         ),
-        # Show that each bound outgrows what bounds every risk, and that they fit together at mu of order one.
+        # Each bound outgrows what bounds every risk, and that they fit together at mu of order one.
         Exceeds(
             "without a ceiling the convex bound outgrows 2 L D, which bounds every risk, as d grows",
             CONVEX,

@@ -36,9 +36,9 @@ def condition(extended: str) -> str:
     return f"x~ is projected onto its set, or {extended}"
 
 
-def readings(extended: str, verdict: Verdict = "proved") -> tuple[tuple[str, Verdict], ...]:
+def readings(extended: str, verdict: Verdict = "proved") -> dict[str, Verdict]:
     """Return the two readings of a released point, the first with ``verdict``."""
-    return ((condition(extended), verdict), ("x~ not projected, f as assumed on its set alone", "refuted"))
+    return {condition(extended): verdict, "x~ not projected, f as assumed on its set alone": "refuted"}
 
 
 def _escape(says: str, sigma: Any, reach: Any, bound: Any) -> tuple[Step, ...]:

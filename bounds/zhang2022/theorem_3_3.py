@@ -39,7 +39,7 @@ from sympy import Rational, exp, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.calibration import NotPrivate, Private
-from dpcheck.bounds.claim import Decision, Kind, Method, Verdict, carries, claim, conditional, proved
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, proved
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import L, c, d, delta, ell, epsilon, kappa, mu, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
@@ -127,10 +127,7 @@ def rare(says: str, share: Any, bound: Any) -> Counterexample:
     )
 
 
-RULE: tuple[str, Verdict] = (
-    "the solver within L/(mu n) with probability 1 - delta/4, and nothing said of its mean",
-    "refuted",
-)
+RULE = "the solver within L/(mu n) with probability 1 - delta/4, and nothing said of its mean"
 
 
 @claim("Z05", Kind.SENSITIVITY, location="equation (6)", move=SENSITIVITY, rare=delta / 2)
@@ -207,7 +204,7 @@ def empirical() -> Decision:
             Rational(1, 4),
             THIRTY_THREE,
         ),
-        readings={**dict(outside.readings(outside.SMOOTH)), **dict([RULE])},
+        readings={**outside.readings(outside.SMOOTH), RULE: "refuted"},
         condition=outside.condition(outside.SMOOTH),
         note="32 from the noise; the solver's error needs less than the 33rd.",
     )
@@ -235,7 +232,7 @@ def population() -> Decision:
         MOMENT,
         Inequality("the three terms are within the published bound", terms, POPULATION, SETTING, (c, 7)),
         *outside.strongly_convex(POPULATION.subs({c: 7} | INSTANCE)),
-        readings=dict(outside.readings(outside.SMOOTH)),
+        readings=outside.readings(outside.SMOOTH),
         condition=outside.condition(outside.SMOOTH),
         note="6 would nearly do for 7.",
     )

@@ -39,10 +39,9 @@ from __future__ import annotations
 from sympy import Max, Rational, floor, log, sqrt, symbols
 
 from dpcheck.bounds.calibration import Private
-from dpcheck.bounds.claim import Claim, Decision, Kind, Method, carries, claim, proved
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Domain, Identity, Inequality, Quoted, over
-from dpcheck.bounds.judge import judge
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, proved
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Inequality, Quoted, over
+from dpcheck.bounds.judge import judged
 from dpcheck.bounds.symbols import D, K, L, c, d, delta, epsilon, k, mu, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2022.phases import BITS, BLOCK, PHASE, PHASES, PRINTED, TRUE, short
@@ -140,7 +139,7 @@ def deviation() -> Decision:
     """E|x~_k - x_k^|^2 is at most {bound} for {mean_gap} and {small}."""
     solver = delta**2 * L**2 / (8 * mu_k**2 * nbar**2)
     printed = c * L**2 * d * LOG / (mu_k * nbar * epsilon) ** 2
-    certain = Domain({**SETTING.intervals, delta: (0, Rational(1, 3))}, SETTING.where)
+    certain = over(SETTING, delta <= Rational(1, 3))
     few = {L: 1, d: 1, epsilon: 1, mu_k: 1, nbar: 10**9, delta: Rational(1, 10**11)}
     return proved(
         Cited("|a + b|^2 <= 2|a|^2 + 2|b|^2; E|N(0, sigma^2 I)|^2 = d sigma^2", "linear algebra"),
@@ -172,21 +171,17 @@ def deviation() -> Decision:
 
 f_0, f_k, f_next, last = symbols("f_0 f_k f_next last")  # F(x*), F(x_k^), F(x_{k+1}^), F(x~_K)
 TELESCOPED = f_k - f_0
-telescope = Claim(
-    "Z15",
-    "zhang2022",
-    Kind.STEP,
-    stated(
-        "With x_0^ = x*, the excess risk {excess} is that of the last step plus the sum of the phases' "
-        "differences, f_0 being F(x*) and last F(x~_K).",
-        excess=last - f_0,
-    ),
-    "equation (9)",
-    judge(
+
+
+@claim("Z15", Kind.STEP, location="equation (9)", excess=last - f_0)
+def telescope() -> Decision:
+    """With x_0^ = x*, the excess risk {excess} is that of the last step plus the sum of the phases' differences, f_0
+    being F(x*) and last F(x~_K).
+    """
+    return judged(
         Identity(
             "the last step and the sum up to K = k are the excess risk", lambda: (last - f_k) + TELESCOPED, last - f_0
         ),
         Identity("one phase more adds its difference to the sum", lambda: TELESCOPED + (f_next - f_k), f_next - f_0),
         note="By induction over the phases, with x_0^ defined as x*, so that the empty sum is 0.",
-    ),
-)
+    )

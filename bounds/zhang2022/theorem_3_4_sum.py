@@ -1,4 +1,10 @@
-"""The claims about Theorem 3.4's schedule and its cost. Setting and reference as in ``theorem_3_4``."""
+r"""The schedule of Theorem 3.4, its cost, and the sum of its terms. Setting and reference as in ``theorem_3_4``.
+
+In the letters here b = sqrt(d log(2.5/delta))/(n epsilon), p = 1/sqrt n and ``phases`` = K = n/nbar, so
+that the proof's terms are
+
+    9 L D K b,  65 L^2 K^2 b^2/mu,  2 L^2 K p^2/mu,  mu D^2,  with mu = (L/D) max{p, 14 K b}.
+"""
 
 from __future__ import annotations
 
@@ -166,7 +172,7 @@ def last() -> Decision:
         ),
         Below("and at n = 2 and 3, where it is 2", sqrt(3), 2),
         *outside.convex(NINE.subs(instance)),
-        readings=dict(outside.readings(outside.LIPSCHITZ)),
+        readings=outside.readings(outside.LIPSCHITZ),
         condition=outside.condition(outside.LIPSCHITZ),
         note="Even 9 L D/sqrt n would do, since mu_K >= L sqrt n/D; K = floor(log2 n) keeps 2^K >= sqrt n.",
     )
@@ -212,7 +218,7 @@ def final() -> Decision:
         Quoted("each phase's difference", "Z12"),
         Quoted("(8) at k - 1", "Z14"),
         *letters(LOG),
-        # Show that the terms of the proof are within the published bound.
+        # The terms of the proof are within the published bound.
         Identity(
             "the sum over k >= 2 of 65 mu_k/(2 mu_{k-1}^2), mu_k = mu 2^k",
             65 * mu * 2**k / (2 * (mu * 2 ** (k - 1)) ** 2),
@@ -239,7 +245,7 @@ def final() -> Decision:
             4 * bits * (p + c * b),
             (c, 7),
         ),
-        # Show that the terms to base 10 are above the published bound at n = 10^16.
+        # The terms to base 10 are above the published bound at n = 10^16.
         Counterexample(
             "base 10, n = 10^16, 14 K b = p: the proof's terms against the published bound",
             derived <= allowed,
@@ -250,7 +256,7 @@ def final() -> Decision:
             "K = log n without rounding, natural or any base up to 4": "conditional",
             "K = floor(log2 n), log2 throughout, n/K or floor(n/K) records in a block": "conditional",
             "the proof's terms, logarithms to base 10": "refuted",
-            **dict(outside.readings(outside.LIPSCHITZ)),
+            **outside.readings(outside.LIPSCHITZ),
         },
         condition=outside.condition(outside.LIPSCHITZ),
         note="All five terms, with the published mu; 6.91 would do for 7.",

@@ -33,11 +33,11 @@ Example
 
 from __future__ import annotations
 
-from sympy import Min, Rational, log, oo, sqrt
+from sympy import Min, Rational, log, sqrt
 
 from dpcheck.bounds.calibration import Private
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, proved
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Domain, Identity, Inequality, Quoted
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import (
     L,
     c,
@@ -118,11 +118,7 @@ GAMMA = delta * L**2 / (16 * mu * n**2)
 SENSITIVITY = 4 * L / n / sqrt(mu_x * mu)
 MULTIPLIER = 2 * sqrt(2 * LOG) / epsilon
 FEW = delta * n <= 1
-SETTING = Domain(
-    {n: (1, oo), d: (1, oo), epsilon: (0, 1), delta: (0, 1), L: (0, oo), mu: (0, oo)}
-    | {kappa_x: (1, oo), kappa_y: (1, oo), kappa: (1, oo)},
-    where=(FEW,),
-)
+SETTING = over(n, d, epsilon <= 1, delta <= 1, L, mu, kappa_x >= 1, kappa_y >= 1, kappa >= 1, FEW)
 # f = (x^2 - y^2)/2: L^2 = 2, and kappa_x kappa_y + kappa = 2
 INSTANCE = {n: outside.TEN, d: 1, mu: 1, epsilon: outside.EPSILON, delta: outside.DELTA}
 UNIT = d * LOG / (mu * n**2 * epsilon**2)
@@ -239,7 +235,7 @@ def empirical() -> Decision:
             {energy: Rational(1, 4 * 8 * 2 * 10**7)},
         ),
         readings={
-            **dict(outside.readings(outside.SADDLE)),
+            **outside.readings(outside.SADDLE),
             "the energy within L^2/(mu n^2) with probability 1 - delta/8, and nothing said of its mean": "refuted",
         },
         condition=outside.condition(outside.SADDLE),
@@ -278,7 +274,7 @@ def population() -> Decision:
             "the three terms are within the published bound", L**2 * NUMBERS * terms, POPULATION_GAP, SETTING, (c, 3)
         ),
         *outside.saddle(POPULATION_GAP.subs(c, 3).subs(DOUBLE)),
-        readings=dict(outside.readings(outside.SADDLE)),
+        readings=outside.readings(outside.SADDLE),
         condition=outside.condition(outside.SADDLE),
         note="6 sqrt 2 = 8.49 of 9.",
     )

@@ -126,7 +126,7 @@ def stability() -> Decision:
             ROOT**2,
             over(L, mu, nbar >= 1, L <= mu * nbar),
         ),
-        # Show that the published root has the unit of a length only where L is outside it.
+        # The published root has the unit of a length only where L is outside it.
         Identity(
             "lengths times lam, f(x/lam, y/lam) in place of f: L becomes L/lam, mu becomes mu/lam^2, the root",
             lambda: sqrt(26 * (L / lam) / (mu / lam**2 * nbar)),

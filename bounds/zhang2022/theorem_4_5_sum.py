@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Integer, Max, Rational, ceiling, floor, log, oo, sqrt, symbols
+from sympy import Integer, Max, Rational, ceiling, floor, log, sqrt, symbols
 
 from dpcheck.bounds.claim import Decision, Kind, Step, Verdict, carries, claim, conditional
-from dpcheck.bounds.evidence import Cited, Counterexample, Domain, Identity, Inequality, Quoted, over
+from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, k, mu, n
 from dpcheck.bounds.zhang2022 import outside
 from dpcheck.bounds.zhang2022.phases import COUNT, P, b, bits, letters, p, phases, rates, rounded, share_of, sums
@@ -31,10 +31,10 @@ CONDITION = (
 RISK = 8 * L * D * phases**2 * (p + 5 * b)
 GAP = 16 * L * D * phases**2 * (p + 5 * b)
 # mu_K = mu power, power = 2^K
-POWER = {L: (0, oo), D: (0, oo), mu: (0, oo), n: (1, oo), power: (1, oo)}
+POWER = over(L, D, mu, n, power >= 1)
 LEAST = mu * D * sqrt(n) >= 2 * L
-WHOLE = Domain(POWER, where=(LEAST, sqrt(power) >= sqrt(n)))
-HALF = Domain(POWER, where=(LEAST, sqrt(2) * sqrt(power) >= sqrt(n)))
+WHOLE = over(POWER, LEAST, sqrt(power) >= sqrt(n))
+HALF = over(POWER, LEAST, sqrt(2) * sqrt(power) >= sqrt(n))
 LAST = L**2 / sqrt(mu * power * mu)  # L^2/sqrt(mu_K mu)
 MIDDLE = Rational(17, 2) * L * D
 
@@ -80,17 +80,17 @@ FINAL: tuple[Step, ...] = (
 )
 
 
-READINGS: tuple[tuple[str, Verdict], ...] = (
-    ("K = log2 n without rounding, log2 in mu and in the bound", "conditional"),
-    ("K = floor(log2 n), log2 in mu and in the bound, n/K or floor(n/K) records in a block", "conditional"),
-    ("the proof's terms, natural logarithms throughout", "refuted"),
-    *outside.readings(outside.LIPSCHITZ, "conditional"),
-)
+READINGS: dict[str, Verdict] = {
+    "K = log2 n without rounding, log2 in mu and in the bound": "conditional",
+    "K = floor(log2 n), log2 in mu and in the bound, n/K or floor(n/K) records in a block": "conditional",
+    "the proof's terms, natural logarithms throughout": "refuted",
+    **outside.readings(outside.LIPSCHITZ, "conditional"),
+}
 
 
-def _at(records: int, count: Any) -> tuple[tuple[Any, Any], ...]:
+def _at(records: int, count: Any) -> dict[Any, Any]:
     """Return L = D = 1, the least mu there is, and 2^count."""
-    return ((L, 1), (D, 1), (mu, 2 / sqrt(Integer(records))), (power, Integer(2) ** count))
+    return {L: 1, D: 1, mu: 2 / sqrt(Integer(records)), power: Integer(2) ** count}
 
 
 @claim("Z36", Kind.CONSTANT, location="equation (26)", first=17 * LAST, second=MIDDLE, share=SHARE, mean_gap=MEAN_GAP)
@@ -103,7 +103,7 @@ def last() -> Decision:
     return conditional(
         Cited("F is L-Lipschitz; Jensen", "definition"),
         Quoted("(24) at k = K", "Z35"),
-        # Show that 17 for the root of 257 serves for K = log2 n or rounded up.
+        # 17 for the root of 257 serves for K = log2 n or rounded up.
         Inequality(
             "the root of 257 is below 17",
             sqrt(257) * LAST * SHARE,
@@ -123,7 +123,7 @@ def last() -> Decision:
             _at(1000, ceiling(log(Integer(1000)))),
         ),
         Inequality("rounded down, 2^K > n/2", sqrt(257) * LAST, c * L * D, HALF, (c, 17 * sqrt(2) / 2)),
-        # Show that the root of 129, by independent noise, serves rounded down too.
+        # The root of 129, by independent noise, serves rounded down too.
         Inequality(
             "the noise is independent of the solver's error, so that E|x~_K - x_K^|^2 has 129 in place of 257",
             d * SIGMA_K**2 + solver,
@@ -141,7 +141,7 @@ def last() -> Decision:
             "K = floor(log2 n), 17 sqrt 2/2 in place of 17/2": "conditional",
             "K = floor(log2 n), 17/2, by E|x~_K - x_K^|^2 of the independent noise": "conditional",
             "K = log n, natural, by 17 L^2/sqrt(mu_K mu)": "refuted",
-            **dict(outside.readings(outside.LIPSCHITZ, "conditional")),
+            **outside.readings(outside.LIPSCHITZ, "conditional"),
         },
         condition=f"{outside.condition(outside.LIPSCHITZ)}; and K is log2 n exactly or rounded up, or for "
         "K = floor(log2 n) the constant is 17 sqrt 2/2",
@@ -194,7 +194,7 @@ def final() -> Decision:
         Identity("the two halves", lambda: middle.subs(c, 5) + middle.subs(c, 5), RISK),
         *FINAL,
         *outside.convex_concave(BOUND.subs(INSTANCE) / 2),
-        readings=dict(READINGS),
+        readings=READINGS,
         condition=CONDITION,
         note="The paper writes log n throughout and uses mu_K = mu n, which is base 2. With natural logarithms mu_K "
         "is mu n^0.69, and the last step outgrows the bound.",
@@ -225,7 +225,7 @@ def gap() -> Decision:
         *letters(LOG),
         *FINAL,
         *outside.convex_concave(BOUND.subs(INSTANCE)),
-        readings=dict(READINGS),
+        readings=READINGS,
         condition=CONDITION,
         note="Twice (27), under the condition of Z37. The maximum and minimum stand outside the expectation: the weak "
         "gap.",
