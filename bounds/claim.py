@@ -27,7 +27,6 @@ from typing import Any
 from dpcheck.bounds.carried import Carried as Carried
 from dpcheck.bounds.carried import carried_by
 from dpcheck.bounds.carried import carries as carries
-from dpcheck.bounds.claim_result import ClaimResult as ClaimResult
 from dpcheck.bounds.decision import BY_HAND
 from dpcheck.bounds.decision import Decision as Decision
 from dpcheck.bounds.decision import Evidence as Evidence
@@ -39,8 +38,9 @@ from dpcheck.bounds.decision import unresolved as unresolved
 from dpcheck.bounds.evidence import Counterexample, to_dict
 from dpcheck.bounds.evidence import Step as Step
 from dpcheck.bounds.kind import Kind as Kind
-from dpcheck.bounds.method import Method as Method
+from dpcheck.bounds.kind import Method as Method
 from dpcheck.bounds.prover import Inequality
+from dpcheck.bounds.results import ClaimResult as ClaimResult
 from dpcheck.bounds.statement import Statement
 from dpcheck.errors import require
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted, Searched, Step, to_dict
-from dpcheck.bounds.method import Method
+from dpcheck.bounds.kind import Method
 from dpcheck.errors import require
 
 Verdict = Literal["proved", "refuted", "conditional", "unresolved"]

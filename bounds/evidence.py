@@ -14,9 +14,8 @@ from typing import Any, ClassVar
 
 import sympy
 
-from dpcheck.bounds.formula import formula
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.plain import written
+from dpcheck.bounds.formula import formula, written
+from dpcheck.bounds.kind import Method
 from dpcheck.bounds.prover import Domain as Domain
 from dpcheck.bounds.prover import Inequality as Inequality
 from dpcheck.bounds.prover import ball
@@ -24,8 +23,8 @@ from dpcheck.bounds.prover import over as over
 from dpcheck.bounds.sources import Cited as Cited
 from dpcheck.bounds.sources import Quoted as Quoted
 from dpcheck.bounds.sources import Searched as Searched
-from dpcheck.bounds.step import Step as Step
-from dpcheck.bounds.step import to_dict as to_dict
+from dpcheck.bounds.sources import Step as Step
+from dpcheck.bounds.sources import to_dict as to_dict
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import sympy
 
 from dpcheck.bounds.claim import Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Quoted, Searched, Step
-from dpcheck.bounds.method import Method
+from dpcheck.bounds.kind import Method
 from dpcheck.bounds.prover import Inequality
 from dpcheck.errors import require
 

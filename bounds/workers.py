@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dpcheck.bounds.claim import Claim, ClaimResult
-from dpcheck.bounds.method import Method
+from dpcheck.bounds.kind import Method
 from dpcheck.errors import InputError, one_line, require_count, require_positive
 from dpcheck.streams import workers
 

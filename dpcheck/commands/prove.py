@@ -56,7 +56,7 @@ def run(options: Namespace) -> int:
             watch=lambda _, done, total: watch("claims", done, total),
         )  # fmt: skip
     if options.export_coq is not None:
-        from dpcheck.bounds.coq.export import export
+        from dpcheck.bounds.coq.session import export
 
         export(results, options.export_coq)
     own = (target or "").endswith(".py")
