@@ -1,4 +1,4 @@
-"""What a claim is about."""
+"""What a claim is about, and how it is decided."""
 
 from __future__ import annotations
 

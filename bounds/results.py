@@ -1,4 +1,4 @@
-"""The verdicts on several claims, together."""
+"""A claim with its verdict, once every step has been recomputed, and several of them together."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcheck.bounds.claim import ClaimResult
 from dpcheck.bounds.decision import Basis, Verdict
 from dpcheck.bounds.statement import Statement
 from dpcheck.shown import Shown, html_table
