@@ -18,10 +18,12 @@ such as ``002:(31)`` for equation (31).
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from dpcheck.bounds.carried import Carried as Carried
@@ -256,3 +258,13 @@ def _uncovered(decision: Decision) -> list[str]:
     if decision.verdict != "proved":
         return []
     return [step.formula() for step in decision.evidence.quoted() if not step.unconditional()]
+
+
+def place(claim: Claim) -> str:
+    """Return ``"FILE:LINE"`` of the function that decides the claim; nothing where relations alone decide it."""
+    decision: Any = claim.decision
+    while isinstance(decision, functools.partial):
+        decision = decision.func
+    if decision.__module__ == "dpcheck.bounds.judge":
+        return ""
+    return f"{Path(decision.__code__.co_filename).resolve()}:{decision.__code__.co_firstlineno}"

@@ -12,9 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dpcheck.bounds.claim import ClaimResult
+from dpcheck.bounds.claim import ClaimResult, place
 from dpcheck.bounds.registry import PAPERS
-from dpcheck.bounds.source import place
 from dpcheck.report.columns import paragraph, say, wrapped
 from dpcheck.report.verdicts import colour, sign
 
