@@ -17,12 +17,9 @@ from fractions import Fraction
 
 from sympy import Eq, Rational, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence, claim
+from dpcheck.bounds.claim import Claim, Decision, Kind, Method, claim, conditional, proved
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.judge import judge
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.statement import stated
 
 p, n_plus, n_minus, moved, claimed, chance, other = symbols(
     "p n_plus n_minus moved claimed chance other", positive=True
@@ -120,20 +117,13 @@ MINIMAX = p * (1 - p) * (PAIR_LOSS - 1)
 UP, DOWN, ALL = 1 / n_plus, 1 / n_minus, 1 / (n_plus + n_minus)  # the weights of Algorithm 2
 
 
-@claim(
-    "Y43",
-    Kind.STEP,
-    stated(
-        "The minimax value over a, b, v is {value}, with the pair loss {loss} by the mean and the spread of the "
-        "scores on each class.",
-        value=MINIMAX,
-        loss=PAIR_LOSS,
-    ),
-    "Appendix A",
-)
+@claim("Y43", Kind.STEP, location="Appendix A", value=MINIMAX, loss=PAIR_LOSS)
 def minimax() -> Decision:
+    """The minimax value over a, b, v is {value}, with the pair loss {loss} by the mean and the spread of the scores on
+    each class.
+    """
     inner = spread_1 + (mean_1 - a) ** 2 + spread_2 + (mean_2 - b) ** 2 + 2 * (1 + v) * (mean_2 - mean_1) - v**2
-    steps = (
+    return proved(
         Cited("E f is p (1-p) times this, with mean and variance of h on each class", "conditional expectation"),
         Identity(
             "at a, b the class means and v = mean_2 - mean_1",
@@ -150,26 +140,18 @@ def minimax() -> Decision:
             MINIMAX,
             p * (1 - p) * (spread_1 + spread_2 + 2 * GAP + GAP**2),
         ),
+        note="The minimax value is p (1-p) (pair loss - 1).",
+        method=Method.ALGEBRA,
     )
-    return Decision("proved", Method.ALGEBRA, Evidence(steps), "The minimax value is p (1-p) (pair loss - 1).")
 
 
-@claim(
-    "Y44",
-    Kind.STEP,
-    stated(
-        "The empirical f with weights {up}, {down} and {all} is that with 1-p, p and p(1-p).",
-        up=UP,
-        down=DOWN,
-        all=ALL,
-    ),
-    "Appendix E.5",
-)
+@claim("Y44", Kind.STEP, location="Appendix E.5", up=UP, down=DOWN, all=ALL)
 def scaling() -> Decision:
+    """The empirical f with weights {up}, {down} and {all} is that with 1-p, p and p(1-p)."""
     share = n_plus / (n_plus + n_minus)
     unit = n_plus * n_minus / (n_plus + n_minus)
     even = ((n_plus, 10), (n_minus, 10))
-    steps = (
+    return conditional(
         Identity("at p = n_+/n, (1-p) over 1/n_+", lambda: (1 - n_plus / (n_plus + n_minus)) / (1 / n_plus), unit),
         Identity(
             "which is p over 1/n_-",
@@ -184,25 +166,17 @@ def scaling() -> Decision:
             "with p = 1/2 the probability of a positive, n_+ = 1 and n_- = 3 in the sample, the factors of the two "
             "classes differ",
             Eq((1 - p) / UP, p / DOWN),
-            ((p, Rational(1, 2)), (n_plus, 1), (n_minus, 3)),
+            {p: Rational(1, 2), n_plus: 1, n_minus: 3},
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("p the share n_+/n of the sample: the same solutions", "proved"),
-            ("p the share n_+/n of the sample: the same function", "refuted"),
-            ("p the probability of a positive: the same solutions", "refuted"),
-        ),
-        condition="p is the share n_+/n of the sample, and up to the factor n_+ n_-/n, by which the step sizes must be "
-        "multiplied",
-    )
-    return Decision(
-        "conditional",
-        Method.ALGEBRA,
-        evidence,
-        "Every weight is divided by the same n_+ n_-/n = n p (1-p) if p is the share of positives in the sample; for "
-        "p = P(y = 1), as the paper has it, the factors differ.",
+        readings={
+            "p the share n_+/n of the sample: the same solutions": "proved",
+            "p the share n_+/n of the sample: the same function": "refuted",
+            "p the probability of a positive: the same solutions": "refuted",
+        },
+        condition="p is the share n_+/n of the sample, and up to the factor n_+ n_-/n, by which the step sizes must "
+        "be multiplied",
+        note="Every weight is divided by the same n_+ n_-/n = n p (1-p) if p is the share of positives in the sample; "
+        "for p = P(y = 1), as the paper has it, the factors differ.",
     )
 
 
@@ -228,7 +202,7 @@ tables = Claim(
     "Section 4.2 and Appendix F",
     judge(
         *TABLES,
-        note="As printed. Entries tie where a privacy level changes nothing in three decimals; the figures "
-        "themselves are not reproduced here.",
+        note="As printed. Entries tie where a privacy level changes nothing in three decimals; the figures themselves "
+        "are not reproduced here.",
     ),
 )

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Le, Rational, symbols
+from sympy import Rational, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, refuted
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
 from dpcheck.bounds.symbols import c, mu
 
 s, slope, fall = symbols("s slope fall", positive=True)
@@ -77,30 +75,21 @@ FIXED = (
         Fraction(0),
     ),
     Enumerated("F_S there", fixed_objective, LOCAL, AT_LOCAL),
-    Enumerated(
-        "and at s = -190/401, a = 361/802, the same b and v",
-        fixed_objective,
-        OTHER,
-        AT_OTHER,
-    ),
+    Enumerated("and at s = -190/401, a = 361/802, the same b and v", fixed_objective, OTHER, AT_OTHER),
     Enumerated("nor is it a minimum of R_S: the pair loss is", fixed_pair_loss, LOCAL[:1], Fraction(9, 13)),
     Enumerated("against, at s = -190/401,", fixed_pair_loss, OTHER[:1], Fraction(441, 802)),
     Counterexample(
         "so that with a fixed output layer too |grad|^2/2 >= mu (F_S - min F_S) fails for every mu > 0",
-        Le(mu * fall, slope),
-        ((fall, Rational(AT_LOCAL - AT_OTHER)), (slope, 0)),
+        mu * fall <= slope,
+        {fall: Rational(AT_LOCAL - AT_OTHER), slope: 0},
     ),
 )
 
 
-@claim(
-    "Y48",
-    Kind.REMARK,
-    "The AUC objective of a one-hidden-layer network with Leaky ReLU satisfies the PL condition.",
-    "Appendix A and Section 4",
-)
+@claim("Y48", Kind.REMARK, location="Appendix A and Section 4")
 def pl() -> Decision:
-    steps = (
+    """The AUC objective of a one-hidden-layer network with Leaky ReLU satisfies the PL condition."""
+    return refuted(
         Identity(
             "|h(x)| <= |c||s||x| <= |x|(c^2 + s^2)/2: at c = s = 0 h has no slope, in whatever unit vectors and data",
             (c**2 + s**2) / 2 - c * s,
@@ -118,29 +107,23 @@ def pl() -> Decision:
         ),
         Counterexample(
             "so that |grad|^2/2 = 0 >= mu (F_S - min F_S) fails for every mu > 0, min F_S being -11/20 at most",
-            Le(mu * fall, slope),
-            ((fall, Rational(11, 20)), (slope, 0)),
+            mu * fall <= slope,
+            {fall: Rational(11, 20), slope: 0},
         ),
         Enumerated("nor is it a minimum of R_S: the pair loss is", pair_loss, (0, 0), Fraction(1)),
         Enumerated("against, at c = s = 1,", pair_loss, (1, 1), Fraction(1, 100)),
         *FIXED,
         Cited("PL of AUC with a Leaky-ReLU network, under conditions that [1] does not state", "Liu et al., ICLR 2020"),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("both layers trained, all weights, as printed and as in the experiments", "refuted"),
-            ("a fixed output layer", "refuted"),
-            ("the conditions of the cited work on data and weights", "unresolved"),
-        ),
-        repaired="nothing for all weights and data: with both layers trained the origin breaks the condition, and with "
-        "a fixed output layer, away from the origin, a local minimum does. A set of weights without either, and the "
-        "conditions of the cited work, which [1] does not state, are not examined here",
-    )
-    return Decision(
-        "refuted",
-        Method.ARITHMETIC,
-        evidence,
-        "Appendix A says it of a one hidden layer network without any condition. At zero weights the gradient vanishes "
-        "and the objective is not minimal; with the output layer fixed it has local minima of different values.",
+        readings={
+            "both layers trained, all weights, as printed and as in the experiments": "refuted",
+            "a fixed output layer": "refuted",
+            "the conditions of the cited work on data and weights": "unresolved",
+        },
+        repaired="nothing for all weights and data: with both layers trained the origin breaks the condition, and "
+        "with a fixed output layer, away from the origin, a local minimum does. A set of weights without either, and "
+        "the conditions of the cited work, which [1] does not state, are not examined here",
+        note="Appendix A says it of a one hidden layer network without any condition. At zero weights the gradient "
+        "vanishes and the objective is not minimal; with the output layer fixed it has local minima of different "
+        "values.",
+        method=Method.ARITHMETIC,
     )

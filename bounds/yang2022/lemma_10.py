@@ -10,14 +10,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Le, Rational, oo
+from sympy import Rational
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import L, rho
 from dpcheck.bounds.symbols import eta_v as theta
 from dpcheck.bounds.symbols import eta_w as eta
@@ -47,39 +43,11 @@ CURVED = (0, Fraction(1, 10), Fraction(9, 10), Fraction(1, 16), 0, 0, 1)
 COUPLED = (1, 0, Fraction(1, 2), Fraction(1, 2), 1, Fraction(1, 100), Fraction(1, 100))
 
 
-@claim(
-    "Y29",
-    Kind.LEMMA,
-    stated(
-        "b_{{t+1}} is at most {bound} for every step and e > 0, a = a_t and b = b_t.",
-        bound=PRINTED_10,
-    ),
-    "Lemma 10",
-)
+@claim("Y29", Kind.LEMMA, location="Lemma 10", bound=PRINTED_10)
 def contraction() -> Decision:
-    steps = (*_derived(), *_beyond(), *_at_a_wall())
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("2 L^4/rho, any step", "refuted"),
-            ("2 L^4/rho, eta_w <= 1/(L + L^2/rho) and eta_v <= 1/L, W = R^{d1}", "refuted"),
-            ("2 L^4/rho^2 and eta_v <= 1/L, on any W", "refuted"),
-            (CONTRACTION, "proved"),
-        ),
-        condition="rho^2 in place of rho below 2 L^4, as the proof and Lemma 11 have it, eta_v <= 1/L, "
-        f"{UNCONSTRAINED}, and {DEVIATIONS}",
-    )
-    return Decision(
-        "conditional",
-        (Method.ALGEBRA, Method.ARITHMETIC, Method.PROVER),
-        evidence,
-        "A square, the step condition and the condition on W are missing in the statement.",
-    )
-
-
-def _derived() -> tuple[Step, ...]:
-    """Show the inequality with 2 L^4/rho^2, for steps within the condition and W = R^{d1}."""
-    return (
+    """b_{{t+1}} is at most {bound} for every step and e > 0, a = a_t and b = b_t."""
+    return conditional(
+        # Show the inequality with 2 L^4/rho^2, for steps within the condition and W = R^{d1}.
         Cited("|v_{t+1} - v(w_{t+1})|^2 <= (1 + e)|v_{t+1} - v(w_t)|^2 + (1 + 1/e)|v(w_t) - v(w_{t+1})|^2", "Young"),
         Cited(
             "|v(w_t) - v(w_{t+1})|^2 <= kappa^2 eta^2 (2 L^2 b_t + 2 |grad R_S|^2 + N_w), and on W = R^{d1} "
@@ -102,24 +70,16 @@ def _derived() -> tuple[Step, ...]:
         Counterexample(
             "[1, (17)] argues by |grad_v F_S(w, v)|^2/(2 L) <= F_S(w, v(w)) - F_S(w, v), which fails at a wall of V: "
             "F_S = -(v - 2)^2/2 on |v| <= 1 at v = v(w) = 1; the contraction does not need it",
-            Le(g**2 / (2 * L), h),
-            ((g, 1), (L, 1), (h, 0)),
+            g**2 / (2 * L) <= h,
+            {g: 1, L: 1, h: 0},
         ),
         Inequality(
             "for eta_v <= 1/L each eigenvalue of (1 - eta_v A)^2 is at most 1 - rho eta_v",
             (1 - theta * between) ** 2,
             1 - rho * theta,
-            Domain(
-                dict.fromkeys((theta, between, rho, L), (0, oo)),
-                where=(Le(rho, between), Le(between, L), Le(L * theta, 1)),
-            ),
+            over(theta, between, rho, L, rho <= between, between <= L, L * theta <= 1),
         ),
-    )
-
-
-def _beyond() -> tuple[Step, ...]:
-    """Give instances above the bound: any step, and 2 L^4/rho."""
-    return (
+        # Give instances above the bound: any step, and 2 L^4/rho.
         Enumerated(
             "any step: F = -v^2/2, |v| <= 1, at v = 1/2, eta_v = 3, eta_w = 1/100: b_{t+1}",
             dual_error,
@@ -128,7 +88,7 @@ def _beyond() -> tuple[Step, ...]:
         ),
         Counterexample(
             "which is above the printed right side at e = 1",
-            Le(after, PRINTED_10),
+            after <= PRINTED_10,
             at(1, 1, 1, Rational(1, 100), 3, 1, 0, Rational(1, 4)),
         ),
         Enumerated(
@@ -140,15 +100,10 @@ def _beyond() -> tuple[Step, ...]:
         ),
         Counterexample(
             "which is above the right side with 2 L^4/rho at e = 1",
-            Le(after, PRINTED_10),
+            after <= PRINTED_10,
             at(Rational(133610481, 46240000), 1, Rational(1, 16), Rational(1, 17), 1, 1, 0, 1),
         ),
-    )
-
-
-def _at_a_wall() -> tuple[Step, ...]:
-    """Give an instance above the bound with 2 L^4/rho^2, on a W with a wall."""
-    return (
+        # Give an instance above the bound with 2 L^4/rho^2, on a W with a wall.
         Enumerated(
             "a wall: F = w + w v/2 - v^2/4, |v| <= 1, L = 1, rho = 1/2, mu = 1/4, W = [0, 1], at w = v = 1/100 = v(w): "
             "a_t",
@@ -164,7 +119,17 @@ def _at_a_wall() -> tuple[Step, ...]:
         ),
         Counterexample(
             "which is above the right side with 2 L^4/rho^2 at e = 100: |grad R_S|^2 <= 2 X a_t fails at a wall",
-            Le(after, printed(lemma_10_bound(2))),
+            after <= printed(lemma_10_bound(2)),
             at(Rational(40401, 1600000000), 1, Rational(1, 2), Rational(1, 200), 1, 100, Rational(401, 40000), 0),
         ),
+        readings={
+            "2 L^4/rho, any step": "refuted",
+            "2 L^4/rho, eta_w <= 1/(L + L^2/rho) and eta_v <= 1/L, W = R^{d1}": "refuted",
+            "2 L^4/rho^2 and eta_v <= 1/L, on any W": "refuted",
+            CONTRACTION: "proved",
+        },
+        condition="rho^2 in place of rho below 2 L^4, as the proof and Lemma 11 have it, eta_v <= 1/L, "
+        f"{UNCONSTRAINED}, and {DEVIATIONS}",
+        note="A square, the step condition and the condition on W are missing in the statement.",
+        method=(Method.ALGEBRA, Method.ARITHMETIC, Method.PROVER),
     )

@@ -42,12 +42,9 @@ from typing import Any
 
 from sympy import Le, Rational, oo, pi, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
+from dpcheck.bounds.decision import Evidence
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Domain, Enumerated, Identity, Inequality
 from dpcheck.bounds.symbols import D_v, D_w, G_v, G_w, T, d, d_1, d_2, eta, m, sigma_v, sigma_w
 
 SQUARES = D_w**2 + D_v**2
@@ -110,17 +107,9 @@ PROOF = (
 # The counterexample: w_1 = v_1 = 1, T = 100, m = 1, eta = 1/50, no noise.
 EDGE = (
     Enumerated(
-        "the gap when the start is the edge",
-        linear_gap,
-        (Fraction(1), Fraction(1, 50), 100),
-        Fraction(101, 50),
+        "the gap when the start is the edge", linear_gap, (Fraction(1), Fraction(1, 50), 100), Fraction(101, 50)
     ),
-    Enumerated(
-        "the gap when the start is 0",
-        linear_gap,
-        (Fraction(0), Fraction(1, 100), 100),
-        Fraction(101, 100),
-    ),
+    Enumerated("the gap when the start is 0", linear_gap, (Fraction(0), Fraction(1, 100), 100), Fraction(101, 100)),
 )
 AT_EDGE = (
     *((letter, 1) for letter in (G_w, G_v, D_w, D_v, d, m)),
@@ -151,11 +140,7 @@ def _radius(printed: Any, term: Any, name: str) -> Decision:
             2 * WHOLE,
         ),
         *EDGE,
-        Counterexample(
-            f"{name} when the start is the edge, on f = w - v",
-            Le(Rational(101, 50), printed),
-            AT_EDGE,
-        ),
+        Counterexample(f"{name} when the start is the edge, on f = w - v", Rational(101, 50) <= printed, AT_EDGE),
         Identity(
             "there the proof's own 2 (D_w^2 + D_v^2)/(eta T), without the term in 1/sqrt(m T), is attained",
             lambda: 2 * (1**2 + 1**2) / (Rational(1, 50) * 100) + Rational(1, 50) * (1**2 + 1**2) / 2,
@@ -191,76 +176,48 @@ def _radius(printed: Any, term: Any, name: str) -> Decision:
     )
 
 
-@claim(
-    "Y13",
-    Kind.CONSTANT,
-    stated("The start enters the optimisation error as {term}.", term=WHOLE),
-    "Lemma 3, Appendix C.1",
-)
+@claim("Y13", Kind.CONSTANT, location="Lemma 3, Appendix C.1", term=WHOLE)
 def lemma_3_radius() -> Decision:
+    """The start enters the optimisation error as {term}."""
     return _radius(LEMMA_3, WHOLE, "Lemma 3")
 
 
-@claim("Y15", Kind.STEP, stated("The start enters the bound as {term}.", term=HALF), "equation (13), Appendix C.3")
+@claim("Y15", Kind.STEP, location="equation (13), Appendix C.3", term=HALF)
 def equation_13_radius() -> Decision:
+    """The start enters the bound as {term}."""
     return _radius(OPTIMISATION_ERROR, HALF, "equation (13)")
 
 
-@claim(
-    "Y14",
-    Kind.CONSTANT,
-    stated(
-        "The noise enters Lemma 3 as {lemma}, and equation (8), which sums T steps of the w block, as {block}.",
-        lemma=NOISE_TERM,
-        block=BLOCK_NOISE,
-    ),
-    "Lemma 3 and equation (8), Appendix C.1",
-)
+@claim("Y14", Kind.CONSTANT, location="Lemma 3 and equation (8), Appendix C.1", lemma=NOISE_TERM, block=BLOCK_NOISE)
 def noise_term() -> Decision:
+    """The noise enters Lemma 3 as {lemma}, and equation (8), which sums T steps of the w block, as {block}."""
     derived = eta * (d_1 * sigma_w**2 + d_2 * sigma_v**2) / 2
     # f = G_w |w| on [-D_w, D_w], the same for every record, w_1 = 0. For every t >= 1,
     # P(|w_{t+1}| = D_w) >= P(|eta xi_t| >= D_w) = P(|N(0, 1)| >= 1/2) >= 3/5.
     left = 2 * eta * G_w * D_w * Rational(3, 5) * (T - 1)
     right = 2 * D_w**2 + T * eta**2 * G_w**2 + BLOCK_NOISE
     positive = dict.fromkeys((eta, d, d_1, d_2, sigma_w, sigma_v), (0, oo))
-    steps = (
+    return conditional(
         *PROOF,
         Inequality(
             "Lemma 3's noise term covers the derived one, d the larger of d_1 and d_2",
             derived,
             NOISE_TERM,
-            Domain(positive, where=(Le(d_1, d), Le(d_2, d))),
+            Domain(positive, where=(d_1 <= d, d_2 <= d)),
         ),
-        Below(
-            "the standard normal puts less than 2/5 on [-1/2, 1/2]",
-            1 / sqrt(2 * pi),
-            Rational(2, 5),
-        ),
-        Cited(
-            "P(|u + N| >= D) is least at u = 0 for |u| <= D",
-            "convexity of the normal tail on the positive axis",
-        ),
+        Below("the standard normal puts less than 2/5 on [-1/2, 1/2]", 1 / sqrt(2 * pi), Rational(2, 5)),
+        Cited("P(|u + N| >= D) is least at u = 0 for |u| <= D", "convexity of the normal tail on the positive axis"),
         Counterexample(
             "equation (8) on f(w, v; z) = G_w |w| over [-D_w, D_w] with eta sigma_w = 2 D_w, whose left side is at "
             "least 2 eta G_w D_w (3/5)(T - 1)",
-            Le(left, right),
-            ((G_w, 1), (D_w, 1), (d_1, 1), (T, 100), (eta, Rational(1, 10)), (sigma_w, 20)),
+            left <= right,
+            {G_w: 1, D_w: 1, d_1: 1, T: 100, eta: Rational(1, 10), sigma_w: 20},
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            (NOISE_READING, "proved"),
-            ("equation (8): the noise of T steps is eta^2 d_1 sigma_w^2", "refuted"),
-        ),
+        readings={NOISE_READING: "proved", "equation (8): the noise of T steps is eta^2 d_1 sigma_w^2": "refuted"},
         condition="the factor T, which the next display has, is put back in (8)",
-        repaired="T eta^2 d_1 sigma_w^2 in (8), as the display after it has; Lemma 3 follows, even "
-        "with eta (d_1 sigma_w^2 + d_2 sigma_v^2)/2",
-    )
-    return Decision(
-        "conditional",
-        (Method.PROVER, Method.ARITHMETIC),
-        evidence,
-        "Equation (8) drops a factor T, which its next display restores: Lemma 3's noise term "
-        "itself stands, and is at least twice what the proof gives.",
+        repaired="T eta^2 d_1 sigma_w^2 in (8), as the display after it has; Lemma 3 follows, even with eta (d_1 "
+        "sigma_w^2 + d_2 sigma_v^2)/2",
+        note="Equation (8) drops a factor T, which its next display restores: Lemma 3's noise term itself stands, and "
+        "is at least twice what the proof gives.",
+        method=(Method.PROVER, Method.ARITHMETIC),
     )

@@ -46,13 +46,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import E, Eq, Integer, Le, Rational, exp, sqrt, symbols
+from sympy import E, Eq, Integer, Rational, exp, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, proved, refuted
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Quoted, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_v, G_w, L, T, eta, m, n, t
 from dpcheck.bounds.yang2022.minibatch_draws import chance_absent, mean_share
 
@@ -70,12 +67,7 @@ RECURSION_B = (1 + p / n) * D**2 + 4 * (1 + 1 / (n * p)) * G**2 * eta**2
 FIRST_MOMENT: tuple[Step, ...] = (
     Cited("projections bring points together; the common noise cancels", "convex analysis"),
     *(
-        Enumerated(
-            "the record's expected share of a minibatch is 1/n",
-            mean_share,
-            sizes,
-            Fraction(1, sizes[0]),
-        )
+        Enumerated("the record's expected share of a minibatch is 1/n", mean_share, sizes, Fraction(1, sizes[0]))
         for sizes in ((2, 2), (3, 2), (2, 4), (4, 3))
     ),
     Cited("each place of a minibatch holds each record with chance 1/n", "Algorithm 1, line 4"),
@@ -85,11 +77,7 @@ FIRST_MOMENT: tuple[Step, ...] = (
         "Lemma 5",
         "F_S is convex-concave, and H is a (sub)gradient field of it at the iterates, which lie in W x V",
     ),
-    Identity(
-        "Young's inequality: the difference is a square",
-        SPLIT - INNER,
-        (p * D - 2 * G * eta) ** 2 / (n * p),
-    ),
+    Identity("Young's inequality: the difference is a square", SPLIT - INNER, (p * D - 2 * G * eta) ** 2 / (n * p)),
 )
 STEP_A = AtMost(
     "one step of a is the printed recursion",
@@ -111,10 +99,7 @@ TO_STABILITY: tuple[Step, ...] = (
         (G_w**2 + G_v**2) * (X**2 + Y**2) - (G_w * X + G_v * Y) ** 2,
         (G_w * Y - G_v * X) ** 2,
     ),
-    Cited(
-        "E|mean of Delta_t| <= max_t sqrt(E|Delta_t|^2), and the bound increases with t",
-        "Jensen's inequality",
-    ),
+    Cited("E|mean of Delta_t| <= max_t sqrt(E|Delta_t|^2), and the bound increases with t", "Jensen's inequality"),
     Quoted(
         "the population gap exceeds the empirical one by at most G_w E|w_mean - w'_mean| + G_v E|v_mean - v'_mean|",
         "Y16",
@@ -126,111 +111,84 @@ TO_STABILITY: tuple[Step, ...] = (
 # population gap is 0; the empirical gap is E[z (w_1 + w_2)/2] = -eta/2.
 ETA_SQUARED = Counterexample(
     "the last display of the proof of Lemma 6(b): f = z w, z = +-1, n = 1, T = 2, whose generalisation error is eta/2",
-    Le(eta / 2, 32 * (G_w + G_v) ** 2 * eta**2 * (sqrt(T) + T / n)),
-    ((G_w, 1), (G_v, 1), (n, 1), (T, 2), (eta, Rational(1, 1000))),
+    eta / 2 <= 32 * (G_w + G_v) ** 2 * eta**2 * (sqrt(T) + T / n),
+    {G_w: 1, G_v: 1, n: 1, T: 2, eta: Rational(1, 1000)},
 )
 
 
-@claim(
-    "Y17",
-    Kind.PROBABILITY,
-    stated("A record is absent from a minibatch of m draws with replacement with probability {chance}.", chance=ABSENT),
-    "proof of Lemma 6(a), Appendix C.2",
-)
+@claim("Y17", Kind.PROBABILITY, location="proof of Lemma 6(a), Appendix C.2", chance=ABSENT)
 def absent() -> Decision:
-    steps: tuple[Step, ...] = (
+    """A record is absent from a minibatch of m draws with replacement with probability {chance}."""
+    return refuted(
         *(
-            Enumerated(
-                "the chance of absence with replacement",
-                chance_absent,
-                (n_, m_),
-                (1 - Fraction(1, n_)) ** m_,
-            )
+            Enumerated("the chance of absence with replacement", chance_absent, (n_, m_), (1 - Fraction(1, n_)) ** m_)
             for n_, m_ in ((2, 2), (3, 2), (4, 3), (5, 1))
         ),
         Enumerated("without replacement it is 1 - m/n", chance_absent, (4, 3, False), Fraction(1, 4)),
         Counterexample(
             "two draws from two records miss one of them with chance 1/4, not 0",
             Eq((1 - 1 / n) ** m, ABSENT),
-            ((n, 2), (m, 2)),
+            {n: 2, m: 2},
         ),
         Identity(
             "the induction step of Bernoulli's inequality (1 - 1/n)^m >= 1 - m/n",
             (1 - m / n) * (1 - 1 / n) - (1 - (m + 1) / n),
             m / n**2,
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("with replacement, as Algorithm 1 samples, m >= 2", "refuted"),
-            ("with replacement, m = 1", "proved"),
-            ("without replacement", "proved"),
-        ),
-        repaired="(1 - 1/n)^m, which is at least 1 - m/n; Lemma 6 stands, since its recursions "
-        "need only that each place of the minibatch holds the record with chance 1/n",
-    )
-    return Decision(
-        "refuted",
-        Method.ENUMERATION,
-        evidence,
-        "Two draws from two records miss the last with probability 1/4, not 0.",
+        readings={
+            "with replacement, as Algorithm 1 samples, m >= 2": "refuted",
+            "with replacement, m = 1": "proved",
+            "without replacement": "proved",
+        },
+        repaired="(1 - 1/n)^m, which is at least 1 - m/n; Lemma 6 stands, since its recursions need only that each "
+        "place of the minibatch holds the record with chance 1/n",
+        note="Two draws from two records miss the last with probability 1/4, not 0.",
+        method=Method.ENUMERATION,
     )
 
 
-@claim(
-    "Y18", Kind.ASSUMPTION, "The stability recursions need only that F_S is convex-concave.", "Lemma 6, Appendix C.2"
-)
+@claim("Y18", Kind.ASSUMPTION, location="Lemma 6, Appendix C.2")
 def precondition() -> Decision:
-    return Decision(
-        "proved",
-        (Method.ALGEBRA, Method.CITED),
-        Evidence((*FIRST_MOMENT, NONSMOOTH, STEP_A, STEP_B, *TO_STABILITY)),
-        "The printed proof uses that each f(., .; z) is convex-concave, which the lemma does not assume. In "
-        "expectation over the minibatch F_S is enough, with the same recursions, for differentiable f. For other f the "
-        "lemma's assumption, on every sample or almost every one, gives convexity of each record's f. On one given "
-        "sample it would not (Y13).",
+    """The stability recursions need only that F_S is convex-concave."""
+    return proved(
+        *FIRST_MOMENT,
+        NONSMOOTH,
+        STEP_A,
+        STEP_B,
+        *TO_STABILITY,
+        note="The printed proof uses that each f(., .; z) is convex-concave, which the lemma does not assume. In "
+        "expectation over the minibatch F_S is enough, with the same recursions, for differentiable f. For other f "
+        "the lemma's assumption, on every sample or almost every one, gives convexity of each record's f. On one "
+        "given sample it would not (Y13).",
     )
 
 
-@claim(
-    "Y19",
-    Kind.CONSTANT,
-    stated("In the smooth case the generalisation error is at most {bound}.", bound=SMOOTH),
-    "Lemma 6(a), Appendix C.2",
-)
+@claim("Y19", Kind.CONSTANT, location="Lemma 6(a), Appendix C.2", bound=SMOOTH)
 def smooth() -> Decision:
+    """In the smooth case the generalisation error is at most {bound}."""
     # T terms, each at most exp(L^2 eta^2 T + p T/n) by 1 + a <= e^a; then p = n/T.
     square = 4 * (1 + T / n) * G**2 * eta**2 / n * T * exp(L**2 * eta**2 * T) * E
     root = 2 * eta * sqrt(E * (T + T**2 / n)) * exp(L**2 * T * eta**2 / 2) / sqrt(n)
-    steps = (
+    return proved(
         *FIRST_MOMENT,
         STEP_A,
         Cited("1 + a <= exp(a)", "convexity of the exponential"),
         Identity("the square root of the solved recursion", (G * root) ** 2, square),
         *TO_STABILITY,
         AtMost("the printed constant covers G^2 times the root", (G_w**2 + G_v**2) * root, SMOOTH),
-    )
-    return Decision(
-        "proved",
-        (Method.ALGEBRA, Method.CITED),
-        Evidence(steps, repaired="sharper: 2 (G_w^2 + G_v^2) in place of 4 (G_w + G_v)^2"),
-        "The printed chance 1 - m/n is wrong with replacement (Y17); the recursion it leads to holds. Smoothness is "
-        "used between iterates only, which lie in W x V.",
+        repaired="sharper: 2 (G_w^2 + G_v^2) in place of 4 (G_w + G_v)^2",
+        note="The printed chance 1 - m/n is wrong with replacement (Y17); the recursion it leads to holds. Smoothness "
+        "is used between iterates only, which lie in W x V.",
     )
 
 
-@claim(
-    "Y20",
-    Kind.CONSTANT,
-    stated("In the Lipschitz case the generalisation error is at most {bound}.", bound=LIPSCHITZ),
-    "Lemma 6(b), Appendix C.2",
-)
+@claim("Y20", Kind.CONSTANT, location="Lemma 6(b), Appendix C.2", bound=LIPSCHITZ)
 def lipschitz() -> Decision:
+    """In the Lipschitz case the generalisation error is at most {bound}."""
     added = 4 * (1 + 1 / (n * p)) * G**2 * eta**2
     power = symbols("power", positive=True)  # (1 + p/n)^t
     closed = added * n / p * (power - 1)
-    steps = (
+    return proved(
         *FIRST_MOMENT,
         NONSMOOTH,
         STEP_B,
@@ -244,28 +202,16 @@ def lipschitz() -> Decision:
         Below("4 (e - 1) is below 16, the printed constant", 4 * (E - 1), Integer(16)),
         AtMost("sqrt(t + t^2/n^2) <= sqrt t + t/n, squared", t + t**2 / n**2, (sqrt(t) + t / n) ** 2),
         *TO_STABILITY,
-        AtMost(
-            "the printed constant covers sqrt(16) G^2",
-            4 * (G_w**2 + G_v**2) * eta * (sqrt(T) + T / n),
-            LIPSCHITZ,
-        ),
+        AtMost("the printed constant covers sqrt(16) G^2", 4 * (G_w**2 + G_v**2) * eta * (sqrt(T) + T / n), LIPSCHITZ),
         ETA_SQUARED,
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("Lemma 6(b) and Theorem 2, with eta, each f(., .; z) convex-concave", "proved"),
-            ("the same, F_S convex-concave for almost every sample, which implies it", "proved"),
-            ("the last two displays of the proof, with eta^2", "refuted"),
-        ),
+        readings={
+            "Lemma 6(b) and Theorem 2, with eta, each f(., .; z) convex-concave": "proved",
+            "the same, F_S convex-concave for almost every sample, which implies it": "proved",
+            "the last two displays of the proof, with eta^2": "refuted",
+        },
         repaired="sharper: 2 sqrt(e - 1) (G_w^2 + G_v^2) in place of 4 sqrt 2 (G_w + G_v)^2",
-    )
-    return Decision(
-        "proved",
-        (Method.ALGEBRA, Method.CITED),
-        evidence,
-        "The lemma as stated, for gradients and for subgradients of norm at most G_w and G_v, such as limits of "
+        note="The lemma as stated, for gradients and for subgradients of norm at most G_w and G_v, such as limits of "
         "gradients; A1 bounds no other subgradient at a wall. For subgradients it also needs that each record's f is "
-        "convex-concave: Theorem 2 assumes it, and Lemma 6's assumption on F_S implies it for almost every record. The "
-        "last two displays of its proof have eta^2 for eta, which fails for small eta; nothing later uses them.",
+        "convex-concave: Theorem 2 assumes it, and Lemma 6's assumption on F_S implies it for almost every record. "
+        "The last two displays of its proof have eta^2 for eta, which fails for small eta; nothing later uses them.",
     )

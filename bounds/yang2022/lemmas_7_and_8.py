@@ -8,14 +8,10 @@ assume nothing about W, and V may be bounded.
 
 from __future__ import annotations
 
-from sympy import Ge, Le, oo, symbols
+from sympy import oo, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Cited, Quoted
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, claim, proved
+from dpcheck.bounds.evidence import Cited, Domain, Inequality, Quoted, over
 from dpcheck.bounds.symbols import L, mu, rho
 
 g, h, square = symbols("g h square", positive=True)
@@ -23,19 +19,12 @@ value, low, least = symbols("value low least", real=True)
 SMOOTH = L + L**2 / rho  # the smoothness of R_S
 
 
-@claim(
-    "Y25",
-    Kind.LEMMA,
-    stated(
-        "R_S has the gradient of F_S in w at its maximiser v(w), is ({smooth})-smooth, and v(.) is "
-        "({lipschitz})-Lipschitz.",
-        smooth=SMOOTH,
-        lipschitz=L / rho,
-    ),
-    "Lemma 7",
-)
+@claim("Y25", Kind.LEMMA, location="Lemma 7", smooth=SMOOTH, lipschitz=L / rho)
 def smooth() -> Decision:
-    steps = (
+    """R_S has the gradient of F_S in w at its maximiser v(w), is ({smooth})-smooth, and v(.) is
+    ({lipschitz})-Lipschitz.
+    """
+    return proved(
         Cited(
             "rho |v(w) - v(w')|^2 <= <grad_v F(w, v(w')) - grad_v F(w', v(w')), v(w) - v(w')> by strong "
             "concavity and the "
@@ -46,7 +35,7 @@ def smooth() -> Decision:
             "with Cauchy-Schwarz and smoothness rho |dv|^2 <= L |dw| |dv|, so that |dv| <= (L/rho)|dw|",
             h,
             L / rho * g,
-            Domain({L: (0, oo), rho: (0, oo), g: (0, oo), h: (0, oo)}, where=(Le(rho * h**2, L * g * h),)),
+            over(L, rho, g, h, rho * h**2 <= L * g * h),
         ),
         Cited(
             "grad R_S(w) = grad_w F_S(w, v(w))",
@@ -57,20 +46,16 @@ def smooth() -> Decision:
             "L |(dw, dv)| with |dv| <= (L/rho)|dw| is at most (L + L^2/rho)|dw|, squared",
             L**2 * (g**2 + h**2),
             SMOOTH**2 * g**2,
-            Domain({L: (0, oo), rho: (0, oo), g: (0, oo), h: (0, oo)}, where=(Le(rho * h, L * g),)),
+            over(L, rho, g, h, rho * h <= L * g),
         ),
-    )
-    return Decision(
-        "proved",
-        (Method.PROVER, Method.CITED),
-        Evidence(steps),
-        "As cited there; V is closed. Smoothness is used at points of W x V only.",
+        note="As cited there; V is closed. Smoothness is used at points of W x V only.",
     )
 
 
-@claim("Y26", Kind.LEMMA, "R_S satisfies the PL condition with the constant mu of F_S(., v).", "Lemma 8")
+@claim("Y26", Kind.LEMMA, location="Lemma 8")
 def inherits() -> Decision:
-    steps = (
+    """R_S satisfies the PL condition with the constant mu of F_S(., v)."""
+    return proved(
         Quoted("grad R_S(w) = grad_w F_S(w, v(w))", "Y25"),
         Cited(
             "square = |grad_w F_S(w, v)|^2 is at least 2 mu (value - low), low = min over w' of F_S(w', v), at "
@@ -87,14 +72,9 @@ def inherits() -> Decision:
             square,
             Domain(
                 dict.fromkeys((mu, square), (0, oo)) | dict.fromkeys((value, low, least), (-oo, oo)),
-                where=(Ge(square, 2 * mu * (value - low)), Le(low, least)),
+                where=(square >= 2 * mu * (value - low), low <= least),
             ),
         ),
-    )
-    return Decision(
-        "proved",
-        (Method.PROVER, Method.CITED),
-        Evidence(steps),
-        "The printed proof holds, on any W: the gradient of Definition 2 is the full one in the assumption and in the "
-        "conclusion.",
+        note="The printed proof holds, on any W: the gradient of Definition 2 is the full one in the assumption and "
+        "in the conclusion.",
     )

@@ -17,14 +17,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from sympy import Le, Rational, oo, symbols
+from sympy import Rational, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import L, d, m, mu, rho, sigma_v, sigma_w
 from dpcheck.bounds.symbols import eta_v as theta
 from dpcheck.bounds.symbols import eta_w as eta
@@ -90,14 +86,10 @@ def lemma_10_bound(power: int) -> Any:
 PRINTED_9, PRINTED_10, PRINTED_11 = printed(LEMMA_9), printed(lemma_10_bound(1)), printed(LEMMA_11)
 
 
-@claim(
-    "Y28",
-    Kind.LEMMA,
-    stated("a_{{t+1}} is at most {bound} for every step, a = a_t and b = b_t.", bound=PRINTED_9),
-    "Lemma 9",
-)
+@claim("Y28", Kind.LEMMA, location="Lemma 9", bound=PRINTED_9)
 def descent() -> Decision:
-    steps: tuple[Step, ...] = (
+    """a_{{t+1}} is at most {bound} for every step, a = a_t and b = b_t."""
+    return conditional(
         Cited(
             "E g = grad_w F_S(w_t, v_t), E|g|^2 = |grad_w F_S|^2 + N_w at most; no projection acts on w",
             "Algorithm 1 on W = R^{d1}; A2",
@@ -110,35 +102,11 @@ def descent() -> Decision:
             -eta * g**2 / 2 + eta * (g - h) ** 2 / 2,
         ),
         Inequality(
-            "X eta <= 1 lets eta/2 take the place of X eta^2/2",
-            X * eta**2 / 2,
-            eta / 2,
-            Domain({eta: (0, oo), X: (0, oo)}, where=(Le(X * eta, 1),)),
+            "X eta <= 1 lets eta/2 take the place of X eta^2/2", X * eta**2 / 2, eta / 2, over(eta, X, X * eta <= 1)
         ),
         Cited("|p - q|^2 <= L^2 |v(w_t) - v_t|^2", "smoothness between points of W x V"),
         Quoted("|p|^2 >= 2 mu a_t", "Y26"),
-        *_too_long_a_step(),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("any step, as stated", "refuted"),
-            ("eta_w <= 1/(L + L^2/rho), as in the proof and Lemma 11, on a W that w is projected on", "refuted"),
-            (DESCENT, "proved"),
-        ),
-        condition=f"eta_w <= 1/(L + L^2/rho), {UNCONSTRAINED}, and {DEVIATIONS}",
-    )
-    return Decision(
-        "conditional",
-        (Method.PROVER, Method.ARITHMETIC),
-        evidence,
-        "The step condition that its proof and Lemma 11 name is missing, and its proof leaves out the projection of w.",
-    )
-
-
-def _too_long_a_step() -> tuple[Step, ...]:
-    """Take steps beyond the condition, with and without a projection."""
-    return (
+        # Take steps beyond the condition, with and without a projection.
         Enumerated(
             "f = w^2/2 - v^2/2 on W = R, at w = 1, v = 0, without noise, eta_w = 3: a_{t+1}",
             primal_error,
@@ -147,15 +115,24 @@ def _too_long_a_step() -> tuple[Step, ...]:
         ),
         Counterexample(
             "which is above the right side, with a_t = 1/2",
-            Le(after, PRINTED_9),
+            after <= PRINTED_9,
             ((after, 2), (eta, 3), (mu, 1), (a, Rational(1, 2)), (b, 0), (L, 1), (rho, 1), *QUIET),
         ),
         *OVERSHOOT,
         Counterexample(
             "which is above the right side: with a projection the step condition is not enough",
-            Le(after, PRINTED_9),
+            after <= PRINTED_9,
             ((after, 0), *AT_WALL),
         ),
+        readings={
+            "any step, as stated": "refuted",
+            "eta_w <= 1/(L + L^2/rho), as in the proof and Lemma 11, on a W that w is projected on": "refuted",
+            DESCENT: "proved",
+        },
+        condition=f"eta_w <= 1/(L + L^2/rho), {UNCONSTRAINED}, and {DEVIATIONS}",
+        note="The step condition that its proof and Lemma 11 name is missing, and its proof leaves out the projection "
+        "of w.",
+        method=(Method.PROVER, Method.ARITHMETIC),
     )
 
 
@@ -164,19 +141,13 @@ def at(*values: Any) -> tuple[tuple[Any, Any], ...]:
     return (*zip((after, L, rho, eta, theta, young, a, b), values, strict=True), *QUIET)
 
 
-@claim(
-    "Y30",
-    Kind.LEMMA,
-    stated(
-        "For steps below 1/(L + L^2/rho) and 1/L and non-increasing lambda_t, a_{{t+1}} + lambda_{{t+1}} "
-        "b_{{t+1}} is at most {bound}, a = a_t, b = b_t and lambda = lambda_t.",
-        bound=PRINTED_11,
-    ),
-    "Lemma 11",
-)
+@claim("Y30", Kind.LEMMA, location="Lemma 11", bound=PRINTED_11)
 def recursion() -> Decision:
+    """For steps below 1/(L + L^2/rho) and 1/L and non-increasing lambda_t, a_{{t+1}} + lambda_{{t+1}} b_{{t+1}} is at
+    most {bound}, a = a_t, b = b_t and lambda = lambda_t.
+    """
     combined = LEMMA_9 + lam * lemma_10_bound(2)
-    steps = (
+    return conditional(
         Quoted("Lemma 9, with its step condition, which the statement has", "Y28", DESCENT),
         Quoted("Lemma 10, likewise", "Y29", CONTRACTION),
         Cited("lambda_{t+1} <= lambda_t", "Lemma 11"),
@@ -190,23 +161,13 @@ def recursion() -> Decision:
         Enumerated("and b_{t+1}", dual_error, (*WALL, 10, 1), Fraction(0)),
         Counterexample(
             "0 is above the right side, lambda = 10^-6, e = 1",
-            Le(after, PRINTED_11),
+            after <= PRINTED_11,
             ((after, 0), *AT_WALL, (theta, 1), (young, 1), (lam, Rational(1, 10**6))),
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("as stated, on a W that w is projected on", "refuted"),
-            (RECURSION, "proved"),
-        ),
+        readings={"as stated, on a W that w is projected on": "refuted", RECURSION: "proved"},
         condition=f"{UNCONSTRAINED}, {DEVIATIONS}, and R_S^* for the printed R_S(w^*) in a_t (which follows from it "
         f"where "
         "k_1 <= 1)",
-    )
-    return Decision(
-        "conditional",
-        (Method.ALGEBRA, Method.ARITHMETIC),
-        evidence,
-        "It inherits W = R^{d1} from Lemmas 9 and 10. The factor 2 on (1 + 1/e) is not needed, and does no harm.",
+        note="It inherits W = R^{d1} from Lemmas 9 and 10. The factor 2 on (1 + 1/e) is not needed, and does no harm.",
+        method=(Method.ALGEBRA, Method.ARITHMETIC),
     )

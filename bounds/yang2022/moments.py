@@ -10,13 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sympy import Derivative, Integer, Le, Lt, Rational, exp, log, sqrt, symbols
+from sympy import Derivative, Integer, Rational, exp, log, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import G_w, T, c_1, c_2, delta, epsilon, m, n, sigma
 from dpcheck.bounds.zhang2025.theorem_1_proof import upper_normal
 
@@ -26,7 +23,7 @@ least = symbols("least", real=True)  # the printed delta
 TAIL = alpha - lam * epsilon
 LEMMA_2 = q**2 * lam * (lam + 1) / ((1 - q) * sigma**2) + hidden * q**3 * lam**3 / sigma**3
 MOMENT = q**2 * T * lam**2 / s**2
-REGION = Lt(epsilon, c_1 * m**2 * T / n**2)
+REGION = epsilon < c_1 * m**2 * T / n**2
 EQUATION_3 = c_2 * G_w * sqrt(T * log(1 / delta)) / (n * epsilon)
 
 
@@ -98,49 +95,14 @@ def without_replacement() -> tuple[Step, ...]:
     )
 
 
-@claim(
-    "Y06",
-    Kind.ACCOUNTING,
-    stated(
-        "The moment of the T releases in w is at most {bound}, s the noise over the sensitivity, q = m/n.",
-        bound=MOMENT,
-    ),
-    "proof of Theorem 1, Appendix B",
-)
+@claim("Y06", Kind.ACCOUNTING, location="proof of Theorem 1, Appendix B", bound=MOMENT)
 def released() -> Decision:
-    steps: tuple[Step, ...] = (*_two_laws(), *_above_the_moment(), *without_replacement())
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("every lambda and noise", "refuted"),
-            ("s >= 1, q < 1/(16 s) and 1 <= lambda <= s^2 log(1/(q s)), as at the end of the proof", "refuted"),
-            ("the same with lambda >= 7", "unresolved"),
-            (
-                "the same, integer lambda, without replacement, 7/4 lambda (lambda + 1)/(1 - q) for lambda^2, and the "
-                "remainder of Lemma 2",
-                "proved",
-            ),
-        ),
-        condition="minibatches without replacement, s >= 1, q < 1/(16 s), integers lambda <= s^2 log(1/(q s)), and in "
-        "place of lambda^2 the larger 7/4 lambda (lambda + 1)/(1 - q), with the remainder O(q^3 T lambda^3/s^3) of "
-        "Lemma 2",
-        repaired="7/4 q^2 T lambda (lambda + 1)/((1 - q) s^2) + O(q^3 T lambda^3/s^3) in that region, "
-        "s = m sigma/(2 G) (Y05). lambda^2 itself needs lambda >= 7 at s = 1 at least",
-    )
-    return Decision(
-        "conditional",
-        (Method.MOMENTS, Method.CITED),
-        evidence,
-        "The remainder of Lemma 2 and its region are dropped, and lambda (lambda + 1) becomes lambda^2. Inside the "
-        "region that fails at s = 1 for lambda = 1, ..., 6. A larger constant repairs it, for minibatches without "
-        "replacement.",
-    )
-
-
-def _two_laws() -> tuple[Step, ...]:
-    """Give the laws of an output on two neighbours, and the moments of their ratio."""
+    """The moment of the T releases in w is at most {bound}, s the noise over the sensitivity, q = m/n."""
     k, z = symbols("k z", positive=True)
-    return (
+    known = ((q, Rational(1, 10**4)), (x, 1), (s, 1), (T, 1))
+    small = ((q, Rational(1, 10**4)), (x, 16), (s, Rational(1, 4)), (T, 1))
+    return conditional(
+        # Give the laws of an output on two neighbours, and the moments of their ratio.
         Cited(
             "f = z G_w w, m = 1, T = 1, n = 10^4: all records are -1 but one, which is 1 or -1. In units of the "
             "sensitivity 2 G_w the release is P = (1 - q) N(0) + q N(1) or Q = N(0), q = 1/n",
@@ -152,18 +114,11 @@ def _two_laws() -> tuple[Step, ...]:
             k * (x * z - x / 2) - x * z**2 / 2,
             -x * (z - k) ** 2 / 2 + x * k * (k - 1) / 2,
         ),
-    )
-
-
-def _above_the_moment() -> tuple[Step, ...]:
-    """Show that their log moment is above the printed one."""
-    known = ((q, Rational(1, 10**4)), (x, 1), (s, 1), (T, 1))
-    small = ((q, Rational(1, 10**4)), (x, 16), (s, Rational(1, 4)), (T, 1))
-    return (
+        # Show that their log moment is above the printed one.
         *(
             Counterexample(
                 f"s = 1, lambda = {order}, inside the conditions at the end of the proof",
-                Le(log(mixture_moment(order)), MOMENT),
+                log(mixture_moment(order)) <= MOMENT,
                 ((lam, order), *known),
             )
             for order in range(1, 7)
@@ -179,7 +134,24 @@ def _above_the_moment() -> tuple[Step, ...]:
         Below("lambda = 9 is below s^2 log(1/(q s)) at s = 1, q = 1/10^4", Integer(9), log(10**4)),
         Counterexample(
             "for small noise larger lambda fail too: s = 1/4, lambda = 9",
-            Le(log(mixture_moment(9)), MOMENT),
+            log(mixture_moment(9)) <= MOMENT,
             ((lam, 9), *small),
         ),
+        *without_replacement(),
+        readings={
+            "every lambda and noise": "refuted",
+            "s >= 1, q < 1/(16 s) and 1 <= lambda <= s^2 log(1/(q s)), as at the end of the proof": "refuted",
+            "the same with lambda >= 7": "unresolved",
+            "the same, integer lambda, without replacement, 7/4 lambda (lambda + 1)/(1 - q) for lambda^2, and the "
+            "remainder of Lemma 2": "proved",
+        },
+        condition="minibatches without replacement, s >= 1, q < 1/(16 s), integers lambda <= s^2 log(1/(q s)), and in "
+        "place of lambda^2 the larger 7/4 lambda (lambda + 1)/(1 - q), with the remainder O(q^3 T lambda^3/s^3) of "
+        "Lemma 2",
+        repaired="7/4 q^2 T lambda (lambda + 1)/((1 - q) s^2) + O(q^3 T lambda^3/s^3) in that region, s = m sigma/(2 "
+        "G) (Y05). lambda^2 itself needs lambda >= 7 at s = 1 at least",
+        note="The remainder of Lemma 2 and its region are dropped, and lambda (lambda + 1) becomes lambda^2. Inside "
+        "the region that fails at s = 1 for lambda = 1, ..., 6. A larger constant repairs it, for minibatches without "
+        "replacement.",
+        method=(Method.MOMENTS, Method.CITED),
     )

@@ -12,14 +12,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sympy import Integer, Le, Pow, Rational, exp, log, oo
+from sympy import Integer, Pow, Rational, exp, log
 
 from dpcheck.bounds.calibration import curve
-from dpcheck.bounds.claim import Decision, claim
-from dpcheck.bounds.evidence import Cited, Counterexample, Identity
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, claim
+from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Inequality, over
 from dpcheck.bounds.symbols import G_w, T, c_1, c_2, delta, ell, epsilon, m, n, sigma
 from dpcheck.bounds.yang2022.moments import (
     EQUATION_3,
@@ -35,24 +32,18 @@ from dpcheck.bounds.yang2022.moments import (
 from dpcheck.bounds.zhang2025 import lemma_2, moments, theorem_1_proof
 
 
-@claim(
-    "Y03",
-    Kind.ACCOUNTING,
-    stated(
-        "A query of sensitivity 1 on m of n records drawn without replacement, with noise sigma, has a moment of "
-        "at most {bound} at q = m/n, with one constant C, for all lambda, sigma and m < n.",
-        bound=LEMMA_2,
-    ),
-    "Lemma 2, Appendix B",
-)
+@claim("Y03", Kind.ACCOUNTING, location="Lemma 2, Appendix B", bound=LEMMA_2)
 def amplification() -> Decision:
+    """A query of sensitivity 1 on m of n records drawn without replacement, with noise sigma, has a moment of at most
+    {bound} at q = m/n, with one constant C, for all lambda, sigma and m < n.
+    """
     decision = lemma_2.amplification.decision()
     share = Rational(1, 100100)
     line = Counterexample(
         "the paper's own letters: P = (1 - q) N(0) + q N(1) against Q = N(0), n = 100100, m = 1, lambda = 1, "
         "sigma = 1/2, even with 1000 for the constant C",
-        Le(log(1 + q**2 * (exp(1 / sigma**2) - 1)), LEMMA_2),
-        ((q, share), (sigma, Rational(1, 2)), (lam, 1), (hidden, 1000)),
+        log(1 + q**2 * (exp(1 / sigma**2) - 1)) <= LEMMA_2,
+        {q: share, sigma: Rational(1, 2), lam: 1, hidden: 1000},
     )
     evidence = replace(
         decision.evidence,
@@ -66,8 +57,8 @@ def amplification() -> Decision:
             ),
         ),
         condition="integers lambda, sigma >= 1, q < 1/(16 sigma), lambda <= sigma^2 log(1/(q sigma)), and 7/4 times "
-        "the printed leading term, for minibatches without replacement, as in the lemma; with the printed leading term "
-        "for Poisson sampling and an added record",
+        "the printed leading term, for minibatches without replacement, as in the lemma; with the printed leading "
+        "term for Poisson sampling and an added record",
         repaired="7/4 q^2 lambda (lambda + 1)/((1 - q) sigma^2) + O(q^3 lambda^3/sigma^3) in that region",
     )
     note = (
@@ -78,35 +69,24 @@ def amplification() -> Decision:
     return replace(decision, note=note, evidence=evidence)
 
 
-@claim(
-    "Y02",
-    Kind.ACCOUNTING,
-    stated("A is (epsilon, delta)-DP with delta the minimum over lambda of {tail}, alpha at lambda.", tail=TAIL),
-    "Lemma 1(b), Appendix B",
-)
+@claim("Y02", Kind.ACCOUNTING, location="Lemma 1(b), Appendix B", tail=TAIL)
 def tail() -> Decision:
+    """A is (epsilon, delta)-DP with delta the minimum over lambda of {tail}, alpha at lambda."""
     decision = moments.tail.decision()
     line = Counterexample(
         "in the paper's own letters: alpha = lambda (lambda + 1)/2 is 3/8 at lambda = 1/2, so that the rule gives "
         "delta = -1/8 for epsilon = 1, and the exact curve is positive",
-        Le(curve(sigma, epsilon), TAIL),
-        ((sigma, Integer(1)), (epsilon, Integer(1)), (alpha, Rational(3, 8)), (lam, Rational(1, 2))),
+        curve(sigma, epsilon) <= TAIL,
+        {sigma: Integer(1), epsilon: Integer(1), alpha: Rational(3, 8), lam: Rational(1, 2)},
     )
     return replace(decision, evidence=replace(decision.evidence, steps=(*decision.evidence.steps, line)))
 
 
-@claim(
-    "Y09",
-    Kind.CALIBRATION,
-    stated(
-        "There are c_1, c_2, c_3 such that the noise {noise}, and the same in v with c_3 and G_v, makes Algorithm "
-        "1 (epsilon, delta)-DP for all {region} and all delta.",
-        noise=EQUATION_3,
-        region=REGION,
-    ),
-    "Theorem 1 and equation (3)",
-)
+@claim("Y09", Kind.CALIBRATION, location="Theorem 1 and equation (3)", noise=EQUATION_3, region=REGION)
 def theorem_1() -> Decision:
+    """There are c_1, c_2, c_3 such that the noise {noise}, and the same in v with c_3 and G_v, makes Algorithm 1
+    (epsilon, delta)-DP for all {region} and all delta.
+    """
     decision = theorem_1_proof.theorem.decision()
     here = (
         Identity(
@@ -120,10 +100,7 @@ def theorem_1() -> Decision:
             "log(1/delta)",
             4 * epsilon**2 * n**2 / (49**2 * m**2 * T * ell),
             Rational(4, 49**2),
-            Domain(
-                {n: (1, oo), m: (1, oo), T: (1, oo), epsilon: (0, oo), ell: (0, oo), c_1: (0, 1)},
-                where=(REGION, Le(epsilon, ell)),
-            ),
+            over(n, m, T, epsilon, ell, c_1 <= 1, REGION, epsilon <= ell),
         ),
         Cited(
             "so for Algorithm 1: a record moves the mean gradient of a minibatch without replacement by 2 G/m, G for "
@@ -141,8 +118,8 @@ def theorem_1() -> Decision:
             ("all epsilon < c_1 m^2 T/n^2 and all 0 < delta < 1, either sampling", "refuted"),
             ("delta at most a constant in place of epsilon <= log(1/delta)", "refuted"),
         ),
-        condition="minibatches without replacement, as Lemma 2 supposes, and epsilon <= log(1/delta), which "
-        "epsilon <= 1 and delta <= 1/n^2 imply for n >= 2",
+        condition="minibatches without replacement, as Lemma 2 supposes, and epsilon <= log(1/delta), which epsilon "
+        "<= 1 and delta <= 1/n^2 imply for n >= 2",
         repaired="sigma = 49 G sqrt(T log(1/delta))/(n epsilon) on epsilon <= m^2 T/n^2 and epsilon <= log(1/delta), "
         "without replacement",
     )
@@ -155,11 +132,7 @@ def theorem_1() -> Decision:
     return replace(decision, note=note, evidence=evidence)
 
 
-@claim(
-    "Y01",
-    Kind.ACCOUNTING,
-    "The moment of adaptively composed mechanisms is the sum of their moments.",
-    "Lemma 1(a), Appendix B",
-)
+@claim("Y01", Kind.ACCOUNTING, location="Lemma 1(a), Appendix B")
 def composition() -> Decision:
+    """The moment of adaptively composed mechanisms is the sum of their moments."""
     return moments.composition.decision()

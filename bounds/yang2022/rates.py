@@ -8,15 +8,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from sympy import Ge, Le, Rational, oo, sqrt, symbols
+from sympy import Rational, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import T, d, ell, epsilon, eta, m, mu, n
 from dpcheck.bounds.yang2022.lemma_3 import ANY_START, NOISE_READING, linear_gap
 
@@ -31,7 +27,7 @@ MINIBATCH_VARIANCE = B**2 / m
 
 def _schedule(steps: Any, size: Any) -> tuple[Any, ...]:
     """Return the steps that show T and eta to be of these orders."""
-    return Le(T, steps), Ge(T, steps), Le(eta, size), Ge(eta, size)
+    return T <= steps, T >= steps, eta <= size, eta >= size
 
 
 def _parts(generalisation: Any) -> Any:
@@ -39,23 +35,15 @@ def _parts(generalisation: Any) -> Any:
     return eta * generalisation + eta + 1 / sqrt(T) + eta * d * T * ell / (n * epsilon) ** 2
 
 
-@claim(
-    "Y21",
-    Kind.RATE,
-    stated(
-        "Both schedules, T of order {smooth} (smooth) and {lipschitz} (Lipschitz), give a weak risk of order "
-        "{rate}, ell the logarithm of 1/delta.",
-        smooth=SMOOTH_T,
-        lipschitz=LIPSCHITZ_T,
-        rate=RATE,
-    ),
-    "Theorems 2 and 7",
-)
+@claim("Y21", Kind.RATE, location="Theorems 2 and 7", smooth=SMOOTH_T, lipschitz=LIPSCHITZ_T, rate=RATE)
 def rates() -> Decision:
-    known = (Ge(larger, sqrt(n)), Ge(larger, SHARE))
+    """Both schedules, T of order {smooth} (smooth) and {lipschitz} (Lipschitz), give a weak risk of order {rate}, ell
+    the logarithm of 1/delta.
+    """
+    known = (larger >= sqrt(n), larger >= SHARE)
     smooth = _schedule(SMOOTH_T, 1 / larger)
     lipschitz = _schedule(LIPSCHITZ_T, 1 / (n * larger))
-    steps = (
+    return proved(
         Quoted(
             "the optimisation error", "Y13", ANY_START, "Theorem 2 assumes f convex-concave; Theorem 7's F_S implies it"
         ),
@@ -78,80 +66,51 @@ def rates() -> Decision:
         ),
         Counterexample(
             "which is above 4/sqrt n, the prefactor times the rate, even with the constant 10",
-            Le(risk, 10 * 4 / sqrt(n)),
-            ((risk, Rational(199990001, 100000000)), (n, 10**4)),
+            risk <= 10 * 4 / sqrt(n),
+            {risk: Rational(199990001, 100000000), n: 10**4},
         ),
-        Exceeds("and no constant helps as n and L grow", n**0, 1 / sqrt(n), Region(Ge(n, 1)), {n: s}),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("D, G and L are constants of the O", "proved"),
-            ("Theorem 7(a) with a constant that depends on nothing, not on L either", "refuted"),
-        ),
-    )
-    return Decision(
-        "proved",
-        Method.EXPONENTS,
-        evidence,
-        "With D, G and L constants of the O, given the noise of Theorem 1; for all epsilon, all delta < 1 and any "
-        "start, which costs a factor 4 in one part. Subgradients in b) have norm at most G_w and G_v. "
-        "Theorem 7's explicit prefactor leaves out L in a) (Y22).",
+        Exceeds("and no constant helps as n and L grow", n**0, 1 / sqrt(n), Region(n >= 1), {n: s}),
+        readings={
+            "D, G and L are constants of the O": "proved",
+            "Theorem 7(a) with a constant that depends on nothing, not on L either": "refuted",
+        },
+        note="With D, G and L constants of the O, given the noise of Theorem 1; for all epsilon, all delta < 1 and "
+        "any start, which costs a factor 4 in one part. Subgradients in b) have norm at most G_w and G_v. Theorem 7's "
+        "explicit prefactor leaves out L in a) (Y22).",
+        method=Method.EXPONENTS,
     )
 
 
-@claim(
-    "Y24",
-    Kind.ASSUMPTION,
-    stated(
-        "B_w and B_v bound the variances of the gradients, and {term} that of a minibatch.", term=MINIBATCH_VARIANCE
-    ),
-    "Assumption 2",
-)
+@claim("Y24", Kind.ASSUMPTION, location="Assumption 2", term=MINIBATCH_VARIANCE)
 def variance() -> Decision:
-    steps = (
+    """B_w and B_v bound the variances of the gradients, and {term} that of a minibatch."""
+    return conditional(
         Identity("a mean of m independent draws of variance B has variance B/m", lambda: m * (B / m**2), B / m),
         Counterexample(
             "the proofs use B^2/m: at B = 1/4, m = 1 that is below the variance",
-            Le(B / m, MINIBATCH_VARIANCE),
-            ((B, Rational(1, 4)), (m, 1)),
+            B / m <= MINIBATCH_VARIANCE,
+            {B: Rational(1, 4), m: 1},
         ),
         Identity("with B the standard deviation it is B^2/m", lambda: m * (B**2 / m**2), MINIBATCH_VARIANCE),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(("B bounds the variance", "refuted"), ("B bounds the standard deviation", "proved")),
+        readings={"B bounds the variance": "refuted", "B bounds the standard deviation": "proved"},
         condition="B_w and B_v bound the standard deviations, B^2 the variances",
-    )
-    return Decision(
-        "conditional", Method.ALGEBRA, evidence, "Assumption 2 says variances, Lemmas 9 and 10 use squares of them."
+        note="Assumption 2 says variances, Lemmas 9 and 10 use squares of them.",
     )
 
 
-@claim(
-    "Y49",
-    Kind.STEP,
-    "The weak risk is at most the strong one, and for strongly convex-concave F it bounds the squared "
-    "distance to the saddle.",
-    "Section 2.3",
-)
+@claim("Y49", Kind.STEP, location="Section 2.3")
 def metrics() -> Decision:
-    steps = (
+    """The weak risk is at most the strong one, and for strongly convex-concave F it bounds the squared distance to the
+    saddle.
+    """
+    return proved(
         Cited("sup_v E F(w, v) <= E sup_v F(w, v), and inf the other way", "Jensen"),
         Cited("at the fixed saddle point z* of F the weak risk is at least E[F(A_w, v*) - F(w*, A_v)]", "definition"),
         Inequality(
             "which strong convexity and concavity, with moduli of at least mu, make at least (mu/2) E|A - z*|^2",
             mu / 2 * (X**2 + Y**2),
             convex / 2 * X**2 + concave / 2 * Y**2,
-            Domain(
-                {mu: (0, oo), convex: (0, oo), concave: (0, oo), X: (0, oo), Y: (0, oo)},
-                where=(Le(mu, convex), Le(mu, concave)),
-            ),
+            over(mu, convex, concave, X, Y, mu <= convex, mu <= concave),
         ),
-    )
-    return Decision(
-        "proved",
-        (Method.PROVER, Method.CITED),
-        Evidence(steps),
-        "With the constant 2/mu, mu the smaller of the two moduli.",
+        note="With the constant 2/mu, mu the smaller of the two moduli.",
     )

@@ -22,15 +22,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sympy import Le, Max, Pow, Rational, log, oo, sqrt, symbols
+from sympy import Max, Pow, Rational, log, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import NotPrivate
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Searched, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
+from dpcheck.bounds.evidence import Cited, Counterexample, Domain, Identity, Inequality, Searched, Step, over
 from dpcheck.bounds.symbols import G_v, G_w, T, delta, ell, epsilon, m, n, sigma_v, sigma_w
 from dpcheck.bounds.yang2022.theorem_1 import NOISE
 from dpcheck.bounds.zhang2025 import theorem_1_settings
@@ -38,7 +34,7 @@ from dpcheck.bounds.zhang2025 import theorem_1_settings
 q = symbols("q", positive=True)
 BATCH = Max(1, n * sqrt(epsilon / (4 * T)))  # as printed, not rounded
 SIGMA = dict(NOISE)[sigma_w]
-LOSS, CHANCE = Le(epsilon, 1), Le(delta, 1 / n**2)
+LOSS, CHANCE = epsilon <= 1, delta <= 1 / n**2
 EDGE = Rational(999, 1000)  # delta at n = 1
 PAIRS = ((1.0, 0.0), (0.0, 1.0), (0.5, -0.5))  # where the record and its replacement move the release
 MARGIN = 0.05
@@ -101,57 +97,13 @@ def _without_replacement() -> tuple[Step, ...]:
     return steps[start:]
 
 
-@claim(
-    "Y10",
-    Kind.CALIBRATION,
-    stated(
-        "For {loss}, {chance} and m = {batch} the noise {sigma}, and the same in v with G_v, makes Algorithm 1 "
-        "(epsilon, delta)-DP.",
-        loss=LOSS,
-        chance=CHANCE,
-        batch=BATCH,
-        sigma=SIGMA,
-    ),
-    "Remark 1",
-)
+@claim("Y10", Kind.CALIBRATION, location="Remark 1", loss=LOSS, chance=CHANCE, batch=BATCH, sigma=SIGMA)
 def remark() -> Decision:
-    steps: tuple[Step, ...] = (
-        *_single_record(),
-        *_printed_range(),
-        *_without_replacement(),
-        Searched(
-            f"n >= 2, with replacement, in floating point: three one-dimensional pairs of releases stay below {MARGIN} "
-            "of delta = 1/n^2 at random n <= 1000, T <= 1000, 1/20 <= epsilon <= 1",
-            excess,
-            MARGIN,
-            24,
-        ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("n = 1, which allows delta up to 1", "refuted"),
-            ("n >= 2, m rounded up, minibatches without replacement", "proved"),
-            ("n >= 2, m = 1, where sampling with replacement is the same", "proved"),
-            ("n >= 2, m >= 2, minibatches with replacement, as Algorithm 1 draws them", "unresolved"),
-        ),
-        condition="n >= 2, m rounded up, and minibatches without replacement, as Lemma 2 supposes",
-        repaired="with replacement nothing is proved for m >= 2: numbers in floating point alone, for pairs of "
-        "releases that are not shown to be the worst",
-    )
-    return Decision(
-        "conditional",
-        (Method.PRIVACY_CURVE, Method.CITED, Method.PROVER),
-        evidence,
-        "At n = 1 delta may be .999, and the noise is too small. For n >= 2 the constant 8 is enough for minibatches "
-        "without replacement, m rounded up. With replacement, as Algorithm 1 draws them, it is open: never violated "
-        "in floating point, and not proved.",
-    )
-
-
-def _single_record() -> tuple[Step, ...]:
-    """Refute n = 1, where delta may be .999."""
-    return (
+    """For {loss}, {chance} and m = {batch} the noise {sigma}, and the same in v with G_v, makes Algorithm 1 (epsilon,
+    delta)-DP.
+    """
+    return conditional(
+        # Refute n = 1, where delta may be .999.
         Cited(
             "n = m = 1: f = z (G_w w + G_v v), records 1 and -1. With T = 2 the last iterate and the mean one both "
             "show one release",
@@ -159,12 +111,7 @@ def _single_record() -> tuple[Step, ...]:
         ),
         NotPrivate("n = 1, delta = .999, epsilon = 1, T = 2: one of the two releases", multiplier(2), 1, EDGE),
         NotPrivate("and at T = 1, if its release is the output", multiplier(1), 1, EDGE),
-    )
-
-
-def _printed_range() -> tuple[Step, ...]:
-    """Show what the printed noise, minibatch and delta give for the ratio of sensitivity and noise."""
-    return (
+        # Show what the printed noise, minibatch and delta give for the ratio of sensitivity and noise.
         Identity(
             "n >= 2, without replacement: sigma_w^2 at which the pair of gradients of a step, as one release, has the "
             "squared ratio epsilon^2/(8 q^2 T log(1/delta)) of sensitivity and noise, q = m/n, which the steps below "
@@ -176,19 +123,16 @@ def _printed_range() -> tuple[Step, ...]:
             "the printed minibatch, and so the next integer, has q^2 T at least epsilon/4",
             epsilon / 4,
             T * BATCH**2 / n**2,
-            Domain({epsilon: (0, 1), T: (1, oo), n: (1, oo)}),
+            over(epsilon <= 1, T, n),
         ),
         Inequality(
             "in the printed range delta is at most 1/4 for n >= 2",
             delta,
             Rational(1, 4),
-            Domain({n: (2, oo), delta: (0, 1)}, where=(CHANCE,)),
+            over(n >= 2, delta <= 1, CHANCE),
         ),
         Inequality(
-            "so that 2 log(1/delta) is at least 4 log 2",
-            4 * log(2),
-            2 * log(1 / delta),
-            Domain({delta: (0, Rational(1, 4))}),
+            "so that 2 log(1/delta) is at least 4 log 2", 4 * log(2), 2 * log(1 / delta), over(delta <= Rational(1, 4))
         ),
         Inequality(
             "and 2 log(1/delta)/epsilon, which bounds 1/x from below, is no less, ell = log(1/delta)",
@@ -196,4 +140,25 @@ def _printed_range() -> tuple[Step, ...]:
             2 * ell / epsilon,
             Domain({epsilon: (0, oo), ell: (0, oo)}, where=(LOSS,)),
         ),
+        *_without_replacement(),
+        Searched(
+            f"n >= 2, with replacement, in floating point: three one-dimensional pairs of releases stay below {MARGIN} "
+            "of delta = 1/n^2 at random n <= 1000, T <= 1000, 1/20 <= epsilon <= 1",
+            excess,
+            MARGIN,
+            24,
+        ),
+        readings={
+            "n = 1, which allows delta up to 1": "refuted",
+            "n >= 2, m rounded up, minibatches without replacement": "proved",
+            "n >= 2, m = 1, where sampling with replacement is the same": "proved",
+            "n >= 2, m >= 2, minibatches with replacement, as Algorithm 1 draws them": "unresolved",
+        },
+        condition="n >= 2, m rounded up, and minibatches without replacement, as Lemma 2 supposes",
+        repaired="with replacement nothing is proved for m >= 2: numbers in floating point alone, for pairs of "
+        "releases that are not shown to be the worst",
+        note="At n = 1 delta may be .999, and the noise is too small. For n >= 2 the constant 8 is enough for "
+        "minibatches without replacement, m rounded up. With replacement, as Algorithm 1 draws them, it is open: "
+        "never violated in floating point, and not proved.",
+        method=(Method.PRIVACY_CURVE, Method.CITED, Method.PROVER),
     )

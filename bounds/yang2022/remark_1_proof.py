@@ -11,11 +11,8 @@ from typing import Any
 
 from sympy import Eq, Mul, Pow, Rational, log
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Counterexample, Identity, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, claim, conditional
+from dpcheck.bounds.evidence import AtMost, Counterexample, Identity
 from dpcheck.bounds.symbols import G_w, T, delta, epsilon, m, n, sigma_w
 from dpcheck.bounds.yang2022.theorem_1 import NOISE
 from dpcheck.bounds.yang2022.theorem_1_proof import SENSITIVITY, ell
@@ -27,49 +24,15 @@ def _equal(left: Any, right: Any) -> Any:
     return Eq(left, right, evaluate=False)
 
 
-@claim(
-    "Y11",
-    Kind.CONSTANT,
-    stated(
-        "At delta = 1/n^2 the noise sigma^2 = {proof} of the proof, in units of the sensitivity, is the noise "
-        "{remark} of Remark 1.",
-        proof=PROOF,
-        remark=REMARK,
-    ),
-    "Remark 1 and its proof, Appendix B",
-)
+@claim("Y11", Kind.CONSTANT, location="Remark 1 and its proof, Appendix B", proof=PROOF, remark=REMARK)
 def remark_constant() -> Decision:
-    steps = (*_two_noises(), *_conditions())
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("the noise of the proof is the noise of the remark, in units of 2 G/m", "refuted"),
-            ("the same in units of 2 G, as Y05 prints them, unless m = 2", "refuted"),
-            ("the same in units of 2 G, m = 2", "proved"),
-            ("the noise of the remark is at least that of the proof", "proved"),
-            ("the noise of the proof, in units of 2 G/m, is half that of the remark", "proved"),
-        ),
-        condition="m = 2 and units of 2 G, as Y05 prints them; in the right units, 2 G/m, a factor 2 is put in, since "
-        "the constant of the proof is 4 for 8",
-        repaired="the proof's choice is 4 G sqrt(T log(1/delta))/(n epsilon); 8 is what the two "
-        "conditions of Theorem 1, for the pair of releases, give with equality",
-    )
-    return Decision(
-        "conditional",
-        Method.ALGEBRA,
-        evidence,
-        "The proof of Remark 1 arrives at the constant 4, for one release; the remark's 8 is the "
-        "larger, and comes out exactly from the proof of Theorem 1. Either way the third condition "
-        "asks for T of order log(1/delta), which the remark leaves out: for 8, "
-        "T >= e^2 log(1/delta) where its minibatch exceeds 1.",
-    )
-
-
-def _two_noises() -> tuple[Step, ...]:
-    """Compare the noise of the proof with that of the remark."""
+    """At delta = 1/n^2 the noise sigma^2 = {proof} of the proof, in units of the sensitivity, is the noise {remark} of
+    Remark 1.
+    """
     at = ((n, 10), (T, 4), (m, 3), (epsilon, 1), (G_w, 1), (delta, Rational(1, 100)))
     square = Pow(REMARK, 2, evaluate=False)
-    return (
+    return conditional(
+        # Compare the noise of the proof with that of the remark.
         Identity(
             "in units of 2 G/m the proof's noise has the constant 4 for 8: squares, log n = ell/2",
             lambda: 4 * (2 * G_w / m) ** 2 * (8 * m**2 * T * (ell / 2) / (n * epsilon) ** 2),
@@ -89,12 +52,7 @@ def _two_noises() -> tuple[Step, ...]:
             (SENSITIVITY**2 * PROOF).subs(log(n), ell / 2),
             (REMARK**2).subs(log(1 / delta), ell),
         ),
-    )
-
-
-def _conditions() -> tuple[Step, ...]:
-    """Check the conditions of Theorem 1 at the constant 8."""
-    return (
+        # Check the conditions of Theorem 1 at the constant 8.
         Identity(
             "Theorem 1's first two conditions, with equality, give the constant 8: s^2 = 4 (m/n)^2 T lambda/epsilon "
             "at lambda = 4 ell/epsilon, in units of 2 G/m",
@@ -111,4 +69,18 @@ def _conditions() -> tuple[Step, ...]:
             lambda: (epsilon / (4 * T)) * (4 * ell / epsilon),
             ell / T,
         ),
+        readings={
+            "the noise of the proof is the noise of the remark, in units of 2 G/m": "refuted",
+            "the same in units of 2 G, as Y05 prints them, unless m = 2": "refuted",
+            "the same in units of 2 G, m = 2": "proved",
+            "the noise of the remark is at least that of the proof": "proved",
+            "the noise of the proof, in units of 2 G/m, is half that of the remark": "proved",
+        },
+        condition="m = 2 and units of 2 G, as Y05 prints them; in the right units, 2 G/m, a factor 2 is put in, since "
+        "the constant of the proof is 4 for 8",
+        repaired="the proof's choice is 4 G sqrt(T log(1/delta))/(n epsilon); 8 is what the two conditions of Theorem "
+        "1, for the pair of releases, give with equality",
+        note="The proof of Remark 1 arrives at the constant 4, for one release; the remark's 8 is the larger, and "
+        "comes out exactly from the proof of Theorem 1. Either way the third condition asks for T of order "
+        "log(1/delta), which the remark leaves out: for 8, T >= e^2 log(1/delta) where its minibatch exceeds 1.",
     )

@@ -50,22 +50,9 @@ Example
 
 from __future__ import annotations
 
-from sympy import Ge, Le, Lt, Max, ceiling, log, sqrt
+from sympy import Max, ceiling, log, sqrt
 
-from dpcheck.bounds.symbols import (
-    G_v,
-    G_w,
-    T,
-    c_1,
-    c_2,
-    c_3,
-    delta,
-    epsilon,
-    m,
-    n,
-    sigma_v,
-    sigma_w,
-)
+from dpcheck.bounds.symbols import G_v, G_w, T, c_1, c_2, c_3, delta, epsilon, m, n, sigma_v, sigma_w
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 
 PRIVACY = (
@@ -73,18 +60,15 @@ PRIVACY = (
     Parameter(epsilon, "privacy loss, natural log"),
     Parameter(delta, "probability of a larger loss"),
 )
-LIPSCHITZ = (
-    Parameter(G_w, "Lipschitz constant of f in w"),
-    Parameter(G_v, "Lipschitz constant of f in v"),
-)
+LIPSCHITZ = (Parameter(G_w, "Lipschitz constant of f in w"), Parameter(G_v, "Lipschitz constant of f in v"))
 A1 = Assumption("A1", "f is G_w-Lipschitz in w and G_v-Lipschitz in v for every record", "A1")
 SAMPLING = Assumption("sampling", "each minibatch is drawn uniformly with replacement", "Algorithm 1, line 4")
 REMARK_1 = (
-    Assumption("epsilon", "epsilon <= 1", "Remark 1", Le(epsilon, 1)),
-    Assumption("delta", "delta <= 1/n^2", "Remark 1", Le(delta, 1 / n**2)),
-    Assumption("n", "n >= 2", "claim Y10: false for n = 1; not stated in the paper", Ge(n, 2)),
+    Assumption("epsilon", "epsilon <= 1", "Remark 1", epsilon <= 1),
+    Assumption("delta", "delta <= 1/n^2", "Remark 1", delta <= 1 / n**2),
+    Assumption("n", "n >= 2", "claim Y10: false for n = 1; not stated in the paper", n >= 2),
 )
-BATCH = Assumption("m", "m >= n sqrt(epsilon/(4 T))", "Remark 1", Ge(m, n * sqrt(epsilon / (4 * T))))
+BATCH = Assumption("m", "m >= n sqrt(epsilon/(4 T))", "Remark 1", m >= n * sqrt(epsilon / (4 * T)))
 
 # Remark 1: the minibatch, and equation (3) with c_2 = c_3 = 8.
 MINIBATCH = (m, ceiling(Max(1, n * sqrt(epsilon / (4 * T)))))
@@ -125,13 +109,8 @@ THEOREMS = (
         assumptions=(
             A1,
             SAMPLING,
-            Assumption(
-                "epsilon",
-                "epsilon < c_1 m^2 T/n^2",
-                "Theorem 1",
-                Lt(epsilon, c_1 * m**2 * T / n**2),
-            ),
-            Assumption("log(1/delta)", "epsilon <= log(1/delta)", "needed, claim Y09", Le(epsilon, log(1 / delta))),
+            Assumption("epsilon", "epsilon < c_1 m^2 T/n^2", "Theorem 1", epsilon < c_1 * m**2 * T / n**2),
+            Assumption("log(1/delta)", "epsilon <= log(1/delta)", "needed, claim Y09", epsilon <= log(1 / delta)),
         ),
         noise_formulas=(
             (sigma_w, c_2 * G_w * sqrt(T * log(1 / delta)) / (n * epsilon)),

@@ -10,13 +10,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Eq, Integer, Le, Rational, symbols
+from sympy import Eq, Integer, Rational, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, refuted
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.symbols import G_w, T, c_1, m, n, sigma_w
 from dpcheck.bounds.yang2022.minibatch_draws import largest_difference
 
@@ -27,64 +24,32 @@ NORMALISED = sigma_w / (2 * G_w)
 THEOREM_6, THEOREM_1 = c_1 * T / n**2, c_1 * m**2 * T / n**2
 
 
-@claim(
-    "Y04",
-    Kind.SENSITIVITY,
-    stated(
-        "On neighbouring datasets the mean gradient of one minibatch drawn with replacement differs by at most "
-        "{bound}.",
-        bound=SENSITIVITY,
-    ),
-    "proof of Theorem 1, Appendix B",
-)
+@claim("Y04", Kind.SENSITIVITY, location="proof of Theorem 1, Appendix B", bound=SENSITIVITY)
 def minibatch_sensitivity() -> Decision:
-    steps = (
-        Enumerated(
-            "one record in two draws from two: 2 G, in units of G",
-            largest_difference,
-            (2, 2),
-            Fraction(2),
-        ),
-        Enumerated(
-            "m draws from n can all be the record: 2 G still",
-            largest_difference,
-            (4, 3),
-            Fraction(2),
-        ),
+    """On neighbouring datasets the mean gradient of one minibatch drawn with replacement differs by at most {bound}."""
+    return refuted(
+        Enumerated("one record in two draws from two: 2 G, in units of G", largest_difference, (2, 2), Fraction(2)),
+        Enumerated("m draws from n can all be the record: 2 G still", largest_difference, (4, 3), Fraction(2)),
         Enumerated("without replacement: 2 G/m", largest_difference, (4, 3, False), Fraction(2, 3)),
         Counterexample(
-            "two draws of the differing record, k = m = 2",
-            Le(2 * k * G_w / m, SENSITIVITY),
-            ((k, 2), (m, 2), (G_w, 1)),
+            "two draws of the differing record, k = m = 2", 2 * k * G_w / m <= SENSITIVITY, {k: 2, m: 2, G_w: 1}
         ),
         Cited("k draws of the record change the mean by k (g - g')/m, and |g - g'| <= 2 G", "A1"),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("neighbouring S and S', one draw of indices with replacement, m >= 2", "refuted"),
-            ("without replacement, or m = 1", "proved"),
-            ("batches that differ in one place", "proved"),
-        ),
-        repaired="2 k G/m, with k ~ Binomial(m, 1/n) the number of draws of the record; 2 G/m "
-        "without replacement, which is also what Lemma 2 of the paper supposes",
-    )
-    return Decision(
-        "refuted",
-        Method.ENUMERATION,
-        evidence,
-        "With replacement the differing record may be drawn k times, and the mean then moves by up to 2 k G/m.",
+        readings={
+            "neighbouring S and S', one draw of indices with replacement, m >= 2": "refuted",
+            "without replacement, or m = 1": "proved",
+            "batches that differ in one place": "proved",
+        },
+        repaired="2 k G/m, with k ~ Binomial(m, 1/n) the number of draws of the record; 2 G/m without replacement, "
+        "which is also what Lemma 2 of the paper supposes",
+        note="With replacement the differing record may be drawn k times, and the mean then moves by up to 2 k G/m.",
     )
 
 
-@claim(
-    "Y05",
-    Kind.CALIBRATION,
-    stated("For the sum over 2 G_w, of sensitivity 1, the noise is {noise}.", noise=NORMALISED),
-    "proof of Theorem 1, Appendix B",
-)
+@claim("Y05", Kind.CALIBRATION, location="proof of Theorem 1, Appendix B", noise=NORMALISED)
 def normalisation() -> Decision:
-    steps = (
+    """For the sum over 2 G_w, of sensitivity 1, the noise is {noise}."""
+    return conditional(
         Identity(
             "the released mean is 2 G_w/m times g_t = sum/(2 G_w), of sensitivity 1",
             lambda: (2 * G_w / m) * (total / (2 * G_w)),
@@ -98,22 +63,14 @@ def normalisation() -> Decision:
         Counterexample(
             "s = sigma_w/(2 G_w) gives the mean half of its noise at m = 2",
             Eq(2 * G_w / m * NORMALISED, sigma_w),
-            ((m, 2), (sigma_w, 1), (G_w, 1)),
+            {m: 2, sigma_w: 1, G_w: 1},
         ),
         AtMost("the printed one is never the larger, m = 1 + k", NORMALISED, (1 + k) * NORMALISED),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(("m = 1", "proved"), ("m >= 2", "refuted")),
+        readings={"m = 1": "proved", "m >= 2": "refuted"},
         condition="the factor m is put back, m sigma_w/(2 G_w), or m = 1",
-        repaired="m sigma_w/(2 G_w); the printed value understates the noise, so that a moment "
-        "bound that decreases with the noise stays true with it, m^2 times too large",
-    )
-    return Decision(
-        "conditional",
-        Method.ALGEBRA,
-        evidence,
-        "The sum over 2 G_w has sensitivity 1, but the noise sigma_w is on the mean: a factor m is missing.",
+        repaired="m sigma_w/(2 G_w); the printed value understates the noise, so that a moment bound that decreases "
+        "with the noise stays true with it, m^2 times too large",
+        note="The sum over 2 G_w has sensitivity 1, but the noise sigma_w is on the mean: a factor m is missing.",
     )
 
 
@@ -123,48 +80,15 @@ z, mu, X_w, X_v, s_w, s_v, ratio = symbols("z mu X_w X_v s_w s_v r", positive=Tr
 JOINT = 1 + q**2 * (X_w * X_v - 1)
 
 
-@claim(
-    "Y07",
-    Kind.ACCOUNTING,
-    "The moment of the pair of releases is at most the sum of the moments of each.",
-    "proof of Theorem 1, Appendix B",
-)
+@claim("Y07", Kind.ACCOUNTING, location="proof of Theorem 1, Appendix B")
 def joint_moment() -> Decision:
-    steps = (
-        *_not_a_product(),
-        *_above_the_sum(),
-        Identity(
-            "the leading bounds do add, at 1/s^2 = 1/s_w^2 + 1/s_v^2",
-            q**2 * T * lam**2 / (s_w**2 * s_v**2 / (s_w**2 + s_v**2)),
-            q**2 * T * lam**2 / s_w**2 + q**2 * T * lam**2 / s_v**2,
-        ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("the moments of Definition 7", "refuted"),
-            ("their leading terms q^2 T lambda^2/s^2", "proved"),
-        ),
-        repaired="apply the moment bound to the pair as one release, whose normalised noise s has "
-        "1/s^2 = 1/s_w^2 + 1/s_v^2; the leading term q^2 T lambda^2/s^2 is then the printed sum, "
-        "and its region and remainder are those of s",
-    )
-    return Decision(
-        "refuted",
-        (Method.ALGEBRA, Method.ARITHMETIC),
-        evidence,
-        "Composition adds the moments of mechanisms with independent randomness; the two gradients "
-        "share the hidden minibatch, and their joint moment at lambda = 1 is strictly larger: "
-        "exp alpha_A(1) >= 19/4 against at most 4. The printed leading term survives by treating "
-        "the pair as one release.",
-    )
-
-
-def _not_a_product() -> tuple[Step, ...]:
-    """Show that the joint moment of two releases of one minibatch is not the product of their moments."""
+    """The moment of the pair of releases is at most the sum of the moments of each."""
     square = (1 - q) ** 2 + 2 * q * (1 - q) + q**2 * X_w
     product = (1 + q**2 * (X_w - 1)) * (1 + q**2 * (X_v - 1))
-    return (
+    cap = 1 / (1 - q)  # of P/Q for P = N(0), Q = (1-q) N(0) + q N(mu), r = N(mu)/N(0)
+    half, four = ((q, Rational(1, 2)),), ((X_w, 4), (X_v, 4))
+    return refuted(
+        # Show that the joint moment of two releases of one minibatch is not the product of their moments.
         Identity(
             "N(mu)^2/N(0) is exp(mu^2) times N(2 mu), in exponents",
             -((z - mu) ** 2) + z**2 / 2,
@@ -176,23 +100,14 @@ def _not_a_product() -> tuple[Step, ...]:
             JOINT - product,
             q**2 * (1 - q**2) * (X_w - 1) * (X_v - 1),
         ),
-    )
-
-
-def _above_the_sum() -> tuple[Step, ...]:
-    """Give an instance whose joint moment exceeds what the two bounds add up to."""
-    cap = 1 / (1 - q)  # of P/Q for P = N(0), Q = (1-q) N(0) + q N(mu), r = N(mu)/N(0)
-    half, four = ((q, Rational(1, 2)),), ((X_w, 4), (X_v, 4))
-    return (
+        # Give an instance whose joint moment exceeds what the two bounds add up to.
         Cited(
             "all neighbours: f = z (a w + b v), z in {0, 1}, n = 2, m = 1, T = 1, q = 1/2. "
             "Up to order and reflection they are P, Q above and Q, P",
             "the reflection about mu/2 maps the pair {0,1}, {1,1} to {0,1}, {0,0}",
         ),
         AtMost(
-            "one release, first order: exp alpha_w(1) <= 2",
-            (1 + q**2 * (X_w - 1)).subs((*half, *four)),
-            Integer(2),
+            "one release, first order: exp alpha_w(1) <= 2", (1 + q**2 * (X_w - 1)).subs((*half, *four)), Integer(2)
         ),
         AtMost(
             "one release, other order: P/Q = 1/(1 - q + q r) <= 1/(1 - q) = 2, q = 1/(1 + k)",
@@ -201,37 +116,36 @@ def _above_the_sum() -> tuple[Step, ...]:
         ),
         Counterexample(
             "q = 1/2 and noise with exp(G^2/sigma^2) = 4 in both blocks: 19/4 above 2 x 2",
-            Le(JOINT, cap * cap),
+            JOINT <= cap * cap,
             (*half, *four),
         ),
+        Identity(
+            "the leading bounds do add, at 1/s^2 = 1/s_w^2 + 1/s_v^2",
+            q**2 * T * lam**2 / (s_w**2 * s_v**2 / (s_w**2 + s_v**2)),
+            q**2 * T * lam**2 / s_w**2 + q**2 * T * lam**2 / s_v**2,
+        ),
+        readings={"the moments of Definition 7": "refuted", "their leading terms q^2 T lambda^2/s^2": "proved"},
+        repaired="apply the moment bound to the pair as one release, whose normalised noise s has 1/s^2 = 1/s_w^2 + "
+        "1/s_v^2; the leading term q^2 T lambda^2/s^2 is then the printed sum, and its region and remainder are those "
+        "of s",
+        note="Composition adds the moments of mechanisms with independent randomness; the two gradients share the "
+        "hidden minibatch, and their joint moment at lambda = 1 is strictly larger: exp alpha_A(1) >= 19/4 against at "
+        "most 4. The printed leading term survives by treating the pair as one release.",
+        method=(Method.ALGEBRA, Method.ARITHMETIC),
     )
 
 
-@claim(
-    "Y08",
-    Kind.REMARK,
-    stated(
-        "Theorem 6 restates Theorem 1: its region epsilon < {six} is Theorem 1's epsilon < {one}.",
-        six=THEOREM_6,
-        one=THEOREM_1,
-    ),
-    "Theorem 6, Appendix B",
-)
+@claim("Y08", Kind.REMARK, location="Theorem 6, Appendix B", six=THEOREM_6, one=THEOREM_1)
 def region() -> Decision:
-    steps = (
+    """Theorem 6 restates Theorem 1: its region epsilon < {six} is Theorem 1's epsilon < {one}."""
+    return conditional(
         Counterexample(
-            "n = 10, T = 10, m = 5, c_1 = 1: 1/10 and 5/2",
-            Eq(THEOREM_6, THEOREM_1),
-            ((n, 10), (T, 10), (m, 5), (c_1, 1)),
+            "n = 10, T = 10, m = 5, c_1 = 1: 1/10 and 5/2", Eq(THEOREM_6, THEOREM_1), {n: 10, T: 10, m: 5, c_1: 1}
         ),
         Identity(
             "no other constant serves: the ratio is m^2", lambda: (c_1 * m**2 * T / n**2) / (c_1 * T / n**2), m**2
         ),
-        AtMost(
-            "Theorem 6's region lies within Theorem 1's, m = 1 + k",
-            THEOREM_6,
-            THEOREM_1.subs(m, 1 + k),
-        ),
+        AtMost("Theorem 6's region lies within Theorem 1's, m = 1 + k", THEOREM_6, THEOREM_1.subs(m, 1 + k)),
         Identity(
             "with T = n, as Theorem 2(a) uses it, Theorem 6 covers epsilon < c_1/n only",
             lambda: c_1 * n / n**2,
@@ -239,22 +153,14 @@ def region() -> Decision:
         ),
         Identity("at n = m = 1 both are epsilon < c_1 T", lambda: c_1 * 1**2 * T / 1**2, c_1 * T),
         Quoted("Theorem 1 itself, which fails for epsilon far above log(1/delta) whatever the constants", "Y09"),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("Theorem 6 restates Theorem 1", "refuted"),
-            ("Theorem 6 follows from Theorem 1", "proved"),
-            ("Theorem 6 itself, for all epsilon in its region", "refuted"),
-        ),
+        readings={
+            "Theorem 6 restates Theorem 1": "refuted",
+            "Theorem 6 follows from Theorem 1": "proved",
+            "Theorem 6 itself, for all epsilon in its region": "refuted",
+        },
         condition="the factor m^2 is put back, or m = 1, for the two to agree; for either to hold also what Y09 adds "
         "to Theorem 1: epsilon <= log(1/delta), and minibatches without replacement",
         repaired="epsilon < c_1 m^2 T/n^2, as Theorem 1 and the end of the proof have it",
-    )
-    return Decision(
-        "conditional",
-        Method.ALGEBRA,
-        evidence,
-        "The restatement drops m^2: a smaller region, true where Theorem 1 is. Restoring m^2 is not enough for its "
-        "truth, since at n = m = 1 it is Theorem 1, which needs epsilon <= log(1/delta) (Y09).",
+        note="The restatement drops m^2: a smaller region, true where Theorem 1 is. Restoring m^2 is not enough for "
+        "its truth, since at n = m = 1 it is Theorem 1, which needs epsilon <= log(1/delta) (Y09).",
     )

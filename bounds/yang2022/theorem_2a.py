@@ -50,14 +50,10 @@ Max(1/sqrt(n), sqrt(d)*sqrt(log(1/delta))/(epsilon*n))
 
 from __future__ import annotations
 
-from sympy import Le, Max, Rational, log, oo, sqrt, symbols
+from sympy import Max, Rational, log, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Inequality, over
 from dpcheck.bounds.symbols import D_v, D_w, L, T, c, d, delta, epsilon, eta, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.yang2022.lemma_3 import OPTIMISATION_ERROR
@@ -65,10 +61,7 @@ from dpcheck.bounds.yang2022.lemma_6 import SMOOTH
 from dpcheck.bounds.yang2022.theorem_1 import A1, BATCH, LIPSCHITZ, MINIBATCH, NOISE, PRIVACY, REMARK_1, SAMPLING
 
 LARGER = Max(sqrt(n), sqrt(d * log(1 / delta)) / epsilon)
-REGIMES = (
-    ("statistical", 1 / sqrt(n)),
-    ("privacy", sqrt(d * log(1 / delta)) / (n * epsilon)),
-)
+REGIMES = (("statistical", 1 / sqrt(n)), ("privacy", sqrt(d * log(1 / delta)) / (n * epsilon)))
 SIZES = (*PRIVACY, Parameter(d, "larger of the dimensions of w and v"), *LIPSCHITZ)
 RADII = (Parameter(D_w, "radius of W about 0"), Parameter(D_v, "radius of V about 0"))
 STEP = Parameter(c, "constant of the step size", default=1)
@@ -118,57 +111,22 @@ COUNT = n ** Rational(3, 2)
 bound, most = symbols("bound most", positive=True)
 
 
-@claim(
-    "Y22",
-    Kind.SCHEDULE,
-    stated(
-        "With T of order n and eta = {step}, c a constant, the exponent {exponent} is bounded.",
-        step=PRINTED_STEP,
-        exponent=EXPONENT,
-    ),
-    "Theorem 7(a) and its proof, Appendix C.3",
-)
+@claim("Y22", Kind.SCHEDULE, location="Theorem 7(a) and its proof, Appendix C.3", step=PRINTED_STEP, exponent=EXPONENT)
 def step_size() -> Decision:
-    steps = (*_exponent(), *_distance_part())
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("L is a constant inside the O", "proved"),
-            ("the constant of the O does not depend on L", "refuted"),
-            ("D^2/(eta T) is within Theorem 7's bound, whatever L", "refuted"),
-        ),
-        condition="L is fixed as n, d, epsilon and delta vary",
-        repaired="eta = c/(L max{...}), as in the proof: exp(L^2 T eta^2) <= exp(c^2) for all L; D^2 in Theorem 7's "
-        "bound then carries a factor L, with 1/sqrt L a factor sqrt L",
-    )
-    return Decision(
-        "conditional",
-        (Method.ALGEBRA, Method.PROVER),
-        evidence,
-        "The exponential is bounded by exp(c^2 L), not by an absolute constant. The proof's "
-        "O(min{1, n epsilon^2/(d log(1/delta))}) is the order of the exponent, not of the "
-        "exponential, which is never below 1. D^2/(eta T) gains a factor sqrt L (L with the proof's step), which "
-        "Theorem 7's explicit prefactor leaves out.",
-    )
-
-
-def _exponent() -> tuple[Step, ...]:
-    """Show that the exponent is bounded by c^2 L, and with a step of 1/L by c^2."""
-    return (
+    """With T of order n and eta = {step}, c a constant, the exponent {exponent} is bounded."""
+    return conditional(
+        # Show that the exponent is bounded by c^2 L, and with a step of 1/L by c^2.
         Inequality(
             "the printed step is at most c/(sqrt L sqrt n)",
             PRINTED_STEP,
             c / (sqrt(L) * sqrt(n)),
-            Domain({c: (0, oo), L: (0, oo), n: (1, oo), d: (1, oo), epsilon: (0, oo), delta: (0, 1)}),
+            over(c, L, n, d, epsilon, delta <= 1),
         ),
         Inequality(
             "so that for T <= n the exponent is at most c^2 L",
             EXPONENT,
             c**2 * L,
-            Domain(
-                {c: (0, oo), L: (0, oo), n: (1, oo), T: (1, oo), eta: (0, oo)},
-                where=(Le(eta**2 * L * n, c**2), Le(T, n)),
-            ),
+            over(c, L, n, T, eta, eta**2 * L * n <= c**2, T <= n),
         ),
         Identity(
             "and it is c^2 L where the maximum is sqrt n and T = n",
@@ -177,24 +135,16 @@ def _exponent() -> tuple[Step, ...]:
         ),
         Counterexample(
             "so that no one bound serves all L: L = (bound + 1)/c^2",
-            Le(EXPONENT.subs({T: n, eta: c / (sqrt(L) * sqrt(n))}), bound),
-            ((L, (bound + 1) / c**2),),
+            EXPONENT.subs({T: n, eta: c / (sqrt(L) * sqrt(n))}) <= bound,
+            {L: (bound + 1) / c**2},
         ),
         Inequality(
             "with 1/L, as in the proof, it is at most c^2",
             EXPONENT,
             c**2,
-            Domain(
-                {c: (0, oo), L: (0, oo), n: (1, oo), T: (1, oo), eta: (0, oo)},
-                where=(Le(eta * L * sqrt(n), c), Le(T, n)),
-            ),
+            over(c, L, n, T, eta, eta * L * sqrt(n) <= c, T <= n),
         ),
-    )
-
-
-def _distance_part() -> tuple[Step, ...]:
-    """Show that the part 1/(eta T) of the rate carries sqrt L."""
-    return (
+        # Show that the part 1/(eta T) of the rate carries sqrt L.
         Identity(
             "the part 1/(eta T) carries sqrt L with 1/sqrt L: in units of its rate max{...}/n, T = n",
             lambda: (1 / (c / (sqrt(L) * most) * n)) / (most / n),
@@ -203,23 +153,31 @@ def _distance_part() -> tuple[Step, ...]:
         Identity("and L with 1/L", lambda: (1 / (c / (L * most) * n)) / (most / n), L / c),
         Counterexample(
             "Theorem 7 prints no such factor, and no constant covers it: L = c^2 (bound + 1)^2",
-            Le(sqrt(L) / c, bound),
-            ((L, c**2 * (bound + 1) ** 2),),
+            sqrt(L) / c <= bound,
+            {L: c**2 * (bound + 1) ** 2},
         ),
+        readings={
+            "L is a constant inside the O": "proved",
+            "the constant of the O does not depend on L": "refuted",
+            "D^2/(eta T) is within Theorem 7's bound, whatever L": "refuted",
+        },
+        condition="L is fixed as n, d, epsilon and delta vary",
+        repaired="eta = c/(L max{...}), as in the proof: exp(L^2 T eta^2) <= exp(c^2) for all L; D^2 in Theorem 7's "
+        "bound then carries a factor L, with 1/sqrt L a factor sqrt L",
+        note="The exponential is bounded by exp(c^2 L), not by an absolute constant. The proof's O(min{1, n "
+        "epsilon^2/(d log(1/delta))}) is the order of the exponent, not of the exponential, which is never below 1. "
+        "D^2/(eta T) gains a factor sqrt L (L with the proof's step), which Theorem 7's explicit prefactor leaves out.",
+        method=(Method.ALGEBRA, Method.PROVER),
     )
 
 
-@claim(
-    "Y23",
-    Kind.COMPLEXITY,
-    stated("In the smooth case DP-SGDA takes a number of gradient computations of order {count}.", count=COUNT),
-    "Remark 4 and Table 1",
-)
+@claim("Y23", Kind.COMPLEXITY, location="Remark 4 and Table 1", count=COUNT)
 def gradients() -> Decision:
+    """In the smooth case DP-SGDA takes a number of gradient computations of order {count}."""
     # sqrt n = 1 + k, sqrt epsilon = 1/(1 + r), T = a^2 n
     a, r, k = symbols("a r k", positive=True)
     raw = a**2 * (1 + k) ** 2 + a * (1 + k) ** 3 / (2 * (1 + r))
-    steps = (
+    return proved(
         Cited("ceil(max(1, x)) <= 1 + x, so that T m <= T + n sqrt(T epsilon/4)", "definition of the ceiling"),
         Identity(
             "that count for T = a^2 n in the letters r and k",
@@ -237,11 +195,7 @@ def gradients() -> Decision:
             lambda: n * n * sqrt(1 / (4 * n)),
             COUNT / 2,
         ),
-    )
-    return Decision(
-        "proved",
-        Method.ALGEBRA,
-        Evidence(steps),
-        "T m for T of order n and Remark 1's m, epsilon <= 1. For T = n^2 the minibatch is 1 and the "
-        "count n^2, below the n^{5/2} of Table 1.",
+        note="T m for T of order n and Remark 1's m, epsilon <= 1. For T = n^2 the minibatch is 1 and the count n^2, "
+        "below the n^{5/2} of Table 1.",
+        method=Method.ALGEBRA,
     )

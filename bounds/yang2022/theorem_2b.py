@@ -45,16 +45,7 @@ from dpcheck.bounds.theorem import Theorem
 from dpcheck.bounds.yang2022.lemma_3 import OPTIMISATION_ERROR
 from dpcheck.bounds.yang2022.lemma_6 import LIPSCHITZ
 from dpcheck.bounds.yang2022.theorem_1 import A1, BATCH, MINIBATCH, NOISE, REMARK_1
-from dpcheck.bounds.yang2022.theorem_2a import (
-    CONVEX_CONCAVE,
-    LARGER,
-    RADII,
-    REGIMES,
-    RISK,
-    RISK_LATEX,
-    SIZES,
-    STEP,
-)
+from dpcheck.bounds.yang2022.theorem_2a import CONVEX_CONCAVE, LARGER, RADII, REGIMES, RISK, RISK_LATEX, SIZES, STEP
 
 THEOREMS = (
     Theorem(

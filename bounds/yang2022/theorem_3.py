@@ -34,13 +34,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Ge, Integer, Le, Max, Rational, sqrt, symbols
+from sympy import Integer, Max, Rational, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Evidence, claim
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Quoted
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
 from dpcheck.bounds.symbols import L, T, d, eta_v, eta_w, kappa, m, mu, sigma_v, sigma_w, t
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.yang2022.lemmas_9_to_11 import RECURSION
@@ -64,7 +62,7 @@ SETTING = (
         "Lemmas 9 to 11; claim Y32",
     ),
 )
-GENTLE = Assumption("mu", "mu <= 2 L^2", "Theorem 8", Le(mu, 2 * L**2))
+GENTLE = Assumption("mu", "mu <= 2 L^2", "Theorem 8", mu <= 2 * L**2)
 
 THEOREMS = (
     Theorem(
@@ -96,7 +94,7 @@ THEOREMS = (
                 "proofs of Lemmas 9 and 10; claim Y34",
             ),
             *SETTING,
-            Assumption("kappa", "kappa >= 1", "L >= rho", Ge(kappa, 1)),
+            Assumption("kappa", "kappa >= 1", "L >= rho", kappa >= 1),
             GENTLE,
         ),
         schedule_formulas=STEPS,
@@ -109,9 +107,10 @@ THEOREMS = (
 )
 
 
-@claim("Y34", Kind.ASSUMPTION, "A1 and A2, with strong concavity and PL, suffice for Theorem 3.", "Theorem 3")
+@claim("Y34", Kind.ASSUMPTION, location="Theorem 3")
 def assumptions() -> Decision:
-    steps = (
+    """A1 and A2, with strong concavity and PL, suffice for Theorem 3."""
+    return conditional(
         Cited(
             "the step sizes and the rate are stated with kappa = L/rho, and L is introduced in A3 alone",
             "Assumptions 1 to 3",
@@ -119,8 +118,8 @@ def assumptions() -> Decision:
         Counterexample(
             "A1 and A2 give no L: f = |w| is 1-Lipschitz without variance, with slopes 1 and -1 at distance 2 h; "
             "at h = 10^-6 even L = 1000 is too small",
-            Le(Integer(2), L * 2 * x),
-            ((L, 1000), (x, Rational(1, 10**6))),
+            Integer(2) <= L * 2 * x,
+            {L: 1000, x: Rational(1, 10**6)},
         ),
         Enumerated(
             "nor is A3 enough where w is projected: F = u^2/2 - v^2/2, u = y + 2 + x/2 - x^2 >= 1/2, on |x| <= 1, "
@@ -131,7 +130,7 @@ def assumptions() -> Decision:
             Fraction(1),
         ),
         Enumerated("as one step does: it is projected back to (1, 0)", stuck_excess, (1,), Fraction(1)),
-        Exceeds("no constant makes the rate stay above that as T grows", T**0, RATE, Region(Ge(T, 1)), {T: s}),
+        Exceeds("no constant makes the rate stay above that as T grows", T**0, RATE, Region(T >= 1), {T: s}),
         Quoted("with A2, A3 and W = R^{d1} the recursion of Theorem 8 holds", "Y30", RECURSION),
         Quoted("and its factors", "Y31"),
         Dominated(
@@ -139,24 +138,17 @@ def assumptions() -> Decision:
             "order, M the maximum in eta_v, for mu <= L",
             (1 + kappa) / mu**2 + kappa**4 / (mu * M**2) + kappa * M / mu**2,
             ORDER,
-            Region(Ge(kappa, 1), Le(mu, 1), Ge(M, kappa**2), Le(M, kappa ** Rational(5, 2) / sqrt(mu))),
+            Region(kappa >= 1, mu <= 1, M >= kappa**2, M <= kappa ** Rational(5, 2) / sqrt(mu)),
         ),
-    )
-    evidence = Evidence(
-        steps,
+        readings={
+            "A1 and A2 alone: without smoothness L and kappa are undefined": "unresolved",
+            "A2 and A3 on a W that w is projected on": "refuted",
+            "A2 and A3, W = R^{d1}, and steps that start late enough": "conditional",
+        },
         condition="f is smooth (A3), as Theorem 8 has it, W = R^{d1}, so that w is not projected (not stated in the "
         "paper), B_w and B_v bound standard deviations (Y24), and the steps start late enough, at t_0 (Y32), with the "
         "start's excess times t_0/T added to the bound",
-        readings=(
-            ("A1 and A2 alone: without smoothness L and kappa are undefined", "unresolved"),
-            ("A2 and A3 on a W that w is projected on", "refuted"),
-            ("A2 and A3, W = R^{d1}, and steps that start late enough", "conditional"),
-        ),
-    )
-    return Decision(
-        "conditional",
-        Method.ARITHMETIC,
-        evidence,
-        "The smoothness that kappa = L/rho speaks of is not among the assumptions, nor is a W without walls. A1 is "
-        "not used, and on W = R^{d1} only constants have it with PL (Y27).",
+        note="The smoothness that kappa = L/rho speaks of is not among the assumptions, nor is a W without walls. A1 "
+        "is not used, and on W = R^{d1} only constants have it with PL (Y27).",
+        method=Method.ARITHMETIC,
     )

@@ -11,14 +11,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from sympy import Ge, Integer, Le, Min, Rational, cancel, log, oo, symbols
+from sympy import Integer, Min, Rational, cancel, log, oo, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence, claim
-from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.claim import Claim, Decision, Kind, Method, claim, refuted
+from dpcheck.bounds.evidence import Below, Cited, Counterexample, Domain, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.judge import judge
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, T, kappa, mu, rho, t
 from dpcheck.bounds.symbols import eta_v as theta
@@ -33,7 +30,7 @@ SLOPE = 1 / (L + L**2 / rho)
 # What the proof chooses: lambda_t, Young's constant at x = rho eta_v, and the squares of its two ratios, L = kappa rho.
 CHOSEN = 4 * L**2 * eta / (rho * theta)
 YOUNG = x / (2 * (1 - x))
-FIRST, SECOND = Le(64 * kappa**4 * X * eta**2, mu * theta**2), Le(32 * kappa**4 * eta**2, theta**2)
+FIRST, SECOND = 64 * kappa**4 * X * eta**2 <= mu * theta**2, 32 * kappa**4 * eta**2 <= theta**2
 FACTOR_1, FACTOR_2 = 1 - mu * eta / 2, 1 - rho * theta / 4
 # The noise of v as (20) prints it, and what it says of the sums.
 DUAL_NOISE = 16 * L**2 * M / (2 * mu**2 * rho * t ** Rational(2, 3))
@@ -66,11 +63,11 @@ def _at(factor: Any) -> Any:
 
 
 POSITIVE = {kappa: (1, oo), **dict.fromkeys((X, mu, rho, theta, eta), (0, oo))}
-OVER = Domain(POSITIVE, where=(FIRST, SECOND, Le(rho * theta, 1)))
+OVER = Domain(POSITIVE, where=(FIRST, SECOND, rho * theta <= 1))
 CONSTANTS = (
     Identity("(1 + e)(1 - x) at e = x/(2 (1 - x)), x = rho eta_v", lambda: (1 + YOUNG) * (1 - x), 1 - x / 2),
     Identity("and 1 + 1/e", lambda: 1 + 1 / YOUNG, 2 / x - 1),
-    Inequality("so that 1 + 1/e <= 2/(rho eta_v)", 2 / x - 1, 2 / x, Domain({x: (0, 1)})),
+    Inequality("so that 1 + 1/e <= 2/(rho eta_v)", 2 / x - 1, 2 / x, over(x <= 1)),
     Identity(
         "lambda_t, at which L^2 eta_w/(2 lambda_t) = rho eta_v/8", CHOSEN, lambda: L**2 * eta / (2 * rho * theta / 8)
     ),
@@ -85,13 +82,13 @@ CONSTANTS = (
         "rho eta_v/4 is at least mu eta_w/2, for mu <= L: the common factor of the recursion",
         mu * eta / 2,
         rho * theta / 4,
-        Domain(POSITIVE, where=(SECOND, Le(mu, kappa * rho))),
+        Domain(POSITIVE, where=(SECOND, mu <= kappa * rho)),
     ),
     Inequality(
         "min{mu/2, L^2} is at most mu/2, so that the factor in between, 1 - min{mu/2, L^2} eta_w, is the weaker one",
         Min(mu / 2, L**2),
         mu / 2,
-        Domain({mu: (0, oo), L: (0, oo)}),
+        over(mu, L),
     ),
 )
 
@@ -99,43 +96,32 @@ CONSTANTS = (
 @claim(
     "Y32",
     Kind.ASSUMPTION,
-    stated(
-        "eta_w = {primal} is at most {slope} and eta_v = {dual} at most {curvature}, from t = 1 on.",
-        primal=STEPS[0][1],
-        slope=SLOPE,
-        dual=STEPS[1][1],
-        curvature=1 / L,
-    ),
-    "proof of Theorem 8",
+    location="proof of Theorem 8",
+    primal=STEPS[0][1],
+    slope=SLOPE,
+    dual=STEPS[1][1],
+    curvature=1 / L,
 )
 def first_step() -> Decision:
+    """eta_w = {primal} is at most {slope} and eta_v = {dual} at most {curvature}, from t = 1 on."""
     wall = {L: 10, rho: 10, mu: 200, kappa: 1, t: 1}
-    steps = (
+    return refuted(
         Quoted("mu |w - w'|^2/2 <= h - min h, w' the nearest minimiser", "Y36", GROWTH_READING, "W = R^{d1} here"),
         Cited(
             "so on W = R^{d1} a mu-PL, L-smooth function has mu <= L: h - min h <= |grad h|^2/(2 mu) and "
             "|grad h| <= L |w - w'|",
             "PL; smoothness, grad h = 0 at w'",
         ),
-        Inequality(
-            "then 2/mu exceeds 1/(L + L^2/rho)",
-            SLOPE,
-            2 / mu,
-            Domain({L: (0, oo), rho: (0, oo), mu: (0, oo)}, where=(Le(mu, L),)),
-        ),
+        Inequality("then 2/mu exceeds 1/(L + L^2/rho)", SLOPE, 2 / mu, over(L, rho, mu, mu <= L)),
         Counterexample(
-            "f = w^2/2 - v^2/2 has L = rho = mu = 1: 2 against 1/2",
-            Le(STEPS[0][1], SLOPE),
-            ((L, 1), (rho, 1), (mu, 1), (t, 1)),
+            "f = w^2/2 - v^2/2 has L = rho = mu = 1: 2 against 1/2", STEPS[0][1] <= SLOPE, {L: 1, rho: 1, mu: 1, t: 1}
         ),
-        Counterexample(
-            "and eta_v there: 2 M/mu against 1/L", Le(STEPS[1][1], 1 / L), ((L, 1), (kappa, 1), (mu, 1), (t, 1))
-        ),
+        Counterexample("and eta_v there: 2 M/mu against 1/L", STEPS[1][1] <= 1 / L, {L: 1, kappa: 1, mu: 1, t: 1}),
         Inequality(
             "from t >= 2 (L + L^2/rho)/mu on the first condition holds",
             2 / (mu * x),
             SLOPE,
-            Domain({L: (0, oo), rho: (0, oo), mu: (0, oo), x: (0, oo)}, where=(Ge(x * mu, 2 * (L + L**2 / rho)),)),
+            over(L, rho, mu, x, x * mu >= 2 * (L + L**2 / rho)),
         ),
         Below(
             "on W = [0, 1] mu may be above L: F = 400 w - 5 v^2, L = rho = 10, mu = 200 = 2 L^2, meets the first",
@@ -143,39 +129,30 @@ def first_step() -> Decision:
             SLOPE.subs(wall),
         ),
         Below("and the second", STEPS[1][1].subs(wall), (1 / L).subs(wall)),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(("W = R^{d1}, where mu <= L", "refuted"),),
-        repaired="eta_w = 2/(mu (t + t_0)), eta_v likewise, with t_0 of order max{X/mu, (M L/mu)^{3/2}}: the "
-        "same order in T, with the start's excess times t_0/T added",
-    )
-    return Decision(
-        "refuted",
-        Method.PROVER,
-        evidence,
-        "At t = 1 the first condition fails for every L, rho and mu <= L, as W = R^{d1} has it, and the second where "
-        "M L > mu/2. On a W that w is projected on both can hold, but there Lemma 9 fails (Y28).",
+        readings={"W = R^{d1}, where mu <= L": "refuted"},
+        repaired="eta_w = 2/(mu (t + t_0)), eta_v likewise, with t_0 of order max{X/mu, (M L/mu)^{3/2}}: the same "
+        "order in T, with the start's excess times t_0/T added",
+        note="At t = 1 the first condition fails for every L, rho and mu <= L, as W = R^{d1} has it, and the second "
+        "where M L > mu/2. On a W that w is projected on both can hold, but there Lemma 9 fails (Y28).",
     )
 
 
 @claim(
     "Y33",
     Kind.CONSTANT,
-    stated(
-        "Times t the noise of v enters with {noise}, M the maximum in eta_v, and the sums of {power} and 1/t to T "
-        "are at most {root} and {logarithm}.",
-        noise=DUAL_NOISE,
-        power=t ** Rational(-2, 3),
-        root=ROOT_SUM,
-        logarithm=LOG_SUM,
-    ),
-    "equation (20)",
+    location="equation (20)",
+    noise=DUAL_NOISE,
+    power=t ** Rational(-2, 3),
+    root=ROOT_SUM,
+    logarithm=LOG_SUM,
 )
 def sums() -> Decision:
+    """Times t the noise of v enters with {noise}, M the maximum in eta_v, and the sums of {power} and 1/t to T are at
+    most {root} and {logarithm}.
+    """
     exact = DUAL_NOISE * (2 - x) / (1 - x)
     one = {L: 1, mu: 1, rho: 1, M: 1, t: 1, x: 0}
-    steps = (
+    return refuted(
         Identity(
             "the noise of v, lambda (1 + e) eta_v^2 times t, at lambda = 4 L^2 eta_w/(rho eta_v), eta_w = 2/(mu t), "
             "eta_v = 2 M/(mu t^{2/3}), e = x/(2 (1 - x)), x = rho eta_v",
@@ -184,11 +161,11 @@ def sums() -> Decision:
             .subs(theta, 2 * M / (mu * t ** Rational(2, 3))),
             exact,
         ),
-        Counterexample("even at x -> 0 that is 16, not 16/2", Le(exact, DUAL_NOISE), tuple(one.items())),
+        Counterexample("even at x -> 0 that is 16, not 16/2", exact <= DUAL_NOISE, tuple(one.items())),
         Enumerated("sum t^{-2/3} to 8 is at least", powers, (8, 2), Fraction(3671, 1000)),
-        Counterexample("which exceeds 8^{1/3} = 2", Le(terms, ROOT_SUM), ((terms, Rational(3671, 1000)), (T, 8))),
+        Counterexample("which exceeds 8^{1/3} = 2", terms <= ROOT_SUM, {terms: Rational(3671, 1000), T: 8}),
         Enumerated("sum 1/t to 2", powers, (2, 3), Fraction(3, 2)),
-        Counterexample("which exceeds log 2", Le(terms, LOG_SUM), ((terms, Rational(3, 2)), (T, Integer(2)))),
+        Counterexample("which exceeds log 2", terms <= LOG_SUM, {terms: Rational(3, 2), T: Integer(2)}),
         Enumerated(
             "(20) itself: F = w^2/2 - v^2/2, no noise, from w = 1, v = 0 the step 2/mu = 2 leaves the excess",
             primal_error,
@@ -197,30 +174,14 @@ def sums() -> Decision:
         ),
         Counterexample(
             "while the right side of (20) is 0 at T = 1",
-            Le(excess, LAST_ITERATE),
-            (
-                (excess, Rational(1, 2)),
-                (L, 1),
-                (rho, 1),
-                (mu, 1),
-                (M, RATIO.subs({kappa: 1, L: 1, mu: 1})),
-                (N_w, 0),
-                (N_v, 0),
-                (T, 1),
-            ),
+            excess <= LAST_ITERATE,
+            {excess: Rational(1, 2), L: 1, rho: 1, mu: 1, M: RATIO.subs({kappa: 1, L: 1, mu: 1}), N_w: 0, N_v: 0, T: 1},
         ),
         Cited("sum t^{-2/3} <= 3 T^{1/3} and sum 1/t <= 1 + log T", "integrals"),
-    )
-    evidence = Evidence(
-        steps,
         repaired="16 (2 - x)/(2 (1 - x)) in place of 16/2, x = rho eta_v, 3 T^{1/3} and 1 + log T for the sums, and "
         "the later start of Y32 with the start's excess. The orders of Theorem 3 are not affected",
-    )
-    return Decision(
-        "refuted",
-        (Method.ALGEBRA, Method.ENUMERATION),
-        evidence,
-        "The explicit constants are too small by factors 2 and up to 3, and the recursion is not valid at t = 1.",
+        note="The explicit constants are too small by factors 2 and up to 3, and the recursion is not valid at t = 1.",
+        method=(Method.ALGEBRA, Method.ENUMERATION),
     )
 
 
@@ -240,7 +201,7 @@ printed_constants = Claim(
     "proof of Theorem 8",
     judge(
         *CONSTANTS,
-        note="The two squares of the ratio are just what k_1 and k_2 need. The proof's e needs rho eta_v < 1; at "
-        "rho eta_v = 1 any e >= 1 does the same.",
+        note="The two squares of the ratio are just what k_1 and k_2 need. The proof's e needs rho eta_v < 1; at rho "
+        "eta_v = 1 any e >= 1 does the same.",
     ),
 )

@@ -34,12 +34,8 @@ from fractions import Fraction
 
 from sympy import Le, Rational, oo, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, Verdict, claim
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, Verdict, claim, proved, refuted
+from dpcheck.bounds.evidence import Cited, Counterexample, Domain, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import G_v, G_w, L, mu, n, rho
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.yang2022.primal_gap import corner_gap, saddle_gap
@@ -88,7 +84,7 @@ THEOREMS = (
             Assumption("saddle", "F_S has a saddle point", "Section 3.2"),
             RECORDS,
             Assumption("e", "the optimisation error E[R_S(w_T) - min R_S] is at most e", "Theorem 4"),
-            Assumption("rho", "rho <= L", "strong concavity is at most smoothness", Le(rho, L)),
+            Assumption("rho", "rho <= L", "strong concavity is at most smoothness", rho <= L),
         ),
         bound_formula=BOUND,
         regimes=(
@@ -132,17 +128,17 @@ CORNER = (
     Enumerated("there E[R - R_S] is at least", corner_gap, (10001,), CORNER_GAP),
     Counterexample(
         "which is above even the repaired bound: W = R^{d1} is needed",
-        Le(excess, FACTOR * DISTANCES),
-        (
-            (excess, Rational(CORNER_GAP)),
-            (n, 10001),
-            (e, 0),
-            (mu, Rational(5, 12)),
-            (rho, 1),
-            (L, 1),
-            (G_w, sqrt(101) / 10),
-            (G_v, Rational(1, 1000)),
-        ),
+        excess <= FACTOR * DISTANCES,
+        {
+            excess: Rational(CORNER_GAP),
+            n: 10001,
+            e: 0,
+            mu: Rational(5, 12),
+            rho: 1,
+            L: 1,
+            G_w: sqrt(101) / 10,
+            G_v: Rational(1, 1000),
+        },
     ),
 )
 FACTOR_READING = "(G_w + (L/rho) G_v) s"
@@ -171,7 +167,7 @@ SUPPORTED = (
         "so that mu |dw|^2 <= y <= 4 k/n^2",
         y,
         4 * k / n**2,
-        Domain(dict.fromkeys((y, k), (0, oo)) | {n: (1, oo)}, where=(Le(n**2 * y**2, 4 * k * y),)),
+        Domain(dict.fromkeys((y, k), (0, oo)) | {n: (1, oo)}, where=(n**2 * y**2 <= 4 * k * y,)),
     ),
 )
 REPAIRED = (
@@ -186,66 +182,55 @@ READINGS: tuple[tuple[str, Verdict], ...] = (
 )
 
 
-@claim(
-    "Y37",
-    Kind.CONSTANT,
-    stated("With optimisation error e, E[R(w_T) - R_S(w_T)] is at most {bound}.", bound=APPENDIX),
-    "Lemma 14, Theorems 9 and 11",
-)
+@claim("Y37", Kind.CONSTANT, location="Lemma 14, Theorems 9 and 11", bound=APPENDIX)
 def appendix() -> Decision:
-    steps = (
+    """With optimisation error e, E[R(w_T) - R_S(w_T)] is at most {bound}."""
+    return refuted(
         *SADDLE,
-        Counterexample("which is above the printed bound", Le(excess, APPENDIX), SADDLE_AT),
+        Counterexample("which is above the printed bound", excess <= APPENDIX, SADDLE_AT),
         Counterexample(
             "and above the repaired distances with the printed factor (1 + L/rho) G_w",
-            Le(excess, PRINTED_FACTOR * DISTANCES),
+            excess <= PRINTED_FACTOR * DISTANCES,
             SADDLE_AT,
         ),
         Counterexample(
             "on F_S = w^2/2 the distance sqrt(2 e/mu) is twice the printed one, e = w^2/2",
-            Le(w, sqrt(e / (2 * mu))),
-            ((w, 1), (e, Rational(1, 2)), (mu, 1)),
+            w <= sqrt(e / (2 * mu)),
+            {w: 1, e: Rational(1, 2), mu: 1},
         ),
         *SUPPORTED,
         *CORNER,
-    )
-    return Decision(
-        "refuted",
-        (Method.ENUMERATION, Method.PROVER),
-        Evidence(steps, readings=READINGS, repaired=REPAIRED),
-        "The distances rest on the growth 2 mu of Lemma 13, and the factor leaves out G_v.",
+        readings=dict(READINGS),
+        repaired=REPAIRED,
+        note="The distances rest on the growth 2 mu of Lemma 13, and the factor leaves out G_v.",
+        method=(Method.ENUMERATION, Method.PROVER),
     )
 
 
-@claim(
-    "Y38",
-    Kind.CONSTANT,
-    stated("With optimisation error e, E[R(w_T) - R_S(w_T)] is at most {bound}.", bound=MAIN_TEXT),
-    "Theorem 4",
-)
+@claim("Y38", Kind.CONSTANT, location="Theorem 4", bound=MAIN_TEXT)
 def main_text() -> Decision:
-    steps = (
+    """With optimisation error e, E[R(w_T) - R_S(w_T)] is at most {bound}."""
+    return refuted(
         *SADDLE,
-        Counterexample("which is above the printed bound", Le(excess, MAIN_TEXT), SADDLE_AT),
+        Counterexample("which is above the printed bound", excess <= MAIN_TEXT, SADDLE_AT),
         Counterexample(
             "nor is it the appendix's, even with its growth 2 mu: rho = 1/10, mu = 1, G_w = G_v = 1",
             Le(APPENDIX, MAIN_TEXT, evaluate=False),
-            ((G_w, 1), (G_v, 1), (mu, 1), (rho, Rational(1, 10)), (L, 1), (n, 1), (e, 0)),
+            {G_w: 1, G_v: 1, mu: 1, rho: Rational(1, 10), L: 1, n: 1, e: 0},
         ),
         *SUPPORTED,
         *CORNER,
-    )
-    return Decision(
-        "refuted",
-        (Method.ENUMERATION, Method.PROVER),
-        Evidence(steps, readings=READINGS, repaired=REPAIRED),
-        "It drops rho beside the growth 2 mu of Lemma 13, and the factor leaves out G_v.",
+        readings=dict(READINGS),
+        repaired=REPAIRED,
+        note="It drops rho beside the growth 2 mu of Lemma 13, and the factor leaves out G_v.",
+        method=(Method.ENUMERATION, Method.PROVER),
     )
 
 
-@claim("Y39", Kind.CONSTANT, stated("E[R_S(w*) - R(w*)] is at most {bound}.", bound=DUAL), "Theorem 10")
+@claim("Y39", Kind.CONSTANT, location="Theorem 10", bound=DUAL)
 def dual() -> Decision:
-    steps = (
+    """E[R_S(w*) - R(w*)] is at most {bound}."""
+    return proved(
         Cited(
             "(25): F_S(w*, v) - F_S(w*, v_i) <= (2 G_v/n) |v - v_i| for the maximisers v of S and v_i of "
             "S_i; strong concavity",
@@ -255,20 +240,12 @@ def dual() -> Decision:
             "rho/2 |v - v_i|^2 <= (2 G_v/n)|v - v_i| gives for G_v |v - v_i|",
             G_v * move,
             DUAL,
-            Domain(
-                {G_v: (0, oo), rho: (0, oo), n: (1, oo), move: (0, oo)},
-                where=(Le(rho * n * move**2, 4 * G_v * move),),
-            ),
+            over(G_v, rho, n, move, rho * n * move**2 <= 4 * G_v * move),
         ),
         Cited(
             "E F_S(w*, v) - E F(w*, v) is the mean of f(w*, v; z_i) - f(w*, v_i; z_i), and F(w*, v) <= max F(w*, .)",
             "i.i.d. records",
         ),
-    )
-    return Decision(
-        "proved",
-        (Method.PROVER, Method.CITED),
-        Evidence(steps),
-        "The display with m in the denominator should have rho n; the result is right. Strong concavity is used at "
-        "maximisers over V, walls or not, and no smoothness.",
+        note="The display with m in the denominator should have rho n; the result is right. Strong concavity is used "
+        "at maximisers over V, walls or not, and no smoothness.",
     )

@@ -25,15 +25,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Ge, Integer, Le, Lt, Rational, log, oo, sqrt, symbols
+from sympy import Integer, Rational, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Domain, Enumerated, Identity, Inequality, Quoted
 from dpcheck.bounds.symbols import L, T, c_1, d, delta, epsilon, kappa, m, mu, n, sigma, t
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.yang2022.pl_steps import stuck_excess
@@ -82,7 +78,7 @@ THEOREMS = (
                 "m^2 > n epsilon/c_1, as Theorem 1 asks with T = n; the printed constant m fails for a large n",
                 "Theorem 1; claim Y12",
             ),
-            Assumption("kappa", "kappa >= 1", "L >= rho", Ge(kappa, 1)),
+            Assumption("kappa", "kappa >= 1", "L >= rho", kappa >= 1),
             GENTLE,
             *REMARK_1,
         ),
@@ -96,21 +92,22 @@ THEOREMS = (
 )
 
 
-@claim("Y12", Kind.SCHEDULE, "Theorem 5 may take m constant with T of order n.", "proof of Theorem 12")
+@claim("Y12", Kind.SCHEDULE, location="proof of Theorem 12")
 def constant_batch() -> Decision:
-    steps = (
+    """Theorem 5 may take m constant with T of order n."""
+    return conditional(
         Identity("with T = n Theorem 1 covers epsilon < c_1 m^2/n", lambda: c_1 * m**2 * n / n**2, c_1 * m**2 / n),
         Counterexample(
             "m = 64, c_1 = 1, epsilon = 1, T = n = 10^4: outside",
-            Lt(epsilon, c_1 * m**2 * T / n**2),
-            ((m, 64), (c_1, 1), (epsilon, 1), (T, 10**4), (n, 10**4)),
+            epsilon < c_1 * m**2 * T / n**2,
+            {m: 64, c_1: 1, epsilon: 1, T: 10**4, n: 10**4},
         ),
-        Exceeds("for a fixed epsilon no constant m stays inside as n grows", 1 / n**0, 1 / n, Region(Ge(n, 1)), {n: s}),
+        Exceeds("for a fixed epsilon no constant m stays inside as n grows", 1 / n**0, 1 / n, Region(n >= 1), {n: s}),
         Inequality(
             "m at least sqrt(2 n epsilon/c_1) is inside",
             2 * epsilon,
             c_1 * m**2 / n,
-            Domain(dict.fromkeys((epsilon, c_1, m, n), (0, oo)), where=(Ge(c_1 * m**2, 2 * n * epsilon),)),
+            Domain(dict.fromkeys((epsilon, c_1, m, n), (0, oo)), where=(c_1 * m**2 >= 2 * n * epsilon,)),
         ),
         Identity(
             "Remark 1's m has m^2 T/n^2 = epsilon/4, with T = n: inside if c_1 is above 4, and private by Remark 1",
@@ -124,45 +121,67 @@ def constant_batch() -> Decision:
             "order n^{1/6}, for d >= 1 and log(1/delta) >= 1",
             n ** Rational(1, 6),
             m**2 * sqrt(d * ell) / (n ** Rational(5, 6) * epsilon),
-            Region(Le(epsilon * n, m**2), Ge(ell, 1)),
+            Region(epsilon * n <= m**2, ell >= 1),
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("m constant, epsilon fixed", "refuted"),
-            ("m constant, epsilon of order 1/n at most: in the region of Theorem 1, with a vacuous rate", "proved"),
-            ("m of order sqrt(n epsilon), at least sqrt(2 n epsilon/c_1)", "proved"),
-            ("m as in Remark 1, sqrt(n epsilon)/2, which is outside for c_1 = 1 and rests on Remark 1", "conditional"),
-        ),
+        readings={
+            "m constant, epsilon fixed": "refuted",
+            "m constant, epsilon of order 1/n at most: in the region of Theorem 1, with a vacuous rate": "proved",
+            "m of order sqrt(n epsilon), at least sqrt(2 n epsilon/c_1)": "proved",
+            "m as in Remark 1, sqrt(n epsilon)/2, which is outside for c_1 = 1 and rests on Remark 1": "conditional",
+        },
         condition="m of order sqrt(n epsilon), at least sqrt(2 n epsilon/c_1), or as in Remark 1 under its conditions "
         "(Y10); a constant m stays in Theorem 1's region for epsilon of order 1/n at most, where the rate is vacuous",
         repaired="with m of order sqrt(n epsilon) the rate of Theorem 5 stands, and its first term improves",
-    )
-    return Decision(
-        "conditional",
-        (Method.ALGEBRA, Method.PROVER),
-        evidence,
-        "With T = n a constant minibatch leaves Theorem 1 only epsilon of order 1/n, where the rate "
-        "grows as n^{1/6} and says nothing; a larger m repairs it.",
+        note="With T = n a constant minibatch leaves Theorem 1 only epsilon of order 1/n, where the rate grows as "
+        "n^{1/6} and says nothing; a larger m repairs it.",
+        method=(Method.ALGEBRA, Method.PROVER),
     )
 
 
-@claim(
-    "Y40",
-    Kind.RATE,
-    stated("The excess risk is of order {rate}, ell the logarithm of 1/delta.", rate=RATE),
-    "Theorem 5",
-)
+@claim("Y40", Kind.RATE, location="Theorem 5", rate=RATE)
 def rate() -> Decision:
-    steps = (
-        *_orders(),
+    """The excess risk is of order {rate}, ell the logarithm of 1/delta."""
+    error = ORDER * (X + Y)  # X = n^{-2/3}, Y = d ell/(n^{5/3} epsilon^2)
+    printed = FRONT * (sqrt(X) + sqrt(Y))
+    small = Region(
+        kappa >= 1,
+        kappa ** Rational(3, 2) * X <= mu ** Rational(3, 2),
+        kappa ** Rational(3, 2) * Y <= mu ** Rational(3, 2),
+    )
+    return conditional(
+        # Compare the optimisation error and its root with the printed order.
+        Dominated(
+            "the root of Y = d sigma^2/T^{2/3} is the printed one at sigma = sqrt(T ell)/(n epsilon) and T = n",
+            sqrt(d) * sigma / T**THIRD,
+            sqrt(d * ell) / (n ** Rational(5, 6) * epsilon),
+            Region(sigma * n * epsilon <= sqrt(T * ell), T <= n),
+        ),
+        Dominated(
+            "(1 + kappa) sqrt(error/mu) is of the printed order, sqrt(X + Y) <= sqrt X + sqrt Y",
+            (1 + kappa) * sqrt(ORDER / mu) * (sqrt(X) + sqrt(Y)),
+            printed,
+            Region(kappa >= 1),
+        ),
+        Dominated("the error itself, where kappa^{3/2} X and kappa^{3/2} Y are below mu^{3/2}", error, printed, small),
+        Exceeds(
+            "elsewhere it is larger: kappa/mu growing with X, Y fixed",
+            error,
+            printed,
+            Region(kappa >= 1),
+            {kappa: s, mu: 1 / s},
+        ),
+        Dominated(
+            "the same with the two parts written out: the root of the error",
+            (1 + kappa) * sqrt(ORDER / mu) * PARTS,
+            RATE,
+            Region(kappa >= 1),
+        ),
         Dominated(
             "what the repaired Theorems 9 and 10 add, (1 + kappa)/(mu n), (1 + kappa)/(n sqrt(rho mu)) and 1/(rho n), "
             "rho = 1/kappa in units of L, for mu <= L",
             (1 + kappa) / (mu * n) + (1 + kappa) * sqrt(kappa / mu) / n + kappa / n,
             RATE,
-            Region(Ge(kappa, 1), Le(mu, 1)),
+            Region(kappa >= 1, mu <= 1),
         ),
         Cited("the excess is the sum of the three errors", "decomposition (5)"),
         Quoted("the optimisation error", "Y34"),
@@ -176,63 +195,16 @@ def rate() -> Decision:
             (100,),
             Fraction(1),
         ),
-        Exceeds("while the rate tends to 0 as n grows", n**0, FRONT * n**-THIRD, Region(Ge(n, 1)), {n: s}),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("the step from Theorem 12 to the rate, kappa and mu constants and the rate at most a constant", "proved"),
-            ("that step uniformly in kappa and mu", "refuted"),
-            ("without noise, on a W that w is projected on", "refuted"),
-        ),
-        condition="(kappa/mu)^{3/2} times n^{-2/3} and times d log(1/delta)/(n^{5/3} epsilon^2) are at most "
-        "a constant; W = R^{d1}, so that w is not projected (not stated in the paper), with A1 where the iterates are "
+        Exceeds("while the rate tends to 0 as n grows", n**0, FRONT * n**-THIRD, Region(n >= 1), {n: s}),
+        readings={
+            "the step from Theorem 12 to the rate, kappa and mu constants and the rate at most a constant": "proved",
+            "that step uniformly in kappa and mu": "refuted",
+            "without noise, on a W that w is projected on": "refuted",
+        },
+        condition="(kappa/mu)^{3/2} times n^{-2/3} and times d log(1/delta)/(n^{5/3} epsilon^2) are at most a "
+        "constant; W = R^{d1}, so that w is not projected (not stated in the paper), with A1 where the iterates are "
         "(Y27); A2 beside A3, with B_w and B_v standard deviations, and a later start (Y34, Y32); max{G_w, G_v} for "
         "G_w (Y35); the minibatch of Y12, and the distances of Y37",
-    )
-    return Decision(
-        "conditional",
-        Method.EXPONENTS,
-        evidence,
-        "The optimisation error enters (5) itself too, and is below its root only where it is small; and what "
+        note="The optimisation error enters (5) itself too, and is below its root only where it is small; and what "
         "Theorems 3, 9 and 11 lack is lacking here.",
-    )
-
-
-def _orders() -> tuple[Step, ...]:
-    """Compare the optimisation error and its root with the printed order."""
-    error = ORDER * (X + Y)  # X = n^{-2/3}, Y = d ell/(n^{5/3} epsilon^2)
-    printed = FRONT * (sqrt(X) + sqrt(Y))
-    small = Region(
-        Ge(kappa, 1),
-        Le(kappa ** Rational(3, 2) * X, mu ** Rational(3, 2)),
-        Le(kappa ** Rational(3, 2) * Y, mu ** Rational(3, 2)),
-    )
-    return (
-        Dominated(
-            "the root of Y = d sigma^2/T^{2/3} is the printed one at sigma = sqrt(T ell)/(n epsilon) and T = n",
-            sqrt(d) * sigma / T**THIRD,
-            sqrt(d * ell) / (n ** Rational(5, 6) * epsilon),
-            Region(Le(sigma * n * epsilon, sqrt(T * ell)), Le(T, n)),
-        ),
-        Dominated(
-            "(1 + kappa) sqrt(error/mu) is of the printed order, sqrt(X + Y) <= sqrt X + sqrt Y",
-            (1 + kappa) * sqrt(ORDER / mu) * (sqrt(X) + sqrt(Y)),
-            printed,
-            Region(Ge(kappa, 1)),
-        ),
-        Dominated("the error itself, where kappa^{3/2} X and kappa^{3/2} Y are below mu^{3/2}", error, printed, small),
-        Exceeds(
-            "elsewhere it is larger: kappa/mu growing with X, Y fixed",
-            error,
-            printed,
-            Region(Ge(kappa, 1)),
-            {kappa: s, mu: 1 / s},
-        ),
-        Dominated(
-            "the same with the two parts written out: the root of the error",
-            (1 + kappa) * sqrt(ORDER / mu) * PARTS,
-            RATE,
-            Region(Ge(kappa, 1)),
-        ),
     )

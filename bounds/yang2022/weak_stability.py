@@ -28,12 +28,10 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from sympy import Integer, Le, Rational, symbols
+from sympy import Integer, Rational, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
+from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity
 
 Dataset = tuple[int, ...]
 BITS = (0, 1)
@@ -130,25 +128,35 @@ def _broken(given_data: bool) -> Counterexample:
     """Return the step in which Lemma 4 as published fails on the mean of two bits."""
     return Counterexample(
         "so Lemma 4 as printed fails, " + ("with v and w chosen for each S" if given_data else "by Definition 4"),
-        Le(population - empirical, allowed),
-        (
-            (population, _rational(population_gap(2))),
-            (empirical, _rational(empirical_gap(2, given_data))),
-            (allowed, _rational(stability(2))),
-        ),
+        population - empirical <= allowed,
+        {
+            population: _rational(population_gap(2)),
+            empirical: _rational(empirical_gap(2, given_data)),
+            allowed: _rational(stability(2)),
+        },
     )
 
 
-@claim(
-    "Y16",
-    Kind.LEMMA,
-    "Weak stability e bounds the weak risk's generalisation by e, and the gradient field of a "
-    "convex-concave f is monotone.",
-    "Lemmas 4 and 5, Appendix C.2",
-)
+@claim("Y16", Kind.LEMMA, location="Lemmas 4 and 5, Appendix C.2")
 def weak_risk_stability() -> Decision:
-    steps: tuple[Step, ...] = (
-        *_same_order(),
+    """Weak stability e bounds the weak risk's generalisation by e, and the gradient field of a convex-concave f is
+    monotone.
+    """
+    return conditional(
+        # Give an instance in which one order of the pair in both suprema is too little.
+        Cited(
+            "f = (w - z)^2/2 - (v - z)^2/2 on [0, 1]^2 is convex-concave, smooth, Lipschitz and bounded; records are "
+            "fair bits; both blocks of the output are the mean of S, without randomness",
+            "an instance of Section 3.1",
+        ),
+        Enumerated(
+            "its weak stability, one z in both suprema as in C.2, over all neighbours", stability, (2,), Fraction(0)
+        ),
+        Enumerated("the weak population gap", population_gap, (2,), Fraction(1, 8)),
+        Enumerated("the weak empirical gap of Definition 4", empirical_gap, (2,), Fraction(-1, 8)),
+        Enumerated("and with v and w chosen for each S", empirical_gap, (2, True), Fraction(0)),
+        _broken(False),
+        _broken(True),
         Cited(
             "the repair: sup a - sup b <= sup (a - b), so the population gap exceeds the empirical one by at most "
             "sup_v E[F(A_w(S), v) - F_S(A_w(S), v)] + sup_w E[F_S(w, A_v(S)) - F(w, A_v(S))]",
@@ -169,44 +177,18 @@ def weak_risk_stability() -> Decision:
             _rational(stability(2, True)),
         ),
         _monotone(),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("Lemma 4 with weak stability as defined, the pair (S, S') in both suprema", "refuted"),
-            ("Lemma 4 with the pair reversed in the second supremum, or each supremum of an absolute value", "proved"),
-            ("Lemma 5", "proved"),
-        ),
-        condition="in the definition of weak stability S and S' are exchanged in the second supremum, or both "
-        "suprema are of absolute values",
+        readings={
+            "Lemma 4 with weak stability as defined, the pair (S, S') in both suprema": "refuted",
+            "Lemma 4 with the pair reversed in the second supremum, or each supremum of an absolute value": "proved",
+            "Lemma 5": "proved",
+        },
+        condition="in the definition of weak stability S and S' are exchanged in the second supremum, or both suprema "
+        "are of absolute values",
         repaired="sup_v E[f(A_w(S'), v; z) - f(A_w(S), v; z)] + sup_w E[f(w, A_v(S); z) - f(w, A_v(S'); z)] <= e "
         "bounds the difference of the gaps by e, whether the empirical one is that of Definition 4 or has v and w "
         "chosen for each S, which is larger; so does G_w E|A_w(S) - A_w(S')| + G_v E|A_v(S) - A_v(S')|, as Lemma 6 "
         "uses it",
-    )
-    return Decision(
-        "conditional",
-        (Method.ENUMERATION, Method.ALGEBRA),
-        evidence,
-        "The two suprema are needed in opposite orders of the pair. With one order in both they can cancel: an "
+        note="The two suprema are needed in opposite orders of the pair. With one order in both they can cancel: an "
         "algorithm of weak stability 0 has a difference of 1/4. Lemma 5 holds.",
-    )
-
-
-def _same_order() -> tuple[Step, ...]:
-    """Give an instance in which one order of the pair in both suprema is too little."""
-    return (
-        Cited(
-            "f = (w - z)^2/2 - (v - z)^2/2 on [0, 1]^2 is convex-concave, smooth, Lipschitz and bounded; records are "
-            "fair bits; both blocks of the output are the mean of S, without randomness",
-            "an instance of Section 3.1",
-        ),
-        Enumerated(
-            "its weak stability, one z in both suprema as in C.2, over all neighbours", stability, (2,), Fraction(0)
-        ),
-        Enumerated("the weak population gap", population_gap, (2,), Fraction(1, 8)),
-        Enumerated("the weak empirical gap of Definition 4", empirical_gap, (2,), Fraction(-1, 8)),
-        Enumerated("and with v and w chosen for each S", empirical_gap, (2, True), Fraction(0)),
-        _broken(False),
-        _broken(True),
+        method=(Method.ENUMERATION, Method.ALGEBRA),
     )
