@@ -1,6 +1,6 @@
 r"""Lemma 3: the optimisation error of DP-SGDA, and the claims about its proof.
 
-Setting as in ``theorem_2a``: F_S convex-concave, W and V within balls of radius D_w and D_v about
+Setting as in ``theorem_2``: F_S convex-concave, W and V within balls of radius D_w and D_v about
 0, constant step eta, and d = max(d_1, d_2). The empirical weak primal-dual gap of the average of
 the iterates t = 1, ..., T is at most [1, Lemma 3]
 
@@ -28,9 +28,8 @@ the term in 1/sqrt(m T) is not even needed. What |w_1 - w|^2 is depends on the s
 Algorithm 1 does not say where it starts. ``OPTIMISATION_ERROR`` is the sum in (13), for the start at 0.
 
 The mean of the records' gradients must be a (sub)gradient of F_S. It is where f is differentiable, or where each
-f(., .; z) is convex-concave, as Theorem 2 assumes. The lemma speaks of one given F_S: if that alone is
-convex-concave and the f have kinks, generalised gradients of the f need not have such a mean
-(:func:`kinked_gap`).
+f(., .; z) is convex-concave, as Theorem 2 assumes. The lemma speaks of one given F_S: if that alone is convex-concave
+and the f have kinks, generalised gradients of the f need not have such a mean (:func:`kinked_gap`).
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix C.1.
 """

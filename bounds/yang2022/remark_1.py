@@ -22,13 +22,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sympy import Max, Pow, Rational, log, oo, sqrt, symbols
+from sympy import Eq, Max, Mul, Pow, Rational, ceiling, log, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import NotPrivate
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
-from dpcheck.bounds.evidence import Cited, Counterexample, Domain, Identity, Inequality, Searched, Step, over
+from dpcheck.bounds.claim import Decision, Kind, Method, carried, claim, conditional
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Domain, Identity, Inequality, Searched, Step, over
 from dpcheck.bounds.symbols import G_v, G_w, T, delta, ell, epsilon, m, n, sigma_v, sigma_w
-from dpcheck.bounds.yang2022.theorem_1 import NOISE
+from dpcheck.bounds.yang2022.theorem_1 import NOISE, SENSITIVITY
 from dpcheck.bounds.zhang2025 import theorem_1_settings
 
 q = symbols("q", positive=True)
@@ -97,7 +97,20 @@ def _without_replacement() -> tuple[Step, ...]:
     return steps[start:]
 
 
-@claim("Y10", Kind.CALIBRATION, location="Remark 1", loss=LOSS, chance=CHANCE, batch=BATCH, sigma=SIGMA)
+# The minibatch and the noise of the theorems that take them from this remark, typed again.
+ROUNDED = {"m": ceiling(Max(1, n * sqrt(epsilon) / (2 * sqrt(T))))}
+SPREAD = sqrt(T * log(1 / delta)) / (n * epsilon)
+NOISES = {"sigma_w": 8 * G_w * SPREAD, "sigma_v": 8 * G_v * SPREAD}
+CONVEX = ("yang2022.theorem_1", "yang2022.theorem_2a", "yang2022.theorem_2b")
+CARRIES = (
+    *(step for theorem in CONVEX for step in carried(theorem, ROUNDED)),
+    *(step for theorem in (*CONVEX, "yang2022.theorem_5") for step in carried(theorem, NOISES)),
+)
+
+
+@claim(
+    "Y10", Kind.CALIBRATION, location="Remark 1", loss=LOSS, chance=CHANCE, batch=BATCH, sigma=SIGMA, carries=CARRIES
+)
 def remark() -> Decision:
     """For {loss}, {chance} and m = {batch} the noise {sigma}, and the same in v with G_v, makes Algorithm 1 (epsilon,
     delta)-DP.
@@ -161,4 +174,73 @@ def remark() -> Decision:
         "minibatches without replacement, m rounded up. With replacement, as Algorithm 1 draws them, it is open: "
         "never violated in floating point, and not proved.",
         method=(Method.PRIVACY_CURVE, Method.CITED, Method.PROVER),
+    )
+
+
+REMARK, PROOF = dict(NOISE)[sigma_w], 8 * m**2 * T * log(n) / (n**2 * epsilon**2)  # PROOF is a square
+
+
+def _equal(left: Any, right: Any) -> Any:
+    return Eq(left, right, evaluate=False)
+
+
+@claim("Y11", Kind.CONSTANT, location="Remark 1 and its proof, Appendix B", proof=PROOF, remark=REMARK)
+def remark_constant() -> Decision:
+    """At delta = 1/n^2 the noise sigma^2 = {proof} of the proof, in units of the sensitivity, is the noise {remark} of
+    Remark 1.
+    """
+    at = ((n, 10), (T, 4), (m, 3), (epsilon, 1), (G_w, 1), (delta, Rational(1, 100)))
+    square = Pow(REMARK, 2, evaluate=False)
+    return conditional(
+        # Compare the noise of the proof with that of the remark.
+        Identity(
+            "in units of 2 G/m the proof's noise has the constant 4 for 8: squares, log n = ell/2",
+            lambda: 4 * (2 * G_w / m) ** 2 * (8 * m**2 * T * (ell / 2) / (n * epsilon) ** 2),
+            (8 * G_w) ** 2 * T * ell / (n * epsilon) ** 2,
+        ),
+        Counterexample("in units of 2 G/m", _equal(Mul(SENSITIVITY**2, PROOF, evaluate=False), square), at),
+        Counterexample(
+            "in units of 2 G, as Y05 prints them", _equal(Mul(4 * G_w**2, PROOF, evaluate=False), square), at
+        ),
+        Identity(
+            "in units of 2 G the two agree at m = 2, and there alone",
+            lambda: (2 * G_w) ** 2 * (8 * m**2 * T * (ell / 2) / (n * epsilon) ** 2),
+            (m**2 / 4) * (8 * G_w) ** 2 * T * ell / (n * epsilon) ** 2,
+        ),
+        AtMost(
+            "the remark's noise is at least the proof's",
+            (SENSITIVITY**2 * PROOF).subs(log(n), ell / 2),
+            (REMARK**2).subs(log(1 / delta), ell),
+        ),
+        # Check the conditions of Theorem 1 at the constant 8.
+        Identity(
+            "Theorem 1's first two conditions, with equality, give the constant 8: s^2 = 4 (m/n)^2 T lambda/epsilon "
+            "at lambda = 4 ell/epsilon, in units of 2 G/m",
+            lambda: (2 * G_w / m) ** 2 * (4 * (m / n) ** 2 * T * (4 * ell / epsilon) / epsilon),
+            (8 * G_w) ** 2 * T * ell / (n * epsilon) ** 2,
+        ),
+        Identity(
+            "the third, lambda <= s^2 log(n/(m s)), at the remark's minibatch, (m/n)^2 = epsilon/(4 T): lambda = s^2",
+            lambda: 4 * (epsilon / (4 * T)) * T * (4 * ell / epsilon) / epsilon,
+            4 * ell / epsilon,
+        ),
+        Identity(
+            "and (m s/n)^2 = log(1/delta)/T, which must be at most exp(-2)",
+            lambda: (epsilon / (4 * T)) * (4 * ell / epsilon),
+            ell / T,
+        ),
+        readings={
+            "the noise of the proof is the noise of the remark, in units of 2 G/m": "refuted",
+            "the same in units of 2 G, as Y05 prints them, unless m = 2": "refuted",
+            "the same in units of 2 G, m = 2": "proved",
+            "the noise of the remark is at least that of the proof": "proved",
+            "the noise of the proof, in units of 2 G/m, is half that of the remark": "proved",
+        },
+        condition="m = 2 and units of 2 G, as Y05 prints them; in the right units, 2 G/m, a factor 2 is put in, since "
+        "the constant of the proof is 4 for 8",
+        repaired="the proof's choice is 4 G sqrt(T log(1/delta))/(n epsilon); 8 is what the two conditions of Theorem "
+        "1, for the pair of releases, give with equality",
+        note="The proof of Remark 1 arrives at the constant 4, for one release; the remark's 8 is the larger, and "
+        "comes out exactly from the proof of Theorem 1. Either way the third condition asks for T of order "
+        "log(1/delta), which the remark leaves out: for 8, T >= e^2 log(1/delta) where its minibatch exceeds 1.",
     )
