@@ -38,29 +38,20 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import lcm
 
-from sympy import Le, Rational, oo, sqrt, symbols
+from sympy import Le, Rational, sqrt, symbols
 
 from dpcheck.bounds.claim import Decision, Kind, Method, Verdict, carried, claim, conditional, proved, refuted
-from dpcheck.bounds.evidence import (
-    AtMost,
-    Cited,
-    Counterexample,
-    Domain,
-    Enumerated,
-    Identity,
-    Inequality,
-    Quoted,
-    over,
-)
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import G, G_v, G_w, L, mu, n, rho
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
+from dpcheck.bounds.yang2022.theorem_1 import SLOPES
 from dpcheck.bounds.yang2022.theorem_2 import RECORDS
 
 e, excess, w, move, dual_move, y, k = symbols("e excess w move dual_move y k", positive=True)
+distance, h, stable = symbols("distance h s", positive=True)
 FACTOR = G_w + L / rho * G_v
 PRINTED_FACTOR = (1 + L / rho) * G_w
 DISTANCES = 2 * sqrt(2 * e / mu) + sqrt(4 * G_w**2 / mu**2 + 4 * G_v**2 / (rho * mu)) / n
-DUAL = 4 * G_v**2 / (rho * n)
 BOUND = FACTOR * DISTANCES + 4 * G_v**2 / (rho * n)
 MAIN_TEXT = PRINTED_FACTOR * (sqrt(e / (2 * mu)) + sqrt((G_w**2 + G_v**2) / (4 * mu**2)) / n)
 APPENDIX = PRINTED_FACTOR * (sqrt(e / (2 * mu)) + sqrt(G_w**2 / (4 * mu**2) + G_v**2 / (rho * mu)) / n)
@@ -76,8 +67,7 @@ THEOREMS = (
         parameters=(
             Parameter(n, "records in the dataset"),
             Parameter(e, "optimisation error"),
-            Parameter(G_w, "Lipschitz constant of f in w"),
-            Parameter(G_v, "Lipschitz constant of f in v"),
+            *SLOPES,
             Parameter(L, "smoothness of f"),
             Parameter(rho, "strong concavity in v"),
             Parameter(mu, "PL constant"),
@@ -110,18 +100,15 @@ THEOREMS = (
 )
 
 
-_DIGITS = 10**12
-
-
 def expected(records: int, value: Callable[[Fraction], Fraction]) -> Fraction:
     """Return E value(mean of the records), rounded down to twelve decimals."""
     values = [value(Fraction(2 * ones - records, records)) for ones in range(records + 1)]
-    common = lcm(*(each.denominator for each in values))
+    common = lcm(*(gap.denominator for gap in values))
     total, ways = 0, 1  # ways: datasets with this many ones
-    for ones, each in enumerate(values):
-        total += ways * each.numerator * (common // each.denominator)
+    for ones, gap in enumerate(values):
+        total += ways * gap.numerator * (common // gap.denominator)
         ways = ways * (records - ones) // (ones + 1)
-    return Fraction(total * _DIGITS // (common << records), _DIGITS)
+    return Fraction(total * 10**12 // (common << records), 10**12)
 
 
 def highest(slope: Fraction, radius: Fraction) -> Fraction:
@@ -172,9 +159,8 @@ def _clip(value: Fraction, radius: Fraction) -> Fraction:
 
 
 # Rounded down: what the enumerations give.
-SADDLE_GAP = Fraction(2899011, 250000000000)
-CORNER_GAP = Fraction(797864613, 1000000000000)
-
+SADDLE_GAP, CORNER_GAP = Rational(2899011, 250000000000), Rational(797864613, 1000000000000)
+STABLE_GAP = Rational(216479989447, 1000000000000)
 SADDLE = (
     Cited(
         "f = w^2/2 + 2 w v + z v - v^2/2 on |w|, |v| <= 1/200, z = 1 or -1, 10^4 records: strongly convex, F_S 1-PL; "
@@ -184,16 +170,10 @@ SADDLE = (
     ),
     Enumerated("there E[R - R_S] is at least", saddle_gap, (100,), SADDLE_GAP),
 )
-SADDLE_AT = (
-    (excess, Rational(SADDLE_GAP)),
-    (n, 10**4),
-    (e, 0),
-    (mu, 1),
-    (rho, 1),
-    (L, sqrt(5)),
-    (G_w, Rational(3, 200)),
-    (G_v, Rational(203, 200)),
-)
+AT_SADDLE = {excess: SADDLE_GAP, n: 10**4, e: 0, mu: 1, rho: 1, L: sqrt(5)}
+AT_SADDLE |= {G_w: Rational(3, 200), G_v: Rational(203, 200)}
+AT_CORNER = {excess: CORNER_GAP, n: 10001, e: 0, mu: Rational(5, 12), rho: 1, L: 1}
+AT_CORNER |= {G_w: sqrt(101) / 10, G_v: Rational(1, 1000)}
 CORNER = (
     Cited(
         "a W with walls: f = y - z x/10 - v^2/2 on |x| <= 1, 0 <= y <= 1, |v| <= 1/1000, z = 1 or -1, 10001 records: "
@@ -203,18 +183,7 @@ CORNER = (
     ),
     Enumerated("there E[R - R_S] is at least", corner_gap, (10001,), CORNER_GAP),
     Counterexample(
-        "which is above even the repaired bound: W = R^{d1} is needed",
-        excess <= FACTOR * DISTANCES,
-        {
-            excess: Rational(CORNER_GAP),
-            n: 10001,
-            e: 0,
-            mu: Rational(5, 12),
-            rho: 1,
-            L: 1,
-            G_w: sqrt(101) / 10,
-            G_v: Rational(1, 1000),
-        },
+        "which is above even the repaired bound: W = R^{d1} is needed", excess <= FACTOR * DISTANCES, AT_CORNER
     ),
 )
 FACTOR_READING = "(G_w + (L/rho) G_v) s"
@@ -239,23 +208,18 @@ SUPPORTED = (
         ),
         (rho * G_w * dual_move - mu * G_v * move) ** 2 / (mu * rho),
     ),
-    Inequality(
-        "so that mu |dw|^2 <= y <= 4 k/n^2",
-        y,
-        4 * k / n**2,
-        Domain(dict.fromkeys((y, k), (0, oo)) | {n: (1, oo)}, where=(n**2 * y**2 <= 4 * k * y,)),
-    ),
+    Inequality("so that mu |dw|^2 <= y <= 4 k/n^2", y, 4 * k / n**2, over(y, k, n, n**2 * y**2 <= 4 * k * y)),
 )
 REPAIRED = (
     "(G_w + (L/rho) G_v) (2 sqrt(2 e/mu) + (1/n) sqrt(4 G_w^2/mu^2 + 4 G_v^2/(rho mu))) on W = R^{d1}: the factor of "
     "Y35, the growth mu/2 of Y36, and the distance of both runs; with max{G_w, G_v} for G_w the order is the appendix's"
 )
-READINGS: tuple[tuple[str, Verdict], ...] = (
-    ("the printed distances, where growth mu/2 is sure: F_S strongly convex in w", "refuted"),
-    ("the repaired distances with the printed factor (1 + L/rho) G_w", "refuted"),
-    ("the repaired bound on a W with walls", "refuted"),
-    ("the repaired bound, W = R^{d1}", "proved"),
-)
+READINGS: dict[str, Verdict] = {
+    "the printed distances, where growth mu/2 is sure: F_S strongly convex in w": "refuted",
+    "the repaired distances with the printed factor (1 + L/rho) G_w": "refuted",
+    "the repaired bound on a W with walls": "refuted",
+    "the repaired bound, W = R^{d1}": "proved",
+}
 
 
 @claim("Y37", Kind.CONSTANT, location="Lemma 14, Theorems 9 and 11", bound=APPENDIX)
@@ -263,11 +227,11 @@ def appendix() -> Decision:
     """With optimisation error e, E[R(w_T) - R_S(w_T)] is at most {bound}."""
     return refuted(
         *SADDLE,
-        Counterexample("which is above the printed bound", excess <= APPENDIX, SADDLE_AT),
+        Counterexample("which is above the printed bound", excess <= APPENDIX, AT_SADDLE),
         Counterexample(
             "and above the repaired distances with the printed factor (1 + L/rho) G_w",
             excess <= PRINTED_FACTOR * DISTANCES,
-            SADDLE_AT,
+            AT_SADDLE,
         ),
         Counterexample(
             "on F_S = w^2/2 the distance sqrt(2 e/mu) is twice the printed one, e = w^2/2",
@@ -276,7 +240,7 @@ def appendix() -> Decision:
         ),
         *SUPPORTED,
         *CORNER,
-        readings=dict(READINGS),
+        readings=READINGS,
         repaired=REPAIRED,
         note="The distances rest on the growth 2 mu of Lemma 13, and the factor leaves out G_v.",
         method=(Method.ENUMERATION, Method.PROVER),
@@ -297,7 +261,7 @@ def main_text() -> Decision:
     """With optimisation error e, E[R(w_T) - R_S(w_T)] is at most {bound}."""
     return refuted(
         *SADDLE,
-        Counterexample("which is above the printed bound", excess <= MAIN_TEXT, SADDLE_AT),
+        Counterexample("which is above the printed bound", excess <= MAIN_TEXT, AT_SADDLE),
         Counterexample(
             "nor is it the appendix's, even with its growth 2 mu: rho = 1/10, mu = 1, G_w = G_v = 1",
             Le(APPENDIX, MAIN_TEXT, evaluate=False),
@@ -305,14 +269,14 @@ def main_text() -> Decision:
         ),
         *SUPPORTED,
         *CORNER,
-        readings=dict(READINGS),
+        readings=READINGS,
         repaired=REPAIRED,
         note="It drops rho beside the growth 2 mu of Lemma 13, and the factor leaves out G_v.",
         method=(Method.ENUMERATION, Method.PROVER),
     )
 
 
-@claim("Y39", Kind.CONSTANT, location="Theorem 10", bound=DUAL)
+@claim("Y39", Kind.CONSTANT, location="Theorem 10", bound=4 * G_v**2 / (rho * n))
 def dual() -> Decision:
     """E[R_S(w*) - R(w*)] is at most {bound}."""
     return proved(
@@ -324,7 +288,7 @@ def dual() -> Decision:
         Inequality(
             "rho/2 |v - v_i|^2 <= (2 G_v/n)|v - v_i| gives for G_v |v - v_i|",
             G_v * move,
-            DUAL,
+            4 * G_v**2 / (rho * n),
             over(G_v, rho, n, move, rho * n * move**2 <= 4 * G_v * move),
         ),
         Cited(
@@ -336,14 +300,7 @@ def dual() -> Decision:
     )
 
 
-distance, h, stable = symbols("distance h s", positive=True)
-PRINTED = PRINTED_FACTOR * stable
-GROWTH = 2 * mu * distance**2
-# Rounded down: what the enumeration gives.
-STABLE_GAP = Fraction(216479989447, 1000000000000)
-
-
-@claim("Y35", Kind.LEMMA, location="Lemma 12", bound=PRINTED)
+@claim("Y35", Kind.LEMMA, location="Lemma 12", bound=PRINTED_FACTOR * stable)
 def primal() -> Decision:
     """With mean stability s of w, E[R(w_S) - R_S(w_S)] is at most {bound}."""
     return conditional(
@@ -359,19 +316,19 @@ def primal() -> Decision:
             FACTOR * move,
             over(G_w, G_v, L, rho, move, dual_move, rho * dual_move <= L * move),
         ),
-        # Give an instance above the bound with G_w alone.
+        # An instance above the bound with G_w alone.
         Enumerated("f = (w + 15 z) v - v^2/2, 900 records: the gap is at least", stable_gap, (30,), STABLE_GAP),
         Counterexample(
             "with G_w = 1, rho = 1, L = 1.62 >= the norm of the Hessian and stability 2/30 the printed bound "
             "is below a quarter",
-            excess <= PRINTED,
-            {excess: Rational(STABLE_GAP), L: Rational(162, 100), rho: 1, G_w: 1, stable: Rational(2, 30)},
+            excess <= PRINTED_FACTOR * stable,
+            {excess: STABLE_GAP, L: Rational(162, 100), rho: 1, G_w: 1, stable: Rational(2, 30)},
         ),
-        # Show where the bound of the proof is within the printed one.
+        # Where the bound of the proof is within the printed one.
         Inequality(
             "for G_v <= G_w the derived bound is within the printed one",
             FACTOR * stable,
-            PRINTED,
+            PRINTED_FACTOR * stable,
             over(G_w, G_v, L, rho, stable, G_v <= G_w),
         ),
         Inequality(
@@ -392,13 +349,13 @@ def primal() -> Decision:
     )
 
 
-@claim("Y36", Kind.LEMMA, location="Lemma 13", growth=GROWTH)
+@claim("Y36", Kind.LEMMA, location="Lemma 13", growth=2 * mu * distance**2)
 def growth() -> Decision:
     """mu-PL implies that F_S(w, v) - F_S(pi_S(w), v) is at least {growth} for all v, at the distance |w - pi_S(w)|."""
     return refuted(
         Counterexample(
             "h = mu w^2/2 has |h'|^2/2 = mu h, so that it is mu-PL and no more; its growth is mu/2, not 2 mu",
-            Le(GROWTH, mu * distance**2 / 2, evaluate=False),
+            Le(2 * mu * distance**2, mu * distance**2 / 2, evaluate=False),
             {mu: 1, distance: 1},
         ),
         Cited(
