@@ -131,7 +131,7 @@ k, q, total, lam, ell = symbols("k q total lam ell", positive=True)  # ell = log
 # What the paper states: a sensitivity, a normalised noise, two regions, and two noises that are to be one.
 SENSITIVITY = 2 * G_w / m
 NORMALISED = sigma_w / (2 * G_w)
-THEOREM_6, THEOREM_1 = c_1 * T / n**2, c_1 * m**2 * T / n**2
+SIX, ONE = c_1 * T / n**2, c_1 * m**2 * T / n**2  # the regions of Theorems 6 and 1
 
 
 @claim("Y04", Kind.SENSITIVITY, location="proof of Theorem 1, Appendix B", bound=SENSITIVITY)
@@ -196,9 +196,9 @@ def joint_moment() -> Decision:
     square = (1 - q) ** 2 + 2 * q * (1 - q) + q**2 * X_w
     product = (1 + q**2 * (X_w - 1)) * (1 + q**2 * (X_v - 1))
     cap = 1 / (1 - q)  # of P/Q for P = N(0), Q = (1-q) N(0) + q N(mu), r = N(mu)/N(0)
-    half, four = ((q, Rational(1, 2)),), ((X_w, 4), (X_v, 4))
+    at = {q: Rational(1, 2), X_w: 4, X_v: 4}
     return refuted(
-        # Show that the joint moment of two releases of one minibatch is not the product of their moments.
+        # The joint moment of two releases of one minibatch is not the product of their moments.
         Identity(
             "N(mu)^2/N(0) is exp(mu^2) times N(2 mu), in exponents",
             -((z - mu) ** 2) + z**2 / 2,
@@ -210,24 +210,20 @@ def joint_moment() -> Decision:
             JOINT - product,
             q**2 * (1 - q**2) * (X_w - 1) * (X_v - 1),
         ),
-        # Give an instance whose joint moment exceeds what the two bounds add up to.
+        # An instance whose joint moment exceeds what the two bounds add up to.
         Cited(
             "all neighbours: f = z (a w + b v), z in {0, 1}, n = 2, m = 1, T = 1, q = 1/2. "
             "Up to order and reflection they are P, Q above and Q, P",
             "the reflection about mu/2 maps the pair {0,1}, {1,1} to {0,1}, {0,0}",
         ),
-        AtMost(
-            "one release, first order: exp alpha_w(1) <= 2", (1 + q**2 * (X_w - 1)).subs((*half, *four)), Integer(2)
-        ),
+        AtMost("one release, first order: exp alpha_w(1) <= 2", (1 + q**2 * (X_w - 1)).subs(at), Integer(2)),
         AtMost(
             "one release, other order: P/Q = 1/(1 - q + q r) <= 1/(1 - q) = 2, q = 1/(1 + k)",
             (1 / (1 - q + q * ratio)).subs(q, 1 / (1 + k)),
             cap.subs(q, 1 / (1 + k)),
         ),
         Counterexample(
-            "q = 1/2 and noise with exp(G^2/sigma^2) = 4 in both blocks: 19/4 above 2 x 2",
-            JOINT <= cap * cap,
-            (*half, *four),
+            "q = 1/2 and noise with exp(G^2/sigma^2) = 4 in both blocks: 19/4 above 2 x 2", JOINT <= cap * cap, at
         ),
         Identity(
             "the leading bounds do add, at 1/s^2 = 1/s_w^2 + 1/s_v^2",
@@ -245,17 +241,15 @@ def joint_moment() -> Decision:
     )
 
 
-@claim("Y08", Kind.REMARK, location="Theorem 6, Appendix B", six=THEOREM_6, one=THEOREM_1)
+@claim("Y08", Kind.REMARK, location="Theorem 6, Appendix B", six=SIX, one=ONE)
 def region() -> Decision:
     """Theorem 6 restates Theorem 1: its region epsilon < {six} is Theorem 1's epsilon < {one}."""
     return conditional(
-        Counterexample(
-            "n = 10, T = 10, m = 5, c_1 = 1: 1/10 and 5/2", Eq(THEOREM_6, THEOREM_1), {n: 10, T: 10, m: 5, c_1: 1}
-        ),
+        Counterexample("n = 10, T = 10, m = 5, c_1 = 1: 1/10 and 5/2", Eq(SIX, ONE), {n: 10, T: 10, m: 5, c_1: 1}),
         Identity(
             "no other constant serves: the ratio is m^2", lambda: (c_1 * m**2 * T / n**2) / (c_1 * T / n**2), m**2
         ),
-        AtMost("Theorem 6's region lies within Theorem 1's, m = 1 + k", THEOREM_6, THEOREM_1.subs(m, 1 + k)),
+        AtMost("Theorem 6's region lies within Theorem 1's, m = 1 + k", SIX, ONE.subs(m, 1 + k)),
         Identity(
             "with T = n, as Theorem 2(a) uses it, Theorem 6 covers epsilon < c_1/n only",
             lambda: c_1 * n / n**2,

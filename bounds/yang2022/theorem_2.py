@@ -30,9 +30,7 @@ Where the paper's versions differ, this file has what the proof supports:
   start at 0; from any other start in W x V it is 2 D^2/(eta T) (claims Y13 and Y15).
 The rate holds for fixed G, D and L.
 
-References.
-[1] Z. Yang, S. Hu, Y. Lei, K. R. Varshney, S. Lyu, Y. Ying. Differentially Private SGDA for Minimax
-    Problems. UAI 2022.
+[1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Theorems 2 and 7, Section 2, Appendix C.
 
 Arguments. n records, d dimensions, epsilon, delta, G_w, G_v, D_w, D_v, L in (a), and c, the constant of
 the step size (default 1).
@@ -73,7 +71,8 @@ from dpcheck.bounds.yang2022.theorem_1 import A1, BATCH, MINIBATCH, NOISE, PRIVA
 
 LARGER = Max(sqrt(n), sqrt(d * log(1 / delta)) / epsilon)
 REGIMES = (("statistical", 1 / sqrt(n)), ("privacy", sqrt(d * log(1 / delta)) / (n * epsilon)))
-SIZES = (*PRIVACY, Parameter(d, "larger of the dimensions of w and v"), *SLOPES)
+DIMENSION = Parameter(d, "larger of the dimensions of w and v")
+SIZES = (*PRIVACY, DIMENSION, *SLOPES)
 RADII = (Parameter(D_w, "radius of W about 0"), Parameter(D_v, "radius of V about 0"))
 STEP = Parameter(c, "constant of the step size", default=1)
 RECORDS = Assumption("records", "the records are independent draws from one distribution", "after equation (1)")
@@ -247,7 +246,7 @@ def _parts(generalisation: Any) -> Any:
 
 LEVEL = {ell: log(1 / delta)}
 MAXIMUM = {larger: Max(sqrt(n), SHARE.subs(LEVEL))}
-CARRIES = (
+TYPED = (
     *carried("yang2022.theorem_2a", {"T": SMOOTH_T}),
     *carried("yang2022.theorem_2b", {"T": LIPSCHITZ_T}),
     *carried("yang2022.theorem_2a", {"eta": c / (L * larger)}, MAXIMUM),  # of the proof; Theorem 7 prints sqrt L, Y22
@@ -259,9 +258,7 @@ CARRIES = (
 )
 
 
-@claim(
-    "Y21", Kind.RATE, location="Theorems 2 and 7", smooth=SMOOTH_T, lipschitz=LIPSCHITZ_T, rate=RATE, carries=CARRIES
-)
+@claim("Y21", Kind.RATE, location="Theorems 2 and 7", smooth=SMOOTH_T, lipschitz=LIPSCHITZ_T, rate=RATE, carries=TYPED)
 def rates() -> Decision:
     """Both schedules, T of order {smooth} (smooth) and {lipschitz} (Lipschitz), give a weak risk of order {rate}, ell
     the logarithm of 1/delta.

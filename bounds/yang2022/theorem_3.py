@@ -34,13 +34,12 @@ Example
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
-from sympy import Integer, Max, Min, Rational, cancel, log, oo, sqrt, symbols
+from sympy import Integer, Max, Min, Rational, cancel, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Kind, Method, carried, claim, conditional, refuted
-from dpcheck.bounds.evidence import Below, Cited, Counterexample, Domain, Enumerated, Identity, Inequality, Quoted, over
+from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.judge import judged
 from dpcheck.bounds.symbols import L, T, d, kappa, m, mu, rho, sigma_v, sigma_w, t
 from dpcheck.bounds.symbols import eta_v as theta
@@ -48,14 +47,16 @@ from dpcheck.bounds.symbols import eta_w as eta
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.yang2022.lemmas_7_to_11 import K_1, K_2, RECURSION, N_v, N_w, X, clipped, lam, primal_error, young
 from dpcheck.bounds.yang2022.theorem_1 import SAMPLING
+from dpcheck.bounds.yang2022.theorem_2 import DIMENSION
 from dpcheck.bounds.yang2022.theorem_4 import GROWTH_READING
 
-x, M = symbols("x M", positive=True)
+x, M, terms, excess = symbols("x M terms excess", positive=True)
 ORDER = kappa ** Rational(7, 2) / mu ** Rational(5, 2)
 
 # The steps that the proof of Theorem 8 takes; L + L^2/rho = L (1 + kappa).
 RATIO = Max(8 * kappa**2 * sqrt(L * (1 + kappa) / mu), 4 * sqrt(2) * kappa**2)
-STEPS = ((eta, 2 / (mu * t)), (theta, 2 * RATIO / (mu * t ** Rational(2, 3))))
+PRIMAL, DUAL = 2 / (mu * t), 2 * RATIO / (mu * t ** Rational(2, 3))
+STEPS = ((eta, PRIMAL), (theta, DUAL))
 RATE = ORDER / (m * T ** Rational(2, 3))
 SETTING = (
     Assumption("V", "V is bounded", "Theorem 3"),
@@ -67,7 +68,16 @@ SETTING = (
         "Lemmas 9 to 11; claim Y32",
     ),
 )
-GENTLE = Assumption("mu", "mu <= 2 L^2", "Theorem 8", mu <= 2 * L**2)
+GENTLE = (
+    Assumption("kappa", "kappa >= 1", "L >= rho", kappa >= 1),
+    Assumption("mu", "mu <= 2 L^2", "Theorem 8", mu <= 2 * L**2),
+)
+SHAPE = (
+    Parameter(kappa, "L/rho"),
+    Parameter(mu, "PL constant"),
+    Parameter(L, "smoothness of f"),
+    Parameter(t, "iteration", default=1),
+)
 
 THEOREMS = (
     Theorem(
@@ -79,14 +89,11 @@ THEOREMS = (
         quantity_latex=r"\mathbb{E}[R_S(w_{T+1}) - R_S^*]",
         parameters=(
             Parameter(m, "records in a minibatch"),
-            Parameter(d, "larger of the dimensions of w and v"),
+            DIMENSION,
             Parameter(T, "iterations"),
             Parameter(sigma_w, "noise on the gradient in w"),
             Parameter(sigma_v, "noise on the gradient in v"),
-            Parameter(kappa, "L/rho"),
-            Parameter(mu, "PL constant"),
-            Parameter(L, "smoothness of f"),
-            Parameter(t, "iteration", default=1),
+            *SHAPE,
         ),
         assumptions=(
             Assumption("A1", "f is Lipschitz in w and in v for every record; the proof has no need of it", "Theorem 3"),
@@ -99,8 +106,7 @@ THEOREMS = (
                 "proofs of Lemmas 9 and 10; claim Y34",
             ),
             *SETTING,
-            Assumption("kappa", "kappa >= 1", "L >= rho", kappa >= 1),
-            GENTLE,
+            *GENTLE,
         ),
         schedule_formulas=STEPS,
         regimes=(
@@ -126,16 +132,18 @@ def stuck_excess(steps: int) -> Fraction:
 
 # The rate of Theorem 3 and the steps of Theorem 8, typed again from the paper.
 FACTOR = kappa ** Rational(7, 2) / mu ** Rational(5, 2) * T ** Rational(-2, 3)
-REGIMES = {
-    "rate variance": FACTOR / m,
-    "rate noise in w": FACTOR * d * sigma_w**2,
-    "rate noise in v": FACTOR * d * sigma_v**2,
-}
+NOISY = {"rate noise in w": FACTOR * d * sigma_w**2, "rate noise in v": FACTOR * d * sigma_v**2}
 MAXIMUM = Max(8 * kappa**2 * sqrt((L + L * kappa) / mu), 4 * sqrt(2) * kappa**2)
-PROOF_STEPS = {"eta_w": 2 / (mu * t), "eta_v": MAXIMUM * 2 / (mu * t ** Rational(2, 3))}
+TYPED = {"eta_w": 2 / (mu * t), "eta_v": MAXIMUM * 2 / (mu * t ** Rational(2, 3))}
+CARRIES = (*carried("yang2022.theorem_3", TYPED), *carried("yang2022.theorem_5", TYPED))
 
 
-@claim("Y34", Kind.ASSUMPTION, location="Theorem 3", carries=carried("yang2022.theorem_3", REGIMES))
+@claim(
+    "Y34",
+    Kind.ASSUMPTION,
+    location="Theorem 3",
+    carries=carried("yang2022.theorem_3", {"rate variance": FACTOR / m, **NOISY}),
+)
 def assumptions() -> Decision:
     """A1 and A2, with strong concavity and PL, suffice for Theorem 3."""
     return conditional(
@@ -182,16 +190,15 @@ def assumptions() -> Decision:
     )
 
 
-terms, excess = symbols("terms excess", positive=True)
 SLOPE = 1 / (L + L**2 / rho)
 # What the proof chooses: lambda_t, Young's constant at x = rho eta_v, and the squares of its two ratios, L = kappa rho.
 CHOSEN = 4 * L**2 * eta / (rho * theta)
 YOUNG = x / (2 * (1 - x))
 FIRST, SECOND = 64 * kappa**4 * X * eta**2 <= mu * theta**2, 32 * kappa**4 * eta**2 <= theta**2
-FACTOR_1, FACTOR_2 = 1 - mu * eta / 2, 1 - rho * theta / 4
+LEFT_1, LEFT_2 = 1 - mu * eta / 2, 1 - rho * theta / 4
 # The noise of v as (20) prints it, and what it says of the sums.
 DUAL_NOISE = 16 * L**2 * M / (2 * mu**2 * rho * t ** Rational(2, 3))
-ROOT_SUM, LOG_SUM = T ** Rational(1, 3), log(T)
+POWER, ROOT_SUM, LOG_SUM = t ** Rational(-2, 3), T ** Rational(1, 3), log(T)
 # The right side of (20) in terms of M = RATIO.
 LAST_ITERATE = (
     2 * (L + L**2 / rho) * N_w / mu**2 * log(T) / T
@@ -214,51 +221,15 @@ def powers(count: int, power: int) -> Fraction:
     return total
 
 
-def _at(factor: Any) -> Any:
-    """Return k_1 or k_2 at the proof's e and lambda_t, with L = kappa rho; the pole of e at rho eta_v = 1 cancels."""
-    return cancel(factor.subs({young: YOUNG, lam: CHOSEN}).subs(x, rho * theta).subs(L, kappa * rho))
-
-
-POSITIVE = {kappa: (1, oo), **dict.fromkeys((X, mu, rho, theta, eta), (0, oo))}
-OVER = Domain(POSITIVE, where=(FIRST, SECOND, rho * theta <= 1))
-CONSTANTS = (
-    Identity("(1 + e)(1 - x) at e = x/(2 (1 - x)), x = rho eta_v", lambda: (1 + YOUNG) * (1 - x), 1 - x / 2),
-    Identity("and 1 + 1/e", lambda: 1 + 1 / YOUNG, 2 / x - 1),
-    Inequality("so that 1 + 1/e <= 2/(rho eta_v)", 2 / x - 1, 2 / x, over(x <= 1)),
-    Identity(
-        "lambda_t, at which L^2 eta_w/(2 lambda_t) = rho eta_v/8", CHOSEN, lambda: L**2 * eta / (2 * rho * theta / 8)
-    ),
-    Inequality("k_1 at the exact e", _at(K_1), FACTOR_1, OVER),
-    Inequality("k_2 at the exact e", _at(K_2), FACTOR_2, OVER),
-    Identity(
-        "what is left of it: both terms are at least 0 under the second condition",
-        FACTOR_2 - _at(K_2),
-        lambda: rho / (8 * theta) * (theta**2 - 32 * kappa**4 * eta**2) + 2 * kappa**4 * rho**2 * eta**2,
-    ),
-    Inequality(
-        "rho eta_v/4 is at least mu eta_w/2, for mu <= L: the common factor of the recursion",
-        mu * eta / 2,
-        rho * theta / 4,
-        Domain(POSITIVE, where=(SECOND, mu <= kappa * rho)),
-    ),
-    Inequality(
-        "min{mu/2, L^2} is at most mu/2, so that the factor in between, 1 - min{mu/2, L^2} eta_w, is the weaker one",
-        Min(mu / 2, L**2),
-        mu / 2,
-        over(mu, L),
-    ),
-)
-
-
 @claim(
     "Y32",
     Kind.ASSUMPTION,
     location="proof of Theorem 8",
-    primal=STEPS[0][1],
+    primal=PRIMAL,
     slope=SLOPE,
-    dual=STEPS[1][1],
+    dual=DUAL,
     curvature=1 / L,
-    carries=(*carried("yang2022.theorem_3", PROOF_STEPS), *carried("yang2022.theorem_5", PROOF_STEPS)),
+    carries=CARRIES,
 )
 def first_step() -> Decision:
     """eta_w = {primal} is at most {slope} and eta_v = {dual} at most {curvature}, from t = 1 on."""
@@ -272,9 +243,9 @@ def first_step() -> Decision:
         ),
         Inequality("then 2/mu exceeds 1/(L + L^2/rho)", SLOPE, 2 / mu, over(L, rho, mu, mu <= L)),
         Counterexample(
-            "f = w^2/2 - v^2/2 has L = rho = mu = 1: 2 against 1/2", STEPS[0][1] <= SLOPE, {L: 1, rho: 1, mu: 1, t: 1}
+            "f = w^2/2 - v^2/2 has L = rho = mu = 1: 2 against 1/2", PRIMAL <= SLOPE, {L: 1, rho: 1, mu: 1, t: 1}
         ),
-        Counterexample("and eta_v there: 2 M/mu against 1/L", STEPS[1][1] <= 1 / L, {L: 1, kappa: 1, mu: 1, t: 1}),
+        Counterexample("and eta_v there: 2 M/mu against 1/L", DUAL <= 1 / L, {L: 1, kappa: 1, mu: 1, t: 1}),
         Inequality(
             "from t >= 2 (L + L^2/rho)/mu on the first condition holds",
             2 / (mu * x),
@@ -283,10 +254,10 @@ def first_step() -> Decision:
         ),
         Below(
             "on W = [0, 1] mu may be above L: F = 400 w - 5 v^2, L = rho = 10, mu = 200 = 2 L^2, meets the first",
-            STEPS[0][1].subs(wall),
+            PRIMAL.subs(wall),
             SLOPE.subs(wall),
         ),
-        Below("and the second", STEPS[1][1].subs(wall), (1 / L).subs(wall)),
+        Below("and the second", DUAL.subs(wall), (1 / L).subs(wall)),
         readings={"W = R^{d1}, where mu <= L": "refuted"},
         repaired="eta_w = 2/(mu (t + t_0)), eta_v likewise, with t_0 of order max{X/mu, (M L/mu)^{3/2}}: the same "
         "order in T, with the start's excess times t_0/T added",
@@ -295,15 +266,7 @@ def first_step() -> Decision:
     )
 
 
-@claim(
-    "Y33",
-    Kind.CONSTANT,
-    location="equation (20)",
-    noise=DUAL_NOISE,
-    power=t ** Rational(-2, 3),
-    root=ROOT_SUM,
-    logarithm=LOG_SUM,
-)
+@claim("Y33", Kind.CONSTANT, location="equation (20)", noise=DUAL_NOISE, power=POWER, root=ROOT_SUM, logarithm=LOG_SUM)
 def sums() -> Decision:
     """Times t the noise of v enters with {noise}, M the maximum in eta_v, and the sums of {power} and 1/t to T are at
     most {root} and {logarithm}.
@@ -314,12 +277,10 @@ def sums() -> Decision:
         Identity(
             "the noise of v, lambda (1 + e) eta_v^2 times t, at lambda = 4 L^2 eta_w/(rho eta_v), eta_w = 2/(mu t), "
             "eta_v = 2 M/(mu t^{2/3}), e = x/(2 (1 - x)), x = rho eta_v",
-            (CHOSEN * (1 + YOUNG) * theta**2 * t)
-            .subs(eta, 2 / (mu * t))
-            .subs(theta, 2 * M / (mu * t ** Rational(2, 3))),
+            (CHOSEN * (1 + YOUNG) * theta**2 * t).subs({eta: PRIMAL, theta: 2 * M / (mu * t ** Rational(2, 3))}),
             exact,
         ),
-        Counterexample("even at x -> 0 that is 16, not 16/2", exact <= DUAL_NOISE, tuple(one.items())),
+        Counterexample("even at x -> 0 that is 16, not 16/2", exact <= DUAL_NOISE, one),
         Enumerated("sum t^{-2/3} to 8 is at least", powers, (8, 2), Fraction(3671, 1000)),
         Counterexample("which exceeds 8^{1/3} = 2", terms <= ROOT_SUM, {terms: Rational(3671, 1000), T: 8}),
         Enumerated("sum 1/t to 2", powers, (2, 3), Fraction(3, 2)),
@@ -344,21 +305,47 @@ def sums() -> Decision:
 
 
 @claim(
-    "Y31",
-    Kind.CONSTANT,
-    location="proof of Theorem 8",
-    chosen=CHOSEN,
-    first=FIRST,
-    second=SECOND,
-    one=FACTOR_1,
-    two=FACTOR_2,
+    "Y31", Kind.CONSTANT, location="proof of Theorem 8", lam=CHOSEN, first=FIRST, second=SECOND, one=LEFT_1, two=LEFT_2
 )
 def printed_constants() -> Decision:
-    """With the proof's e, lambda_t = {chosen} and steps such that {first} and {second}, the squares of the printed
+    """With the proof's e, lambda_t = {lam} and steps such that {first} and {second}, the squares of the printed
     ratios with X = L + L^2/rho, k_1 is at most {one} and k_2 at most {two}.
     """
+    # k_1 and k_2 at the proof's e and lambda_t, with L = kappa rho; the pole of e at rho eta_v = 1 cancels.
+    first, second = (
+        cancel(factor.subs({young: YOUNG, lam: CHOSEN}).subs(x, rho * theta).subs(L, kappa * rho))
+        for factor in (K_1, K_2)
+    )
+    positive = over(kappa >= 1, X, mu, rho, theta, eta)
     return judged(
-        *CONSTANTS,
+        Identity("(1 + e)(1 - x) at e = x/(2 (1 - x)), x = rho eta_v", lambda: (1 + YOUNG) * (1 - x), 1 - x / 2),
+        Identity("and 1 + 1/e", lambda: 1 + 1 / YOUNG, 2 / x - 1),
+        Inequality("so that 1 + 1/e <= 2/(rho eta_v)", 2 / x - 1, 2 / x, over(x <= 1)),
+        Identity(
+            "lambda_t, at which L^2 eta_w/(2 lambda_t) = rho eta_v/8",
+            CHOSEN,
+            lambda: L**2 * eta / (2 * rho * theta / 8),
+        ),
+        Inequality("k_1 at the exact e", first, LEFT_1, over(positive, FIRST, SECOND, rho * theta <= 1)),
+        Inequality("k_2 at the exact e", second, LEFT_2, over(positive, FIRST, SECOND, rho * theta <= 1)),
+        Identity(
+            "what is left of it: both terms are at least 0 under the second condition",
+            LEFT_2 - second,
+            lambda: rho / (8 * theta) * (theta**2 - 32 * kappa**4 * eta**2) + 2 * kappa**4 * rho**2 * eta**2,
+        ),
+        Inequality(
+            "rho eta_v/4 is at least mu eta_w/2, for mu <= L: the common factor of the recursion",
+            mu * eta / 2,
+            rho * theta / 4,
+            over(positive, SECOND, mu <= kappa * rho),
+        ),
+        Inequality(
+            "min{mu/2, L^2} is at most mu/2, so that the factor in between, 1 - min{mu/2, L^2} eta_w, is the weaker "
+            "one",
+            Min(mu / 2, L**2),
+            mu / 2,
+            over(mu, L),
+        ),
         note="The two squares of the ratio are just what k_1 and k_2 need. The proof's e needs rho eta_v < 1; at rho "
         "eta_v = 1 any e >= 1 does the same.",
     )

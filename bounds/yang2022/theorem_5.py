@@ -40,11 +40,11 @@ from dpcheck.bounds.evidence import (
     Quoted,
     over,
 )
-from dpcheck.bounds.symbols import G_w, L, T, c_1, d, delta, epsilon, kappa, m, mu, n, rho, sigma, t
-from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
+from dpcheck.bounds.symbols import G_w, T, c_1, d, delta, epsilon, kappa, m, mu, n, rho, sigma
+from dpcheck.bounds.theorem import Assumption, Theorem
 from dpcheck.bounds.yang2022.theorem_1 import NOISE, PRIVACY, REMARK_1, SLOPES
-from dpcheck.bounds.yang2022.theorem_2 import RECORDS
-from dpcheck.bounds.yang2022.theorem_3 import GENTLE, ORDER, SETTING, STEPS, stuck_excess
+from dpcheck.bounds.yang2022.theorem_2 import DIMENSION, RECORDS
+from dpcheck.bounds.yang2022.theorem_3 import GENTLE, ORDER, SETTING, SHAPE, STEPS, stuck_excess
 from dpcheck.bounds.yang2022.theorem_4 import GROWTH_READING
 
 ell, w, X, Y = symbols("ell w X Y", positive=True)
@@ -61,15 +61,7 @@ THEOREMS = (
         location="Theorem 5 and Theorem 12, Appendix D.3",
         quantity="expected excess primal population risk of the last iterate, in order",
         quantity_latex=r"\mathbb{E}[R(w_T) - R^*]",
-        parameters=(
-            *PRIVACY,
-            Parameter(d, "larger of the dimensions of w and v"),
-            Parameter(kappa, "L/rho"),
-            Parameter(mu, "PL constant"),
-            Parameter(L, "smoothness of f"),
-            Parameter(t, "iteration", default=1),
-            *SLOPES,
-        ),
+        parameters=(*PRIVACY, DIMENSION, *SHAPE, *SLOPES),
         assumptions=(
             Assumption("A1", "f is G_w-Lipschitz in w and G_v-Lipschitz in v for every record", "Theorems 4 and 5"),
             Assumption("A2", "the records' gradients have standard deviation at most B; not named there", "Theorem 8"),
@@ -88,8 +80,7 @@ THEOREMS = (
                 "m^2 > n epsilon/c_1, as Theorem 1 asks with T = n; the printed constant m fails for a large n",
                 "Theorem 1; claim Y12",
             ),
-            Assumption("kappa", "kappa >= 1", "L >= rho", kappa >= 1),
-            GENTLE,
+            *GENTLE,
             *REMARK_1,
         ),
         schedule_formulas=((T, n), *STEPS),
@@ -160,13 +151,10 @@ def rate() -> Decision:
     """The excess risk is of order {rate}, ell the logarithm of 1/delta."""
     error = ORDER * (X + Y)  # X = n^{-2/3}, Y = d ell/(n^{5/3} epsilon^2)
     printed = FRONT * (sqrt(X) + sqrt(Y))
-    small = Region(
-        kappa >= 1,
-        kappa ** Rational(3, 2) * X <= mu ** Rational(3, 2),
-        kappa ** Rational(3, 2) * Y <= mu ** Rational(3, 2),
-    )
+    wide, power = Region(kappa >= 1), Rational(3, 2)
+    small = Region(kappa >= 1, kappa**power * X <= mu**power, kappa**power * Y <= mu**power)
     return conditional(
-        # Compare the optimisation error and its root with the printed order.
+        # The optimisation error and its root against the printed order.
         Dominated(
             "the root of Y = d sigma^2/T^{2/3} is the printed one at sigma = sqrt(T ell)/(n epsilon) and T = n",
             sqrt(d) * sigma / T**THIRD,
@@ -177,21 +165,17 @@ def rate() -> Decision:
             "(1 + kappa) sqrt(error/mu) is of the printed order, sqrt(X + Y) <= sqrt X + sqrt Y",
             (1 + kappa) * sqrt(ORDER / mu) * (sqrt(X) + sqrt(Y)),
             printed,
-            Region(kappa >= 1),
+            wide,
         ),
         Dominated("the error itself, where kappa^{3/2} X and kappa^{3/2} Y are below mu^{3/2}", error, printed, small),
         Exceeds(
-            "elsewhere it is larger: kappa/mu growing with X, Y fixed",
-            error,
-            printed,
-            Region(kappa >= 1),
-            {kappa: s, mu: 1 / s},
+            "elsewhere it is larger: kappa/mu growing with X, Y fixed", error, printed, wide, {kappa: s, mu: 1 / s}
         ),
         Dominated(
             "the same with the two parts written out: the root of the error",
             (1 + kappa) * sqrt(ORDER / mu) * PARTS,
             RATE,
-            Region(kappa >= 1),
+            wide,
         ),
         Dominated(
             "what the repaired Theorems 9 and 10 add, (1 + kappa)/(mu n), (1 + kappa)/(n sqrt(rho mu)) and 1/(rho n), "
