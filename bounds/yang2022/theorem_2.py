@@ -56,7 +56,6 @@ Max(1/sqrt(n), sqrt(d)*sqrt(log(1/delta))/(epsilon*n))
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 from sympy import Max, Rational, log, sqrt, symbols
 
@@ -131,20 +130,16 @@ EXPONENT = L**2 * T * eta**2
 COUNT = n ** Rational(3, 2)
 
 
-# T = n; the maximum in eta is sqrt n at least, and sqrt n itself for large epsilon.
-bound, most = symbols("bound most", positive=True)
-
-
 @claim("Y22", Kind.SCHEDULE, location="Theorem 7(a) and its proof, Appendix C.3", step=PRINTED_STEP, exponent=EXPONENT)
 def step_size() -> Decision:
     """With T of order n and eta = {step}, c a constant, the exponent {exponent} is bounded."""
+    # T = n; the maximum in eta is sqrt n at least, and sqrt n itself for large epsilon.
+    bound, most = symbols("bound most", positive=True)
+    step = c / (sqrt(L) * sqrt(n))
     return conditional(
-        # Show that the exponent is bounded by c^2 L, and with a step of 1/L by c^2.
+        # The exponent is bounded by c^2 L, and with a step of 1/L by c^2.
         Inequality(
-            "the printed step is at most c/(sqrt L sqrt n)",
-            PRINTED_STEP,
-            c / (sqrt(L) * sqrt(n)),
-            over(c, L, n, d, epsilon, delta <= 1),
+            "the printed step is at most c/(sqrt L sqrt n)", PRINTED_STEP, step, over(c, L, n, d, epsilon, delta <= 1)
         ),
         Inequality(
             "so that for T <= n the exponent is at most c^2 L",
@@ -159,7 +154,7 @@ def step_size() -> Decision:
         ),
         Counterexample(
             "so that no one bound serves all L: L = (bound + 1)/c^2",
-            EXPONENT.subs({T: n, eta: c / (sqrt(L) * sqrt(n))}) <= bound,
+            EXPONENT.subs({T: n, eta: step}) <= bound,
             {L: (bound + 1) / c**2},
         ),
         Inequality(
@@ -168,7 +163,7 @@ def step_size() -> Decision:
             c**2,
             over(c, L, n, T, eta, eta * L * sqrt(n) <= c, T <= n),
         ),
-        # Show that the part 1/(eta T) of the rate carries sqrt L.
+        # The part 1/(eta T) of the rate carries sqrt L.
         Identity(
             "the part 1/(eta T) carries sqrt L with 1/sqrt L: in units of its rate max{...}/n, T = n",
             lambda: (1 / (c / (sqrt(L) * most) * n)) / (most / n),
@@ -200,6 +195,7 @@ def gradients() -> Decision:
     """In the smooth case DP-SGDA takes a number of gradient computations of order {count}."""
     # sqrt n = 1 + k, sqrt epsilon = 1/(1 + r), T = a^2 n
     a, r, k = symbols("a r k", positive=True)
+    front = a**2 + a / 2
     raw = a**2 * (1 + k) ** 2 + a * (1 + k) ** 3 / (2 * (1 + r))
     return proved(
         Cited("ceil(max(1, x)) <= 1 + x, so that T m <= T + n sqrt(T epsilon/4)", "definition of the ceiling"),
@@ -208,12 +204,8 @@ def gradients() -> Decision:
             lambda: a**2 * (1 + k) ** 2 + (1 + k) ** 2 * sqrt(a**2 * (1 + k) ** 2 * (1 / (1 + r)) ** 2 / 4),
             raw,
         ),
-        AtMost("it is at most (a^2 + a/2) n^{3/2}, for every constant a", raw, (a**2 + a / 2) * (1 + k) ** 3),
-        AtMost(
-            "which is this constant times",
-            (a**2 + a / 2) * (1 + k) ** 3,
-            ((a**2 + a / 2) * COUNT).subs(n, (1 + k) ** 2),
-        ),
+        AtMost("it is at most (a^2 + a/2) n^{3/2}, for every constant a", raw, front * (1 + k) ** 3),
+        AtMost("which is this constant times", front * (1 + k) ** 3, (front * COUNT).subs(n, (1 + k) ** 2)),
         Identity(
             "without rounding, at T = n and epsilon = 1, the count is n^{3/2}/2: the exponent is attained",
             lambda: n * n * sqrt(1 / (4 * n)),
@@ -231,19 +223,6 @@ convex, concave = symbols("convex concave", positive=True)
 SHARE = sqrt(d * ell) / epsilon
 RATE = 1 / sqrt(n) + SHARE / n
 SMOOTH_T, LIPSCHITZ_T = n, n**2
-MINIBATCH_VARIANCE = B**2 / m
-
-
-def _schedule(steps: Any, size: Any) -> tuple[Any, ...]:
-    """Return the steps that show T and eta to be of these orders."""
-    return T <= steps, T >= steps, eta <= size, eta >= size
-
-
-def _parts(generalisation: Any) -> Any:
-    """Return the parts of the risk except D^2/(eta T)."""
-    return eta * generalisation + eta + 1 / sqrt(T) + eta * d * T * ell / (n * epsilon) ** 2
-
-
 LEVEL = {ell: log(1 / delta)}
 MAXIMUM = {larger: Max(sqrt(n), SHARE.subs(LEVEL))}
 TYPED = (
@@ -264,8 +243,9 @@ def rates() -> Decision:
     the logarithm of 1/delta.
     """
     known = (larger >= sqrt(n), larger >= SHARE)
-    smooth = _schedule(SMOOTH_T, 1 / larger)
-    lipschitz = _schedule(LIPSCHITZ_T, 1 / (n * larger))
+    smooth = (T <= SMOOTH_T, T >= SMOOTH_T, eta <= 1 / larger, eta >= 1 / larger)
+    lipschitz = (T <= LIPSCHITZ_T, T >= LIPSCHITZ_T, eta <= 1 / (n * larger), eta >= 1 / (n * larger))
+    rest = eta + 1 / sqrt(T) + eta * d * T * ell / (n * epsilon) ** 2  # the risk has D^2/(eta T) besides
     return proved(
         Quoted(
             "the optimisation error", "Y13", ANY_START, "Theorem 2 assumes f convex-concave; Theorem 7's F_S implies it"
@@ -275,8 +255,10 @@ def rates() -> Decision:
         Quoted("the generalisation error, b)", "Y20"),
         Quoted("exp(L^2 T eta^2) is O(1)", "Y22", "L is a constant inside the O", "Theorem 2 has one L, fixed"),
         Cited("sqrt(a + b) <= sqrt a + sqrt b, and max{a, b} <= a + b <= 2 max{a, b}", "definitions"),
-        Dominated("a) all parts but D^2/(eta T)", _parts(sqrt(T) / sqrt(n) + T / n), RATE, Region(*known, *smooth)),
-        Dominated("b) likewise", _parts(sqrt(T) + T / n), RATE, Region(*known, *lipschitz)),
+        Dominated(
+            "a) all parts but D^2/(eta T)", eta * (sqrt(T) / sqrt(n) + T / n) + rest, RATE, Region(*known, *smooth)
+        ),
+        Dominated("b) likewise", eta * (sqrt(T) + T / n) + rest, RATE, Region(*known, *lipschitz)),
         Dominated("D^2/(eta T) in a)", 1 / (eta * T), larger / n, Region(*smooth)),
         Dominated("and in b)", 1 / (eta * T), larger / n, Region(*lipschitz)),
         Identity("which is the rate, with the sum for the maximum", lambda: (sqrt(n) + SHARE) / n, RATE),
@@ -304,17 +286,17 @@ def rates() -> Decision:
     )
 
 
-@claim("Y24", Kind.ASSUMPTION, location="Assumption 2", term=MINIBATCH_VARIANCE)
+@claim("Y24", Kind.ASSUMPTION, location="Assumption 2", term=B**2 / m)
 def variance() -> Decision:
     """B_w and B_v bound the variances of the gradients, and {term} that of a minibatch."""
     return conditional(
         Identity("a mean of m independent draws of variance B has variance B/m", lambda: m * (B / m**2), B / m),
         Counterexample(
             "the proofs use B^2/m: at B = 1/4, m = 1 that is below the variance",
-            B / m <= MINIBATCH_VARIANCE,
+            B / m <= B**2 / m,
             {B: Rational(1, 4), m: 1},
         ),
-        Identity("with B the standard deviation it is B^2/m", lambda: m * (B**2 / m**2), MINIBATCH_VARIANCE),
+        Identity("with B the standard deviation it is B^2/m", lambda: m * (B**2 / m**2), B**2 / m),
         readings={"B bounds the variance": "refuted", "B bounds the standard deviation": "proved"},
         condition="B_w and B_v bound the standard deviations, B^2 the variances",
         note="Assumption 2 says variances, Lemmas 9 and 10 use squares of them.",
