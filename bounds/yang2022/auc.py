@@ -28,10 +28,10 @@ from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.judge import judged
 from dpcheck.bounds.symbols import c, delta, epsilon, mu, n
 
-p, n_plus, n_minus, moved, claimed, chance, other = symbols(
-    "p n_plus n_minus moved claimed chance other", positive=True
-)
-u, w, spread_1, spread_2, mean_1, mean_2, a, b, v = symbols("u w spread_1 spread_2 mean_1 mean_2 a b v", real=True)
+p, n_plus, n_minus = symbols("p n_plus n_minus", positive=True)
+moved, claimed, chance, other = symbols("moved claimed chance other", positive=True)
+weight, slope, fall = symbols("s slope fall", positive=True)
+spread_1, spread_2, mean_1, mean_2, a, b, v = symbols("spread_1 spread_2 mean_1 mean_2 a b v", real=True)
 
 # Rows: epsilon = 0.1, 0.5, 1, 5, 10. Columns: NSEG, DP-SGDA linear and DP-SGDA MLP on ijcnn1, MNIST (the same),
 # Fashion-MNIST. In thousandths of a per cent of AUC.
@@ -129,24 +129,17 @@ def minimax() -> Decision:
     """The minimax value over a, b, v is {value}, with the pair loss {loss} by the mean and the spread of the scores on
     each class.
     """
+    most = 2 * GAP + GAP**2
     inner = spread_1 + (mean_1 - a) ** 2 + spread_2 + (mean_2 - b) ** 2 + 2 * (1 + v) * (mean_2 - mean_1) - v**2
     return proved(
         Cited("E f is p (1-p) times this, with mean and variance of h on each class", "conditional expectation"),
         Identity(
             "at a, b the class means and v = mean_2 - mean_1",
             inner.subs({a: mean_1, b: mean_2, v: GAP}),
-            spread_1 + spread_2 + 2 * GAP + GAP**2,
+            spread_1 + spread_2 + most,
         ),
-        Identity(
-            "which is the maximum in v: a square short of it",
-            2 * (1 + v) * GAP - v**2,
-            2 * GAP + GAP**2 - (v - GAP) ** 2,
-        ),
-        Identity(
-            "p (1-p) times that value, by the pair loss",
-            MINIMAX,
-            p * (1 - p) * (spread_1 + spread_2 + 2 * GAP + GAP**2),
-        ),
+        Identity("which is the maximum in v: a square short of it", 2 * (1 + v) * GAP - v**2, most - (v - GAP) ** 2),
+        Identity("p (1-p) times that value, by the pair loss", MINIMAX, p * (1 - p) * (spread_1 + spread_2 + most)),
         note="The minimax value is p (1-p) (pair loss - 1).",
         method=Method.ALGEBRA,
     )
@@ -157,7 +150,7 @@ def scaling() -> Decision:
     """The empirical f with weights {up}, {down} and {all} is that with 1-p, p and p(1-p)."""
     share = n_plus / (n_plus + n_minus)
     unit = n_plus * n_minus / (n_plus + n_minus)
-    even = ((n_plus, 10), (n_minus, 10))
+    even = {n_plus: 10, n_minus: 10}
     return conditional(
         Identity("at p = n_+/n, (1-p) over 1/n_+", lambda: (1 - n_plus / (n_plus + n_minus)) / (1 / n_plus), unit),
         Identity(
@@ -187,16 +180,11 @@ def scaling() -> Decision:
     )
 
 
-TABLES = tuple(
-    Enumerated(f"number of private entries where {what}", exceptions, (k,), Fraction(0))
-    for k, what in enumerate(
-        (
-            "Table 2 differs from Table 5 at delta = 1e-6",
-            "AUC falls as epsilon grows",
-            "AUC falls as delta grows",
-            "DP-SGDA is not above NSEG",
-        )
-    )
+FAULTS = (
+    "Table 2 differs from Table 5 at delta = 1e-6",
+    "AUC falls as epsilon grows",
+    "AUC falls as delta grows",
+    "DP-SGDA is not above NSEG",
 )
 
 
@@ -206,7 +194,10 @@ def tables() -> Decision:
     DP-SGDA is above NSEG in every private row.
     """
     return judged(
-        *TABLES,
+        *(
+            Enumerated(f"number of private entries where {fault}", exceptions, (k,), Fraction(0))
+            for k, fault in enumerate(FAULTS)
+        ),
         note="As printed. Entries tie where a privacy level changes nothing in three decimals; the figures themselves "
         "are not reproduced here.",
     )
@@ -221,7 +212,7 @@ def class_counts() -> Decision:
     few, more = largest_gradient(1, 99), largest_gradient(2, 98)
     beyond = 3 / sqrt(Integer(2))  # three standard deviations: P(|N| > 3) = erfc(beyond)
     return refuted(
-        # Relabel the one positive record.
+        # The one positive record is relabelled.
         Enumerated("one positive among 21 records: Algorithm 2 runs", weighted, (1, 20), Fraction(1)),
         Enumerated("that record relabelled: 1/n_+ is a division by zero", weighted, (0, 21), Fraction(0)),
         Counterexample(
@@ -229,7 +220,7 @@ def class_counts() -> Decision:
             PRIVATE,
             {chance: 1, other: 0, epsilon: 100, delta: Rational(999, 1000)},
         ),
-        # Show that scales of noise that depend on the class counts tell them.
+        # Scales of noise that depend on the class counts tell them.
         Enumerated(
             "G_v of the data at hand: one positive and 99 negatives", largest_gradient, (1, 99), Fraction(101, 50)
         ),
@@ -240,7 +231,7 @@ def class_counts() -> Decision:
             PRIVATE,
             {chance: erfc(beyond * Rational(more / few)), other: erfc(beyond), epsilon: 1, delta: Rational(1, 10**5)},
         ),
-        # Show that scales fixed beforehand for equal classes are too small for others.
+        # Scales fixed beforehand for equal classes are too small for others.
         Enumerated(
             "G_v fixed beforehand: relabelling one of 1000 records, n_+ = 2 to 1, moves n times the mean gradient by",
             relabel_move,
@@ -278,16 +269,13 @@ def estimated() -> Decision:
         Enumerated("one record 1", largest_met, (0, 0, 1), Fraction(1)),
         Counterexample(
             "the first output is certain, the second continuous: P <= e^epsilon P' + delta fails for every epsilon",
-            chance <= exp(epsilon) * other + delta,
+            PRIVATE,
             {chance: 1, other: 0, epsilon: 100, delta: Rational(999, 1000)},
         ),
         Cited("besides, what a run without noise meets does not bound the gradients at other points", "A1"),
         repaired="clip each gradient at a constant chosen without the data, or take an analytic bound",
         note="The noise then depends on the data, and so does whether it covers the gradients.",
     )
-
-
-weight, slope, fall = symbols("s slope fall", positive=True)
 
 
 def objective(c: int, s: int, a: Fraction, b: Fraction) -> Fraction:
@@ -301,25 +289,24 @@ def pair_loss(c: int, s: int) -> Fraction:
     return (1 - c * _unit(s) + c * _unit(-s)) ** 2
 
 
-POSITIVES, NEGATIVES = (1, -2), (0,)  # the records of the fixed output layer, p = 2/3
-_P = Fraction(len(POSITIVES), len(POSITIVES) + len(NEGATIVES))
+POSITIVES, NEGATIVES, SHARE = (1, -2), (0,), Fraction(2, 3)  # the three records of the fixed output layer, and p
 
 
 def fixed_objective(s: Fraction, a: Fraction, b: Fraction, v: Fraction) -> Fraction:
     """Return F_S(s, a, b, v) with the output weight 1."""
-    up = sum((1 - _P) * ((_unit(s * x) - a) ** 2 - 2 * (1 + v) * _unit(s * x)) for x in POSITIVES)
-    down = sum(_P * ((_unit(s * x) - b) ** 2 + 2 * (1 + v) * _unit(s * x)) for x in NEGATIVES)
-    return Fraction(up + down, len(POSITIVES) + len(NEGATIVES)) - _P * (1 - _P) * v**2
+    up = sum((1 - SHARE) * ((_unit(s * x) - a) ** 2 - 2 * (1 + v) * _unit(s * x)) for x in POSITIVES)
+    down = sum(SHARE * ((_unit(s * x) - b) ** 2 + 2 * (1 + v) * _unit(s * x)) for x in NEGATIVES)
+    return Fraction(up + down, 3) - SHARE * (1 - SHARE) * v**2
 
 
 def fixed_slope(s: Fraction, a: Fraction, b: Fraction, v: Fraction) -> Fraction:
     """Return the squared norm of the gradient of :func:`fixed_objective` in (s, a, b), for s other than 0."""
     up = [(_unit(s * x), x if s * x > 0 else Fraction(x, 10)) for x in POSITIVES]
     down = [(_unit(s * x), x if s * x > 0 else Fraction(x, 10)) for x in NEGATIVES]
-    by_s = (1 - _P) * 2 * sum((h - a - 1 - v) * move for h, move in up)
-    by_s += _P * 2 * sum((h - b + 1 + v) * move for h, move in down)
-    by_a, by_b = (1 - _P) * 2 * sum(a - h for h, _ in up), _P * 2 * sum(b - h for h, _ in down)
-    return Fraction(by_s**2 + by_a**2 + by_b**2, (len(POSITIVES) + len(NEGATIVES)) ** 2)
+    by_s = (1 - SHARE) * 2 * sum((h - a - 1 - v) * move for h, move in up)
+    by_s += SHARE * 2 * sum((h - b + 1 + v) * move for h, move in down)
+    by_a, by_b = (1 - SHARE) * 2 * sum(a - h for h, _ in up), SHARE * 2 * sum(b - h for h, _ in down)
+    return Fraction(by_s**2 + by_a**2 + by_b**2, 9)
 
 
 def fixed_pair_loss(s: Fraction) -> Fraction:
@@ -336,24 +323,6 @@ def _unit(x: int | Fraction) -> Fraction:
 LOCAL = (Fraction(10, 13), Fraction(4, 13), Fraction(0), Fraction(-4, 13))
 OTHER = (Fraction(-190, 401), Fraction(361, 802), Fraction(0), Fraction(-4, 13))
 AT_LOCAL, AT_OTHER = Fraction(-8, 117), Fraction(-51134443, 489156642)
-FIXED = (
-    Enumerated(
-        "output weight fixed at 1, positives 1 and -2, negative 0: the squared gradient of F_S in s, a, b at s = "
-        "10/13, a = 4/13, b = 0, v = -4/13",
-        fixed_slope,
-        LOCAL,
-        Fraction(0),
-    ),
-    Enumerated("F_S there", fixed_objective, LOCAL, AT_LOCAL),
-    Enumerated("and at s = -190/401, a = 361/802, the same b and v", fixed_objective, OTHER, AT_OTHER),
-    Enumerated("nor is it a minimum of R_S: the pair loss is", fixed_pair_loss, LOCAL[:1], Fraction(9, 13)),
-    Enumerated("against, at s = -190/401,", fixed_pair_loss, OTHER[:1], Fraction(441, 802)),
-    Counterexample(
-        "so that with a fixed output layer too |grad|^2/2 >= mu (F_S - min F_S) fails for every mu > 0",
-        mu * fall <= slope,
-        {fall: Rational(AT_LOCAL - AT_OTHER), slope: 0},
-    ),
-)
 
 
 @claim("Y48", Kind.REMARK, location="Appendix A and Section 4")
@@ -366,15 +335,8 @@ def pl() -> Decision:
             (c - weight) ** 2 / 2,
         ),
         Cited("f depends on c, s through h, and at a = b = 0 = h has no slope in a, b: grad_w f = 0, for every v", "f"),
-        Enumerated(
-            "records 1 (positive) and -1 (negative), v = 0: F_S there",
-            objective,
-            (0, 0, Fraction(0), Fraction(0)),
-            Fraction(0),
-        ),
-        Enumerated(
-            "and at c = s = 1, a = 1, b = -1/10", objective, (1, 1, Fraction(1), Fraction(-1, 10)), Fraction(-11, 20)
-        ),
+        Enumerated("records 1 (positive) and -1 (negative), v = 0: F_S there", objective, (0, 0, 0, 0), Fraction(0)),
+        Enumerated("and at c = s = 1, a = 1, b = -1/10", objective, (1, 1, 1, Fraction(-1, 10)), Fraction(-11, 20)),
         Counterexample(
             "so that |grad|^2/2 = 0 >= mu (F_S - min F_S) fails for every mu > 0, min F_S being -11/20 at most",
             mu * fall <= slope,
@@ -382,7 +344,22 @@ def pl() -> Decision:
         ),
         Enumerated("nor is it a minimum of R_S: the pair loss is", pair_loss, (0, 0), Fraction(1)),
         Enumerated("against, at c = s = 1,", pair_loss, (1, 1), Fraction(1, 100)),
-        *FIXED,
+        Enumerated(
+            "output weight fixed at 1, positives 1 and -2, negative 0: the squared gradient of F_S in s, a, b at s = "
+            "10/13, a = 4/13, b = 0, v = -4/13",
+            fixed_slope,
+            LOCAL,
+            Fraction(0),
+        ),
+        Enumerated("F_S there", fixed_objective, LOCAL, AT_LOCAL),
+        Enumerated("and at s = -190/401, a = 361/802, the same b and v", fixed_objective, OTHER, AT_OTHER),
+        Enumerated("nor is it a minimum of R_S: the pair loss is", fixed_pair_loss, LOCAL[:1], Fraction(9, 13)),
+        Enumerated("against, at s = -190/401,", fixed_pair_loss, OTHER[:1], Fraction(441, 802)),
+        Counterexample(
+            "so that with a fixed output layer too |grad|^2/2 >= mu (F_S - min F_S) fails for every mu > 0",
+            mu * fall <= slope,
+            {fall: Rational(AT_LOCAL - AT_OTHER), slope: 0},
+        ),
         Cited("PL of AUC with a Leaky-ReLU network, under conditions that [1] does not state", "Liu et al., ICLR 2020"),
         readings={
             "both layers trained, all weights, as printed and as in the experiments": "refuted",

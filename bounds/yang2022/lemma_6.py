@@ -188,17 +188,13 @@ OPTIMISATION = (
     + (D_w * G_w + D_v * G_v) / sqrt(m * T)
     + eta * d * (sigma_w**2 + sigma_v**2)
 )
-BOUND_2A = 4 * BOTH / sqrt(n) * sqrt(T + T**2 / n) * exp(Rational(1, 2)) * exp(T * (L * eta) ** 2 / 2) + OPTIMISATION
-BOUND_2B = 4 * sqrt(2) * BOTH * (sqrt(T) + T / n) + OPTIMISATION
+EXPONENTIAL = exp(Rational(1, 2)) * exp(T * (L * eta) ** 2 / 2)
+SMOOTH_BOUND = {"bound": 4 * BOTH / sqrt(n) * sqrt(T + T**2 / n) * EXPONENTIAL + OPTIMISATION}
+LIPSCHITZ_BOUND = {"bound": 4 * sqrt(2) * BOTH * (sqrt(T) + T / n) + OPTIMISATION}
+TYPED_A, TYPED_B = carried("yang2022.theorem_2a", SMOOTH_BOUND), carried("yang2022.theorem_2b", LIPSCHITZ_BOUND)
 
 
-@claim(
-    "Y19",
-    Kind.CONSTANT,
-    location="Lemma 6(a), Appendix C.2",
-    bound=SMOOTH,
-    carries=carried("yang2022.theorem_2a", {"bound": BOUND_2A}),
-)
+@claim("Y19", Kind.CONSTANT, location="Lemma 6(a), Appendix C.2", bound=SMOOTH, carries=TYPED_A)
 def smooth() -> Decision:
     """In the smooth case the generalisation error is at most {bound}."""
     # T terms, each at most exp(L^2 eta^2 T + p T/n) by 1 + a <= e^a; then p = n/T.
@@ -217,13 +213,7 @@ def smooth() -> Decision:
     )
 
 
-@claim(
-    "Y20",
-    Kind.CONSTANT,
-    location="Lemma 6(b), Appendix C.2",
-    bound=LIPSCHITZ,
-    carries=carried("yang2022.theorem_2b", {"bound": BOUND_2B}),
-)
+@claim("Y20", Kind.CONSTANT, location="Lemma 6(b), Appendix C.2", bound=LIPSCHITZ, carries=TYPED_B)
 def lipschitz() -> Decision:
     """In the Lipschitz case the generalisation error is at most {bound}."""
     added = 4 * (1 + 1 / (n * p)) * G**2 * eta**2

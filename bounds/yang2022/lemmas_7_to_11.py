@@ -74,29 +74,24 @@ def lemma_10_bound(power: int) -> Any:
 PRINTED_9, PRINTED_10, PRINTED_11 = printed(LEMMA_9), printed(lemma_10_bound(1)), printed(LEMMA_11)
 
 
-def primal_error(
-    q: Fraction, p: Fraction, c: Fraction, rho: Fraction, walled: int,
-    w: Fraction, v: Fraction, eta_w: Fraction, eta_v: Fraction,
-) -> Fraction:  # fmt: skip
-    """Return R_S - min R_S after one step from (w, v); with steps 0, before it."""
-    w, _ = _step(q, p, c, rho, walled, w, v, eta_w, eta_v)
+def primal_error(q: Fraction, p: Fraction, c: Fraction, rho: Fraction, *rest: Fraction) -> Fraction:
+    """Return R_S - min R_S after :func:`step`; with step sizes 0, before it."""
+    w, _ = step(q, p, c, rho, *rest)
     best = _maximiser(c, rho, w)
     return q * w + p * w * w / 2 + c * w * best - rho * best * best / 2
 
 
-def dual_error(
-    q: Fraction, p: Fraction, c: Fraction, rho: Fraction, walled: int,
-    w: Fraction, v: Fraction, eta_w: Fraction, eta_v: Fraction,
-) -> Fraction:  # fmt: skip
-    """Return |v(w) - v|^2 after one step from (w, v); with steps 0, before it."""
-    w, v = _step(q, p, c, rho, walled, w, v, eta_w, eta_v)
+def dual_error(q: Fraction, p: Fraction, c: Fraction, rho: Fraction, *rest: Fraction) -> Fraction:
+    """Return |v(w) - v|^2 after :func:`step`; with step sizes 0, before it."""
+    w, v = step(q, p, c, rho, *rest)
     return (_maximiser(c, rho, w) - v) ** 2
 
 
-def _step(
-    q: Fraction, p: Fraction, c: Fraction, rho: Fraction, walled: int,
+def step(
+    q: Fraction, p: Fraction, c: Fraction, rho: Fraction, walled: Fraction,
     w: Fraction, v: Fraction, eta_w: Fraction, eta_v: Fraction,
 ) -> tuple[Fraction, Fraction]:  # fmt: skip
+    """Return w and v after one step from (w, v)."""
     w, v = w - eta_w * (q + p * w + c * v), clipped(-1, v + eta_v * (c * w - rho * v), 1)
     return (clipped(0, w, 1) if walled else Fraction(w)), v
 
@@ -185,8 +180,8 @@ OVERSHOOT = (
         Fraction(0),
     ),
 )
-QUIET = ((B_w, 0), (sigma_w, 0), (B_v, 0), (sigma_v, 0), (m, 1), (d, 1))
-AT_WALL = ((L, Rational(1, 100)), (rho, Rational(1, 100)), (mu, Rational(1, 2)), (eta, 10), (a, 1), (b, 0), *QUIET)
+QUIET = {B_w: 0, sigma_w: 0, B_v: 0, sigma_v: 0, m: 1, d: 1}
+AT_WALL = {L: Rational(1, 100), rho: Rational(1, 100), mu: Rational(1, 2), eta: 10, a: 1, b: 0, **QUIET}
 
 
 @claim("Y28", Kind.LEMMA, location="Lemma 9", bound=PRINTED_9)
@@ -209,7 +204,7 @@ def descent() -> Decision:
         ),
         Cited("|p - q|^2 <= L^2 |v(w_t) - v_t|^2", "smoothness between points of W x V"),
         Quoted("|p|^2 >= 2 mu a_t", "Y26"),
-        # Take steps beyond the condition, with and without a projection.
+        # Steps beyond the condition, with and without a projection.
         Enumerated(
             "f = w^2/2 - v^2/2 on W = R, at w = 1, v = 0, without noise, eta_w = 3: a_{t+1}",
             primal_error,
@@ -219,13 +214,13 @@ def descent() -> Decision:
         Counterexample(
             "which is above the right side, with a_t = 1/2",
             after <= PRINTED_9,
-            ((after, 2), (eta, 3), (mu, 1), (a, Rational(1, 2)), (b, 0), (L, 1), (rho, 1), *QUIET),
+            {after: 2, eta: 3, mu: 1, a: Rational(1, 2), b: 0, L: 1, rho: 1, **QUIET},
         ),
         *OVERSHOOT,
         Counterexample(
             "which is above the right side: with a projection the step condition is not enough",
             after <= PRINTED_9,
-            ((after, 0), *AT_WALL),
+            {after: 0, **AT_WALL},
         ),
         readings={
             "any step, as stated": "refuted",
@@ -239,16 +234,16 @@ def descent() -> Decision:
     )
 
 
-def at(*values: Any) -> tuple[tuple[Any, Any], ...]:
+def at(*values: Any) -> dict[Any, Any]:
     """Return values of b_{t+1}, L, rho, the steps, e, a_t and b_t in Lemma 10, without noise."""
-    return (*zip((after, L, rho, eta, theta, young, a, b), values, strict=True), *QUIET)
+    return {**dict(zip((after, L, rho, eta, theta, young, a, b), values, strict=True)), **QUIET}
 
 
 @claim("Y29", Kind.LEMMA, location="Lemma 10", bound=PRINTED_10)
 def contraction() -> Decision:
     """b_{{t+1}} is at most {bound} for every step and e > 0, a = a_t and b = b_t."""
     return conditional(
-        # Show the inequality with 2 L^4/rho^2, for steps within the condition and W = R^{d1}.
+        # The inequality with 2 L^4/rho^2, for steps within the condition and W = R^{d1}.
         Cited("|v_{t+1} - v(w_{t+1})|^2 <= (1 + e)|v_{t+1} - v(w_t)|^2 + (1 + 1/e)|v(w_t) - v(w_{t+1})|^2", "Young"),
         Cited(
             "|v(w_t) - v(w_{t+1})|^2 <= kappa^2 eta^2 (2 L^2 b_t + 2 |grad R_S|^2 + N_w), and on W = R^{d1} "
@@ -280,7 +275,7 @@ def contraction() -> Decision:
             1 - rho * theta,
             over(theta, between, rho, L, rho <= between, between <= L, L * theta <= 1),
         ),
-        # Give instances above the bound: any step, and 2 L^4/rho.
+        # Instances above the bound: any step, and 2 L^4/rho.
         Enumerated(
             "any step: F = -v^2/2, |v| <= 1, at v = 1/2, eta_v = 3, eta_w = 1/100: b_{t+1}",
             dual_error,
@@ -304,7 +299,7 @@ def contraction() -> Decision:
             after <= PRINTED_10,
             at(Rational(133610481, 46240000), 1, Rational(1, 16), Rational(1, 17), 1, 1, 0, 1),
         ),
-        # Give an instance above the bound with 2 L^4/rho^2, on a W with a wall.
+        # An instance above the bound with 2 L^4/rho^2, on a W with a wall.
         Enumerated(
             "a wall: F = w + w v/2 - v^2/4, |v| <= 1, L = 1, rho = 1/2, mu = 1/4, W = [0, 1], at w = v = 1/100 = v(w): "
             "a_t",
@@ -357,7 +352,7 @@ def recursion() -> Decision:
         Counterexample(
             "0 is above the right side, lambda = 10^-6, e = 1",
             after <= PRINTED_11,
-            ((after, 0), *AT_WALL, (theta, 1), (young, 1), (lam, Rational(1, 10**6))),
+            {after: 0, **AT_WALL, theta: 1, young: 1, lam: Rational(1, 10**6)},
         ),
         readings={"as stated, on a W that w is projected on": "refuted", RECURSION: "proved"},
         condition=f"{UNCONSTRAINED}, {DEVIATIONS}, and R_S^* for the printed R_S(w^*) in a_t (which follows from it "
