@@ -51,9 +51,9 @@ def above(root: Any) -> Any:
 
 # A query of sensitivity 1 without replacement: Lemma 2 in the region of its source, with the constant 7/4.
 u, w, k, z = symbols("u w k z", positive=True)
-PAIR = lam * (lam + 1)
+PAIR, QUOTIENT = lam * (lam + 1), Rational(3, 2)
 LEADING = (q**2 * PAIR * x / (1 - q)).subs(q, 1 / (1 + k))
-REPLACED = (PAIR / 2 * q**2 * Rational(3, 2) * x).subs(q, 1 / (1 + k))
+REPLACED = (PAIR / 2 * q**2 * QUOTIENT * x).subs(q, 1 / (1 + k))
 WITHOUT_REPLACEMENT = (
     Cited(
         "without replacement, one record replaced: whatever the other records, a step has at every e^t >= 1 at most "

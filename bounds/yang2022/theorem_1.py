@@ -187,14 +187,14 @@ def normalisation() -> Decision:
 # With P = (1-q) N(0) + q N(mu), Q = N(0), variance sigma^2: E_P[P/Q] = 1 + q^2 (X - 1) where
 # X = exp(|mu|^2/sigma^2); for the pair of releases X_w X_v takes the place of X.
 z, mu, X_w, X_v, s_w, s_v, ratio = symbols("z mu X_w X_v s_w s_v r", positive=True)
-JOINT = 1 + q**2 * (X_w * X_v - 1)
+PAIR = 1 + q**2 * (X_w * X_v - 1)
 
 
 @claim("Y07", Kind.ACCOUNTING, location="proof of Theorem 1, Appendix B")
 def joint_moment() -> Decision:
     """The moment of the pair of releases is at most the sum of the moments of each."""
     square = (1 - q) ** 2 + 2 * q * (1 - q) + q**2 * X_w
-    product = (1 + q**2 * (X_w - 1)) * (1 + q**2 * (X_v - 1))
+    both = (1 + q**2 * (X_w - 1)) * (1 + q**2 * (X_v - 1))
     cap = 1 / (1 - q)  # of P/Q for P = N(0), Q = (1-q) N(0) + q N(mu), r = N(mu)/N(0)
     at = {q: Rational(1, 2), X_w: 4, X_v: 4}
     return refuted(
@@ -206,9 +206,7 @@ def joint_moment() -> Decision:
         ),
         Identity("hence E_P[P/Q] for one release", square, 1 + q**2 * (X_w - 1)),
         Identity(
-            "the joint moment exceeds the product of the two by",
-            JOINT - product,
-            q**2 * (1 - q**2) * (X_w - 1) * (X_v - 1),
+            "the joint moment exceeds the product of the two by", PAIR - both, q**2 * (1 - q**2) * (X_w - 1) * (X_v - 1)
         ),
         # An instance whose joint moment exceeds what the two bounds add up to.
         Cited(
@@ -223,7 +221,7 @@ def joint_moment() -> Decision:
             cap.subs(q, 1 / (1 + k)),
         ),
         Counterexample(
-            "q = 1/2 and noise with exp(G^2/sigma^2) = 4 in both blocks: 19/4 above 2 x 2", JOINT <= cap * cap, at
+            "q = 1/2 and noise with exp(G^2/sigma^2) = 4 in both blocks: 19/4 above 2 x 2", PAIR <= cap * cap, at
         ),
         Identity(
             "the leading bounds do add, at 1/s^2 = 1/s_w^2 + 1/s_v^2",

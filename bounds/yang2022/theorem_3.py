@@ -133,17 +133,13 @@ def stuck_excess(steps: int) -> Fraction:
 # The rate of Theorem 3 and the steps of Theorem 8, typed again from the paper.
 FACTOR = kappa ** Rational(7, 2) / mu ** Rational(5, 2) * T ** Rational(-2, 3)
 NOISY = {"rate noise in w": FACTOR * d * sigma_w**2, "rate noise in v": FACTOR * d * sigma_v**2}
+TYPED_RATE = carried("yang2022.theorem_3", {"rate variance": FACTOR / m, **NOISY})
 MAXIMUM = Max(8 * kappa**2 * sqrt((L + L * kappa) / mu), 4 * sqrt(2) * kappa**2)
-TYPED = {"eta_w": 2 / (mu * t), "eta_v": MAXIMUM * 2 / (mu * t ** Rational(2, 3))}
-CARRIES = (*carried("yang2022.theorem_3", TYPED), *carried("yang2022.theorem_5", TYPED))
+AGAIN = {"eta_w": 2 / (mu * t), "eta_v": MAXIMUM * 2 / (mu * t ** Rational(2, 3))}
+TYPED_STEPS = (*carried("yang2022.theorem_3", AGAIN), *carried("yang2022.theorem_5", AGAIN))
 
 
-@claim(
-    "Y34",
-    Kind.ASSUMPTION,
-    location="Theorem 3",
-    carries=carried("yang2022.theorem_3", {"rate variance": FACTOR / m, **NOISY}),
-)
+@claim("Y34", Kind.ASSUMPTION, location="Theorem 3", carries=TYPED_RATE)
 def assumptions() -> Decision:
     """A1 and A2, with strong concavity and PL, suffice for Theorem 3."""
     return conditional(
@@ -225,14 +221,14 @@ def powers(count: int, power: int) -> Fraction:
     "Y32",
     Kind.ASSUMPTION,
     location="proof of Theorem 8",
-    primal=PRIMAL,
+    w=PRIMAL,
     slope=SLOPE,
-    dual=DUAL,
-    curvature=1 / L,
-    carries=CARRIES,
+    v=DUAL,
+    inverse=1 / L,
+    carries=TYPED_STEPS,
 )
 def first_step() -> Decision:
-    """eta_w = {primal} is at most {slope} and eta_v = {dual} at most {curvature}, from t = 1 on."""
+    """eta_w = {w} is at most {slope} and eta_v = {v} at most {inverse}, from t = 1 on."""
     wall = {L: 10, rho: 10, mu: 200, kappa: 1, t: 1}
     return refuted(
         Quoted("mu |w - w'|^2/2 <= h - min h, w' the nearest minimiser", "Y36", GROWTH_READING, "W = R^{d1} here"),

@@ -150,7 +150,8 @@ CARRIES = (
 def rate() -> Decision:
     """The excess risk is of order {rate}, ell the logarithm of 1/delta."""
     error = ORDER * (X + Y)  # X = n^{-2/3}, Y = d ell/(n^{5/3} epsilon^2)
-    printed = FRONT * (sqrt(X) + sqrt(Y))
+    order = FRONT * (sqrt(X) + sqrt(Y))
+    root = (1 + kappa) * sqrt(ORDER / mu)
     wide, power = Region(kappa >= 1), Rational(3, 2)
     small = Region(kappa >= 1, kappa**power * X <= mu**power, kappa**power * Y <= mu**power)
     return conditional(
@@ -163,20 +164,13 @@ def rate() -> Decision:
         ),
         Dominated(
             "(1 + kappa) sqrt(error/mu) is of the printed order, sqrt(X + Y) <= sqrt X + sqrt Y",
-            (1 + kappa) * sqrt(ORDER / mu) * (sqrt(X) + sqrt(Y)),
-            printed,
+            root * (sqrt(X) + sqrt(Y)),
+            order,
             wide,
         ),
-        Dominated("the error itself, where kappa^{3/2} X and kappa^{3/2} Y are below mu^{3/2}", error, printed, small),
-        Exceeds(
-            "elsewhere it is larger: kappa/mu growing with X, Y fixed", error, printed, wide, {kappa: s, mu: 1 / s}
-        ),
-        Dominated(
-            "the same with the two parts written out: the root of the error",
-            (1 + kappa) * sqrt(ORDER / mu) * PARTS,
-            RATE,
-            wide,
-        ),
+        Dominated("the error itself, where kappa^{3/2} X and kappa^{3/2} Y are below mu^{3/2}", error, order, small),
+        Exceeds("elsewhere it is larger: kappa/mu growing with X, Y fixed", error, order, wide, {kappa: s, mu: 1 / s}),
+        Dominated("the same with the two parts written out: the root of the error", root * PARTS, RATE, wide),
         Dominated(
             "what the repaired Theorems 9 and 10 add, (1 + kappa)/(mu n), (1 + kappa)/(n sqrt(rho mu)) and 1/(rho n), "
             "rho = 1/kappa in units of L, for mu <= L",
