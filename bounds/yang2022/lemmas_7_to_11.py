@@ -242,7 +242,7 @@ def at(*values: Any) -> dict[Any, Any]:
 @claim("Y29", Kind.LEMMA, location="Lemma 10", bound=PRINTED_10)
 def contraction() -> Decision:
     """b_{{t+1}} is at most {bound} for every step and e > 0, a = a_t and b = b_t."""
-    curved, coupled = Rational(133610481, 46240000), Rational(40401, 1600000000)  # b_{t+1} in two instances
+    curved, moved = Rational(133610481, 46240000), Rational(40401, 1600000000)  # b_{t+1} in two instances
     return conditional(
         # The inequality with 2 L^4/rho^2, for steps within the condition and W = R^{d1}.
         Cited("|v_{t+1} - v(w_{t+1})|^2 <= (1 + e)|v_{t+1} - v(w_t)|^2 + (1 + 1/e)|v(w_t) - v(w_{t+1})|^2", "Young"),
@@ -309,15 +309,12 @@ def contraction() -> Decision:
             Fraction(401, 40000),
         ),
         Enumerated(
-            "after eta_w = 1/200, eta_v = 1, without noise: b_{t+1}",
-            dual_error,
-            (*COUPLED, Fraction(1, 200), 1),
-            coupled,
+            "after eta_w = 1/200, eta_v = 1, without noise: b_{t+1}", dual_error, (*COUPLED, Fraction(1, 200), 1), moved
         ),
         Counterexample(
             "which is above the right side with 2 L^4/rho^2 at e = 100: |grad R_S|^2 <= 2 X a_t fails at a wall",
             after <= printed(lemma_10_bound(2)),
-            at(coupled, 1, Rational(1, 2), Rational(1, 200), 1, 100, Rational(401, 40000), 0),
+            at(moved, 1, Rational(1, 2), Rational(1, 200), 1, 100, Rational(401, 40000), 0),
         ),
         readings={
             "2 L^4/rho, any step": "refuted",

@@ -78,11 +78,7 @@ WITHOUT_REPLACEMENT = (
         Derivative(above(z), z),
         2 * z * exp(z**2) * upper_normal(3 * z / 2),
     ),
-    Below(
-        "so its quotient by x grows, and is below 3/2 at x = 1, the largest for s >= 1",
-        above(Integer(1)),
-        Rational(3, 2),
-    ),
+    Below("so its quotient by x grows, and is below 3/2 at x = 1, the largest for s >= 1", above(Integer(1)), QUOTIENT),
     Cited(
         "log E_Q w^(lambda + 1) <= q^2 lambda (lambda + 1)/((1 - q) s^2) + O(q^3 lambda^3/s^3) for s >= 1, "
         "q < 1/(16 s), integers lambda <= s^2 log(1/(q s)); log(a + b) <= log a + b for a >= 1; T steps add",

@@ -136,7 +136,7 @@ def step_size() -> Decision:
     # T = n; the maximum in eta is sqrt n at least, and sqrt n itself for large epsilon.
     bound, most = symbols("bound most", positive=True)
     step = c / (sqrt(L) * sqrt(n))
-    known = (c, L, n, T, eta)
+    letters = (c, L, n, T, eta)
     return conditional(
         # The exponent is bounded by c^2 L, and with a step of 1/L by c^2.
         Inequality(
@@ -146,7 +146,7 @@ def step_size() -> Decision:
             "so that for T <= n the exponent is at most c^2 L",
             EXPONENT,
             c**2 * L,
-            over(known, eta**2 * L * n <= c**2, T <= n),
+            over(letters, eta**2 * L * n <= c**2, T <= n),
         ),
         Identity(
             "and it is c^2 L where the maximum is sqrt n and T = n",
@@ -159,7 +159,10 @@ def step_size() -> Decision:
             {L: (bound + 1) / c**2},
         ),
         Inequality(
-            "with 1/L, as in the proof, it is at most c^2", EXPONENT, c**2, over(known, eta * L * sqrt(n) <= c, T <= n)
+            "with 1/L, as in the proof, it is at most c^2",
+            EXPONENT,
+            c**2,
+            over(letters, eta * L * sqrt(n) <= c, T <= n),
         ),
         # The part 1/(eta T) of the rate carries sqrt L.
         Identity(

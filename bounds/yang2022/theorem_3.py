@@ -136,7 +136,7 @@ NOISY = {"rate noise in w": FACTOR * d * sigma_w**2, "rate noise in v": FACTOR *
 TYPED_RATE = carried("yang2022.theorem_3", {"rate variance": FACTOR / m, **NOISY})
 MAXIMUM = Max(8 * kappa**2 * sqrt((L + L * kappa) / mu), 4 * sqrt(2) * kappa**2)
 AGAIN = {"eta_w": 2 / (mu * t), "eta_v": MAXIMUM * 2 / (mu * t ** Rational(2, 3))}
-TYPED_STEPS = (*carried("yang2022.theorem_3", AGAIN), *carried("yang2022.theorem_5", AGAIN))
+TYPED = (*carried("yang2022.theorem_3", AGAIN), *carried("yang2022.theorem_5", AGAIN))
 
 
 @claim("Y34", Kind.ASSUMPTION, location="Theorem 3", carries=TYPED_RATE)
@@ -217,18 +217,9 @@ def powers(count: int, power: int) -> Fraction:
     return total
 
 
-@claim(
-    "Y32",
-    Kind.ASSUMPTION,
-    location="proof of Theorem 8",
-    w=PRIMAL,
-    slope=SLOPE,
-    v=DUAL,
-    inverse=1 / L,
-    carries=TYPED_STEPS,
-)
+@claim("Y32", Kind.ASSUMPTION, location="proof of Theorem 8", w=PRIMAL, slope=SLOPE, v=DUAL, most=1 / L, carries=TYPED)
 def first_step() -> Decision:
-    """eta_w = {w} is at most {slope} and eta_v = {v} at most {inverse}, from t = 1 on."""
+    """eta_w = {w} is at most {slope} and eta_v = {v} at most {most}, from t = 1 on."""
     wall = {L: 10, rho: 10, mu: 200, kappa: 1, t: 1}
     return refuted(
         Quoted("mu |w - w'|^2/2 <= h - min h, w' the nearest minimiser", "Y36", GROWTH_READING, "W = R^{d1} here"),

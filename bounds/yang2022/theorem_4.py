@@ -222,84 +222,6 @@ READINGS: dict[str, Verdict] = {
 }
 
 
-@claim("Y37", Kind.CONSTANT, location="Lemma 14, Theorems 9 and 11", bound=APPENDIX)
-def appendix() -> Decision:
-    """With optimisation error e, E[R(w_T) - R_S(w_T)] is at most {bound}."""
-    return refuted(
-        *SADDLE,
-        Counterexample("which is above the printed bound", excess <= APPENDIX, AT_SADDLE),
-        Counterexample(
-            "and above the repaired distances with the printed factor (1 + L/rho) G_w",
-            excess <= PRINTED_FACTOR * DISTANCES,
-            AT_SADDLE,
-        ),
-        Counterexample(
-            "on F_S = w^2/2 the distance sqrt(2 e/mu) is twice the printed one, e = w^2/2",
-            w <= sqrt(e / (2 * mu)),
-            {w: 1, e: Rational(1, 2), mu: 1},
-        ),
-        *SUPPORTED,
-        *CORNER,
-        readings=READINGS,
-        repaired=REPAIRED,
-        note="The distances rest on the growth 2 mu of Lemma 13, and the factor leaves out G_v.",
-        method=(Method.ENUMERATION, Method.PROVER),
-    )
-
-
-# The repaired bound with its regimes, typed again.
-REGISTERED = {
-    "bound": (G_w + L * G_v / rho) * (sqrt(8 * e / mu) + 2 * sqrt((G_w / mu) ** 2 + G_v**2 / (rho * mu)) / n)
-    + 4 * G_v**2 / (rho * n),
-    "rate optimisation": (1 + L / rho) * sqrt(e / mu),
-    "rate statistical": (1 + L / rho) / n * (1 / mu + 1 / sqrt(mu * rho)),
-}
-
-
-@claim("Y38", Kind.CONSTANT, location="Theorem 4", bound=MAIN_TEXT, carries=carried("yang2022.theorem_4", REGISTERED))
-def main_text() -> Decision:
-    """With optimisation error e, E[R(w_T) - R_S(w_T)] is at most {bound}."""
-    return refuted(
-        *SADDLE,
-        Counterexample("which is above the printed bound", excess <= MAIN_TEXT, AT_SADDLE),
-        Counterexample(
-            "nor is it the appendix's, even with its growth 2 mu: rho = 1/10, mu = 1, G_w = G_v = 1",
-            Le(APPENDIX, MAIN_TEXT, evaluate=False),
-            {G_w: 1, G_v: 1, mu: 1, rho: Rational(1, 10), L: 1, n: 1, e: 0},
-        ),
-        *SUPPORTED,
-        *CORNER,
-        readings=READINGS,
-        repaired=REPAIRED,
-        note="It drops rho beside the growth 2 mu of Lemma 13, and the factor leaves out G_v.",
-        method=(Method.ENUMERATION, Method.PROVER),
-    )
-
-
-@claim("Y39", Kind.CONSTANT, location="Theorem 10", bound=4 * G_v**2 / (rho * n))
-def dual() -> Decision:
-    """E[R_S(w*) - R(w*)] is at most {bound}."""
-    return proved(
-        Cited(
-            "(25): F_S(w*, v) - F_S(w*, v_i) <= (2 G_v/n) |v - v_i| for the maximisers v of S and v_i of "
-            "S_i; strong concavity",
-            "Lipschitz continuity",
-        ),
-        Inequality(
-            "rho/2 |v - v_i|^2 <= (2 G_v/n)|v - v_i| gives for G_v |v - v_i|",
-            G_v * move,
-            4 * G_v**2 / (rho * n),
-            over(G_v, rho, n, move, rho * n * move**2 <= 4 * G_v * move),
-        ),
-        Cited(
-            "E F_S(w*, v) - E F(w*, v) is the mean of f(w*, v; z_i) - f(w*, v_i; z_i), and F(w*, v) <= max F(w*, .)",
-            "i.i.d. records",
-        ),
-        note="The display with m in the denominator should have rho n; the result is right. Strong concavity is used "
-        "at maximisers over V, walls or not, and no smoothness.",
-    )
-
-
 @claim("Y35", Kind.LEMMA, location="Lemma 12", bound=PRINTED_FACTOR * stable)
 def primal() -> Decision:
     """With mean stability s of w, E[R(w_S) - R_S(w_S)] is at most {bound}."""
@@ -383,4 +305,82 @@ def growth() -> Decision:
         repaired="F_S(w, v_S) - min F_S(., v_S) >= (mu/2) |w - pi_S(w)|^2, at v_S alone and on W = R^{d1}",
         note="A factor 4 too much, on the plainest quadratic, and false for v other than v_S. On a W with walls "
         "Definition 2's gradient may point out of W, and PL gives no growth.",
+    )
+
+
+@claim("Y37", Kind.CONSTANT, location="Lemma 14, Theorems 9 and 11", bound=APPENDIX)
+def appendix() -> Decision:
+    """With optimisation error e, E[R(w_T) - R_S(w_T)] is at most {bound}."""
+    return refuted(
+        *SADDLE,
+        Counterexample("which is above the printed bound", excess <= APPENDIX, AT_SADDLE),
+        Counterexample(
+            "and above the repaired distances with the printed factor (1 + L/rho) G_w",
+            excess <= PRINTED_FACTOR * DISTANCES,
+            AT_SADDLE,
+        ),
+        Counterexample(
+            "on F_S = w^2/2 the distance sqrt(2 e/mu) is twice the printed one, e = w^2/2",
+            w <= sqrt(e / (2 * mu)),
+            {w: 1, e: Rational(1, 2), mu: 1},
+        ),
+        *SUPPORTED,
+        *CORNER,
+        readings=READINGS,
+        repaired=REPAIRED,
+        note="The distances rest on the growth 2 mu of Lemma 13, and the factor leaves out G_v.",
+        method=(Method.ENUMERATION, Method.PROVER),
+    )
+
+
+# The repaired bound with its regimes, typed again.
+REGISTERED = {
+    "bound": (G_w + L * G_v / rho) * (sqrt(8 * e / mu) + 2 * sqrt((G_w / mu) ** 2 + G_v**2 / (rho * mu)) / n)
+    + 4 * G_v**2 / (rho * n),
+    "rate optimisation": (1 + L / rho) * sqrt(e / mu),
+    "rate statistical": (1 + L / rho) / n * (1 / mu + 1 / sqrt(mu * rho)),
+}
+
+
+@claim("Y38", Kind.CONSTANT, location="Theorem 4", bound=MAIN_TEXT, carries=carried("yang2022.theorem_4", REGISTERED))
+def main_text() -> Decision:
+    """With optimisation error e, E[R(w_T) - R_S(w_T)] is at most {bound}."""
+    return refuted(
+        *SADDLE,
+        Counterexample("which is above the printed bound", excess <= MAIN_TEXT, AT_SADDLE),
+        Counterexample(
+            "nor is it the appendix's, even with its growth 2 mu: rho = 1/10, mu = 1, G_w = G_v = 1",
+            Le(APPENDIX, MAIN_TEXT, evaluate=False),
+            {G_w: 1, G_v: 1, mu: 1, rho: Rational(1, 10), L: 1, n: 1, e: 0},
+        ),
+        *SUPPORTED,
+        *CORNER,
+        readings=READINGS,
+        repaired=REPAIRED,
+        note="It drops rho beside the growth 2 mu of Lemma 13, and the factor leaves out G_v.",
+        method=(Method.ENUMERATION, Method.PROVER),
+    )
+
+
+@claim("Y39", Kind.CONSTANT, location="Theorem 10", bound=4 * G_v**2 / (rho * n))
+def dual() -> Decision:
+    """E[R_S(w*) - R(w*)] is at most {bound}."""
+    return proved(
+        Cited(
+            "(25): F_S(w*, v) - F_S(w*, v_i) <= (2 G_v/n) |v - v_i| for the maximisers v of S and v_i of "
+            "S_i; strong concavity",
+            "Lipschitz continuity",
+        ),
+        Inequality(
+            "rho/2 |v - v_i|^2 <= (2 G_v/n)|v - v_i| gives for G_v |v - v_i|",
+            G_v * move,
+            4 * G_v**2 / (rho * n),
+            over(G_v, rho, n, move, rho * n * move**2 <= 4 * G_v * move),
+        ),
+        Cited(
+            "E F_S(w*, v) - E F(w*, v) is the mean of f(w*, v; z_i) - f(w*, v_i; z_i), and F(w*, v) <= max F(w*, .)",
+            "i.i.d. records",
+        ),
+        note="The display with m in the denominator should have rho n; the result is right. Strong concavity is used "
+        "at maximisers over V, walls or not, and no smoothness.",
     )
