@@ -125,7 +125,7 @@ PLACES = [
     ({"kind": "privacy", "certified": 1.2, "claimed": 1.0}, f"{XU}/dp_spider_schedule.py", "class Repaired"),
     ({"kind": "privacy", "certified": 0.3, "expected_certified": 0.4}, f"{XU}/dp_spider_schedule.py",
      "class Repaired"),
-    ({"kind": "rate", "evidence": {"theorem": "yang2022.theorem_2a"}}, "bounds/yang2022/theorem_2a.py",
+    ({"kind": "rate", "evidence": {"theorem": "yang2022.theorem_2a"}}, "bounds/yang2022/theorem_2.py",
      'id="yang2022.theorem_2a"'),
 ]  # fmt: skip
 
@@ -398,7 +398,7 @@ MANY = st.builds(
     st.builds("{}.{}".format, st.sampled_from(["dp_sgda", "yang2022"]), st.sampled_from(PARTS)),
     st.sampled_from(["privacy", "claim", "noise", "sampling", "rate"]), st.just(LONG * 3), st.sampled_from(WORDS),
     st.just(LONG * 9), st.none() | st.sampled_from(WORDS), EPSILON, EPSILON, EPSILON, EPSILON,
-    st.just({}) | st.just({"statement": LONG}), place=st.none() | st.just("bounds/yang2022/theorem_1_proof.py:30"),
+    st.just({}) | st.just({"statement": LONG}), place=st.none() | st.just("bounds/yang2022/theorem_1.py:30"),
 )  # fmt: skip
 
 
