@@ -237,7 +237,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcheck.algorithms.complete import gaps
+from records import gaps
 from dpcheck.problems import example
 from dpcheck.solvers import algorithm, configure
 
