@@ -30,7 +30,7 @@ import numpy as np
 from dpcheck.algorithms.budget import gradient_bounds, modulus, private_modulus, smoothness_for_eta
 from dpcheck.algorithms.domains import anything, norm, one_of, positive, records, whole
 from dpcheck.algorithms.kernels import sgda as kernels
-from dpcheck.algorithms.kernels.named import Numbers
+from dpcheck.algorithms.kernels.jit import Numbers
 from dpcheck.algorithms.kernels.parts import AVERAGE, LAST, UNIFORM
 from dpcheck.algorithms.layout import pairs
 from dpcheck.algorithms.noise import certified_noise, gaussian, moves
