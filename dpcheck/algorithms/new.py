@@ -49,6 +49,7 @@ from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, kernel
 from dpcheck.algorithms.kernels.named import Numbers, named
 from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
+from dpcheck.algorithms.layout import pairs
 from dpcheck.algorithms.noise import certified_noise, gaussian, moves
 from dpcheck.algorithms.packing import fill, pack
 from dpcheck.algorithms.problem import Problem
@@ -196,6 +197,7 @@ class {title}(Solver):
     reconstructed = "MISSING: what is filled in where no paper prints it in full; delete the line if there is nothing"
     example = "quadratic"
     differences = False  # whether the loop calls objective.difference
+    layout = pairs  # MISSING: what each release is; dpcheck/algorithms/layout.py has functions to choose from
     tiny: ClassVar[dict[str, Any]] = {{"steps": 8}}
     kernel = staticmethod(run)
     schedules: ClassVar[dict[str, type[Schedule]]] = {{"as_printed": {title}Printed, "repaired": {title}Repaired}}
@@ -237,7 +239,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcheck.algorithms.complete import gaps
+from records import gaps
 from dpcheck.problems import example
 from dpcheck.solvers import algorithm, configure
 

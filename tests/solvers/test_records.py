@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from records import gaps
 
-from dpcheck.algorithms.complete import gaps
 from dpcheck.algorithms.new import write
 from dpcheck.errors import InputError
 from dpcheck.solvers import ALGORITHMS, algorithm
@@ -56,13 +56,14 @@ def checkout(tmp_path_factory):
     for folder in ("dpcheck", "bounds", "audits"):
         shutil.copytree(ROOT / folder, copy / folder, symlinks=True, ignore=skipped)
     (copy / "tests" / "solvers").mkdir(parents=True)
+    shutil.copy(ROOT / "tests" / "records.py", copy / "tests")
     assert run(copy, "-m", "dpcheck.algorithms.new", "doe2027", "doe_descent").returncode == 0
     return copy
 
 
 def run(checkout, *arguments):
     """Run Python on the copy."""
-    environment = os.environ | {"PYTHONPATH": str(checkout)}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(checkout), str(checkout / "tests")])}
     return subprocess.run(
         [sys.executable, *arguments], cwd=checkout, env=environment, capture_output=True, text=True, check=False
     )
