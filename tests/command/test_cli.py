@@ -160,17 +160,6 @@ def test_module_and_script_are_one_command(command, tmp_path):
     assert command("list", folder=tmp_path) == (0, done.stdout, done.stderr)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    ["nosuch", "chek", "check --format yaml", "audit mechanism:f", "check --seed one", "rate", "show"],
-)
-def test_wrong_usage(call, arguments):
-    code, out, err = call(*arguments.split())
-    assert (code, out) == (2, "")
-    assert err.startswith("usage: dpcheck")
-    assert "error: " in err.splitlines()[-1]
-
-
 def test_internal_error(call, monkeypatch):
     def fail(options):
         raise RuntimeError("planted")
