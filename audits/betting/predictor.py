@@ -1,9 +1,13 @@
-"""The learned chance that an output came from the data, constant on bins of one number.
+"""The prediction of which dataset an output came from, learned from past outputs by several scores.
 
-The bins are the leaves of a binary tree over the quantiles of both datasets' values together. Every pruning of the tree
-is a model, in which a bin has the chance of the node above it, or one of its own with a beta prior. The average over
-all prunings, where each node is split with chance 1/2, takes one pass up the tree (context tree weighting [1]). It
-neither trusts small counts nor misses small sets.
+The scores are weighted by their success. Everything here depends on past outputs alone, so that any bet made from it on
+the next output is fair (:mod:`.wealth`).
+
+A score's values are turned into the chance that an output came from the data, constant on bins. The bins are the leaves
+of a binary tree over the quantiles of both datasets' values together. Every pruning of the tree is a model, in which a
+bin has the chance of the node above it, or one of its own with a beta prior. The average over all prunings, where each
+node is split with chance 1/2, takes one pass up the tree (context tree weighting [1]). It neither trusts small counts
+nor misses small sets.
 
 [1] F. Willems, Y. Shtarkov and T. Tjalkens, "The context-tree weighting method: basic properties",
     IEEE Trans. Inform. Theory 41 (1995), 653-664.

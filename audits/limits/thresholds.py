@@ -1,7 +1,10 @@
-"""Estimated tail probabilities of a score, by which thresholds are chosen; no guarantee rests on them.
+"""Thresholds of a score, and what earlier runs promise of them on fresh ones; no guarantee rests on the promises.
 
-There are three estimates, and the first that fits the earlier runs is taken: one noise distribution, shifted between
-the two datasets, with a smooth tail; a smooth tail for each dataset; counts.
+Promises (2, m) are larger for better sets. ``p`` and ``q`` are tails (2, m) of the favoured dataset and of the other;
+the first row favours data, the second neighbour.
+
+There are three estimates of a tail, and the first that fits the earlier runs is taken: one noise distribution, shifted
+between the two datasets, with a smooth tail; a smooth tail for each dataset; counts.
 
 The log-survival of a smooth tail is quadratic beyond a start and comes from counts before it. That is exact for an
 exponential tail and close for a Gaussian one. A tail is one row of numbers, whose places are named below.
@@ -56,7 +59,7 @@ def estimate(
     """
     if linear and min(_distinct(a), _distinct(b)) >= 1 - 2 * _REPEATED:  # otherwise both together have no tail either
         centres = _centre(a), _centre(b)
-        if all(math.isfinite(number) for centre in centres for number in centre):
+        if np.isfinite(centres).all():
             noise = _merged(a, centres[0][0], b, centres[1][0])
             found = _shifted(a, b, noise, np.array(centres), thresholds, smooth)
             if found.size:

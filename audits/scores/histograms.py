@@ -163,8 +163,8 @@ def bin_edges(atoms: Floats, rest: Floats, bins: int) -> Floats:
 
 def _hits(edges: Floats, values: Sequence[Floats]) -> Floats:
     """Count the runs of each dataset in each bin, plus one, (2, edges.size + 1)."""
-    places = (np.searchsorted(edges, v, side="right") for v in values)
-    return np.array([np.bincount(p, minlength=edges.size + 1) for p in places]) + 1.0
+    counts = [np.bincount(np.searchsorted(edges, v, side="right"), minlength=edges.size + 1) for v in values]
+    return np.array(counts, np.float64) + 1.0
 
 
 def _limit(tails: Floats) -> Floats:

@@ -13,15 +13,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, Any
 
 from dpcheck.errors import require_known
 
 if TYPE_CHECKING:
     from dpcheck.algorithms.solver import Solver
 
-CATALOGUE = "dpcheck.catalogue"
+CATALOGUE, PROBLEMS = "dpcheck.catalogue", "dpcheck.problems"
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,26 @@ def record(name: str) -> type[Solver]:
     place = records()[name]
     chosen: type[Solver] = getattr(importlib.import_module(place.module), place.attribute)
     return chosen
+
+
+def modules(beginning: str) -> Iterator[ModuleType]:
+    """Import the modules of the papers' folders whose name begins so, in alphabetical order."""
+    for folder in folders():
+        for file in sorted(folder.glob(f"{beginning}*.py")):
+            yield importlib.import_module(f"{CATALOGUE}.{folder.name}.{file.stem}")
+
+
+def problem(name: str, *, seed: int = 0) -> Any:
+    """Return the small instance of a problem of the catalogue; InputError for an unknown name."""
+    return importlib.import_module(PROBLEMS).example(name, seed=seed)
+
+
+def titles() -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return what comes with dpcheck: papers with their titles, the first lines of their folders, and algorithms."""
+    from dpcheck.bounds.registry import PAPERS
+
+    heads = {paper: importlib.import_module(f"dpcheck.bounds.{paper}").__doc__ or "" for paper in PAPERS}
+    return {paper: title.strip().partition("\n")[0] for paper, title in heads.items()}, tuple(records())
 
 
 def _records_in(file: Path) -> Iterator[tuple[str, Place]]:

@@ -7,6 +7,7 @@ that is given stands in the place of the computed one, so that what follows from
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, overload
 
 import numpy as np
@@ -131,6 +132,27 @@ class Schedule:
         """Return the value of a field of the solver."""
         return getattr(self, self.fields.get(field, field))
 
+    def published(self, theorem: str, letter: str, **settings: float) -> int:
+        """Return a whole number that a theorem of the catalogue prescribes for these records and this budget.
+
+        Parameters
+        ----------
+        theorem : str
+            Its id.
+        letter : str
+            A letter of its schedule.
+        **settings : float
+            Letters that the theorem's formula needs besides n, d, epsilon and delta.
+
+        Returns
+        -------
+        int
+            The number; whether the theorem's assumptions hold is not asked, as a run notes those that it breaks.
+        """
+        sizes = self.sizes
+        values = {"n": sizes.n, "d": sizes.d, "epsilon": sizes.epsilon, "delta": sizes.delta} | settings
+        return prescribed(theorem, letter, **values)
+
     def departures(self) -> Iterator[str]:
         """Name each given number that is another than the schedule has by itself, words first."""
         given = {name: value for name, value in self.given.items() if name not in self.choices}
@@ -148,6 +170,27 @@ class Schedule:
         for name in names:
             if said(given[name]) != own[name]:
                 yield f"{name} = {said(given[name])}, where the schedule by itself has {own[name]}"
+
+
+def prescribed(theorem: str, letter: str, **values: float) -> int:
+    """Return a whole number of a theorem's schedule, exact for the decimals of ``values``: 0.1 is one tenth, so that
+    none is one too large by rounding.
+
+    Whole numbers alone are read off the theorems. What is measured or published of a run has the bits of the formulas
+    that the schedules evaluate in floating point, whose order of operations a symbolic formula does not keep.
+    """
+    from dpcheck.algorithms.promises import catalogued
+
+    formulas = {str(symbol): formula for symbol, formula in catalogued(theorem).schedule_formulas}
+    return _whole(formulas[letter], tuple(sorted(values.items())))
+
+
+@lru_cache(maxsize=4096)
+def _whole(formula: Any, values: tuple[tuple[str, float], ...]) -> int:
+    import sympy  # here, so that a process which only runs kernels does without
+
+    known = {name: sympy.Rational(repr(float(value)) if isinstance(value, float) else value) for name, value in values}
+    return int(formula.xreplace({symbol: known[str(symbol)] for symbol in formula.free_symbols}))
 
 
 def options(schedule: type[Schedule]) -> list[str]:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from dpcheck.algorithms.configured import Configured
-from dpcheck.algorithms.kernels.named import Numbers, Play
-from dpcheck.algorithms.kernels.stand_ins import no_ascent, no_base, no_difference
+from dpcheck.algorithms.kernels.gradients import no_ascent, no_base, no_difference
+from dpcheck.algorithms.kernels.jit import Numbers, Play
 from dpcheck.algorithms.kernels.tape import COUNT, EVALUATIONS, OUTCOME, RECORD, REPLAY
+from dpcheck.algorithms.layout import Release, by_events
 from dpcheck.algorithms.packing import rows_of
 from dpcheck.algorithms.problem import Array, Problem, data_of
 from dpcheck.algorithms.run import History, Run
@@ -40,6 +41,15 @@ class Solver(Configured):
         The problem that it runs on where none is named.
     tiny : mapping
         Overrides for a run that plain Python finishes at once.
+    small_runs : mapping
+        Further configurations whose releases are followed one by one, beside the variants with ``tiny``: label ->
+        variant and overrides.
+    small_problem : str
+        The problem of these runs, where a record tells nothing on the example.
+    replayable : mapping
+        Overrides for a problem with v under which no chance but the noise decides, so that a replay goes the same way.
+    solves : bool
+        Whether a release is a solution over the records of a phase, each of which may move both blocks.
     understated : str
         Why the printed variant's declared sensitivities are exceeded, or nothing; ``configure`` notes it.
     promised : float
@@ -60,6 +70,10 @@ class Solver(Configured):
     reconstructed: ClassVar[str] = ""
     example: ClassVar[str]
     tiny: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    small_runs: ClassVar[Mapping[str, tuple[str, Mapping[str, Any]]]] = MappingProxyType({})
+    small_problem: ClassVar[str] = ""
+    replayable: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    solves: ClassVar[bool] = False
     understated: ClassVar[str] = ""
     promised: ClassVar[float] = 1.0
     differences: ClassVar[bool] = True
@@ -150,6 +164,38 @@ class Solver(Configured):
             The number of iterates.
         """
         return int(self.steps)
+
+    def layout(self, problem: Problem, history: History) -> tuple[Release, ...]:
+        """Return what each release of a run is, in order.
+
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its records.
+        history : History
+            The recorded run.
+
+        Returns
+        -------
+        tuple of Release
+            One for each row of ``history.clean``.
+        """
+        return by_events(self, problem, history)
+
+    def as_laplace(self, multiplier: float) -> float:
+        """Return the multiplier of the Laplace mechanism as which a private choice is declared.
+
+        Parameters
+        ----------
+        multiplier : float
+            The scale of the choice's noise over its sensitivity, >= 0.
+
+        Returns
+        -------
+        float
+            The same where the choice is a Laplace mechanism.
+        """
+        return multiplier
 
     def origins(self) -> tuple[str, ...]:
         """Return what of a run is not as a paper prints it, because none at hand prints it in full."""
@@ -282,7 +328,7 @@ class Solver(Configured):
         Returns
         -------
         tuple
-            The fields of :class:`dpcheck.algorithms.kernels.named.Objective`.
+            The fields of :class:`dpcheck.algorithms.kernels.jit.Objective`.
         """
         difference = problem.difference if self.differences else no_difference
         ascent = problem.ascent if self.climbs else no_ascent

@@ -13,7 +13,7 @@ from typing import Any
 from dpcheck import __version__
 from dpcheck.algorithms.declaration import Algorithm
 from dpcheck.algorithms.declared_files import find, require_unshadowed
-from dpcheck.catalogue.names import catalogue
+from dpcheck.algorithms.registry import titles
 from dpcheck.checks import claims
 from dpcheck.checks.context import Context, Stage, kept
 from dpcheck.checks.declared import stages as stages_of_declared
@@ -22,6 +22,7 @@ from dpcheck.checks.shipped import Measurements
 from dpcheck.errors import StoreError, raised, require
 from dpcheck.report.findings import Finding, Report
 from dpcheck.report.history import keep_run
+from dpcheck.report.results import Catalogue
 from dpcheck.running.executor import Executor
 from dpcheck.running.provenance import provenance
 from dpcheck.running.store import open_store
@@ -137,7 +138,7 @@ def check(
         shown = (*claims.shown(_papers(chosen)), *([] if measurements is None else measurements.said(chosen)))
         report = Report(
             tuple(findings), named, profile, seed, __version__, seconds, tables, provenance(), seconds_of, shown,
-            catalogue(),
+            Catalogue(*titles()),
         )  # fmt: skip
         if opened is not None:
             keep_run(opened, report)
@@ -216,8 +217,7 @@ def _stages(
 def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:
     """Yield what concerns one of dpcheck's own algorithms, apart from its paper's claims."""
     from dpcheck.checks import rates
-    from dpcheck.checks.privacy.phases import phases
-    from dpcheck.checks.privacy.sandwich import sandwiches
+    from dpcheck.checks.privacy.sandwich import phases, sandwiches
     from dpcheck.checks.releases import releases
     from dpcheck.checks.sampling import minibatches
 

@@ -16,22 +16,20 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.algorithms.kernels import tape
+from dpcheck.algorithms.layout import Group, Release, declared
 from dpcheck.algorithms.problem import Array, Problem, with_record
+from dpcheck.algorithms.registry import problem as example
 from dpcheck.algorithms.run import History, Run
 from dpcheck.algorithms.solver import Solver
 from dpcheck.audits.noise import NoiseAudit, audit_noise_sample
-from dpcheck.catalogue.zhang2022.output_perturbation import Phased
 from dpcheck.checks.context import Context
-from dpcheck.checks.layout import Group, Release, declared, layout
 from dpcheck.checks.place import place_of
 from dpcheck.events import Disjoint, Sampled, shift_of
-from dpcheck.problems import example
 from dpcheck.report.findings import Finding
 from dpcheck.solvers import algorithm, configure
 
@@ -53,39 +51,15 @@ class Case:
         return self.label.replace("_", " ").replace(".", ", ")
 
 
-# What the two variants leave out: schemes and theorems of their own, by label.
-_FURTHER: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
-    "dp_sgda": {"repaired.poisson": ("repaired", {"sampling": "poisson"})},
-    "nseg": {
-        "repaired.poisson": ("repaired", {"sampling": "poisson"}),
-        "repaired.with_replacement": ("repaired", {"sampling": "with_replacement"}),
-    },
-    "nispp": {"repaired.with_replacement": ("repaired", {"sampling": "with_replacement", "batch": 5, "lam": 10.0})},
-    "dp_rgda": {
-        "repaired.theorem_2": (
-            "repaired", {"theorem": "2", "alpha": 0.9, "steps": 8, "period": 4, "K": 3, "escapes": 1, "t_thres": 3},
-        ),
-    },
-}  # fmt: skip
-
-
-# in place of the example, where a difference of two gradients of one record tells nothing about it
-_PROBLEMS = {"ada_dp_spider": "sensing", "dp_rgda": "tanh_auc", "dp_spider": "sensing"}
-
-
 def cases(name: str) -> Iterator[Case]:
     """Yield small runs of algorithm ``name`` that reach all that it releases."""
     chosen = algorithm(name)
-    problem, others = (example(_PROBLEMS.get(name, chosen.example), seed=seed) for seed in (0, 1))
-    given = {variant: (variant, dict(chosen.tiny)) for variant in chosen.variants}
-    for label, (variant, settings) in _FURTHER.get(name, {}).items():
-        given[label] = (variant, settings if "theorem" in settings else dict(chosen.tiny) | settings)
-    for label, (variant, settings) in given.items():
-        if issubclass(chosen, Phased) and problem.dim_v > 0:
-            settings["base"] = "extragradient"  # without chance, so that a replay goes the same way
-        yield Case(
-            label, configure(name, problem, epsilon=EPSILON, delta=DELTA, variant=variant, **settings), problem, others
-        )
+    problem, others = (example(chosen.small_problem or chosen.example, seed=seed) for seed in (0, 1))
+    runs = {variant: (variant, chosen.tiny) for variant in chosen.variants} | dict(chosen.small_runs)
+    same = chosen.replayable if problem.dim_v else {}
+    for label, (variant, settings) in runs.items():
+        solver = configure(name, problem, epsilon=EPSILON, delta=DELTA, variant=variant, **settings, **same)
+        yield Case(label, solver, problem, others)
 
 
 def releases(context: Context, name: str) -> Iterator[Finding]:
@@ -130,7 +104,7 @@ def along_a_tree(run: Run) -> bool:
 def differences(run: Run) -> Iterator[str]:
     """Yield a sentence for each way in which a recorded run departs from its declared events."""
     history, problem, allowed = run.history, run.problem, declared(run.events)
-    releases = layout(run.solver, problem, history)
+    releases = run.solver.layout(problem, history)
     yield from _counts(run, releases, allowed)
     if along_a_tree(run):
         yield from _drawn_again(history)
@@ -185,7 +159,7 @@ def _faults(run: Run, group: tuple[Release, ...], wanted: Group) -> list[str]:
     elif group[0].draw is not None and wanted.sampled is not None:
         found += _batch_faults(run, group[0], wanted.sampled)
     for release, z in zip(group, wanted.multipliers, strict=False):
-        seen = _declared_form(multiplier(history, release.row), wanted)
+        seen = _declared_form(run, release, wanted)
         if not math.isclose(seen, z, rel_tol=ROUNDING):
             sigma = history.noise[release.row, 0]
             found.append(
@@ -213,21 +187,16 @@ def _batch_faults(run: Run, release: Release, wanted: Sampled) -> Iterator[str]:
         yield f"{release} reads a record twice; its minibatch is declared {wanted.scheme.replace('_', ' ')}"
 
 
-def _declared_form(seen: float, wanted: Group) -> float:
-    """Return the multiplier by which AboveThreshold is declared as a Laplace mechanism that is at least as bad (see
-    ``sto_spider``).
-    """
-    if not wanted.laplace:
-        return seen
-    from dpcheck.catalogue.xu2026.sto_spider import pure
-
-    return pure(seen).noise_multiplier
+def _declared_form(run: Run, release: Release, wanted: Group) -> float:
+    """Return the recorded multiplier, of a private choice the one by which it is declared as a Laplace mechanism."""
+    seen = multiplier(run.history, release.row)
+    return run.solver.as_laplace(seen) if wanted.laplace else seen
 
 
 def _distance(run: Run, group: tuple[Release, ...], wanted: Group) -> float:
     """Return how many faults there are, and then how far the multipliers are apart."""
     apart = sum(
-        min(1.0, abs(_declared_form(multiplier(run.history, release.row), wanted) / z - 1)) if 0 < z < math.inf else 1.0
+        min(1.0, abs(_declared_form(run, release, wanted) / z - 1)) if 0 < z < math.inf else 1.0
         for release, z in zip(group, wanted.multipliers, strict=True)
     )
     return 10 * len(_faults(run, group, wanted)) + apart
@@ -259,7 +228,7 @@ def moves(run: Run, others: Array, seed: int) -> dict[int, Moves]:
 
 def strangers(run: Run, moved: dict[int, Moves]) -> Iterator[str]:
     """Yield a sentence for each release that a record moves which it is not declared to read."""
-    releases, history = layout(run.solver, run.problem, run.history), run.history
+    releases, history = run.solver.layout(run.problem, run.history), run.history
 
     def may(release: Release, record: int) -> bool:
         """Say whether a release may read a record: along a tree it is a sum over its own minibatch and those before."""
@@ -279,7 +248,7 @@ def shared(run: Run, moved: dict[int, Moves]) -> Iterator[str]:
 
     Several releases of one record amount to one, whose squared shift in units of the noise is the sum of theirs.
     """
-    releases, start = layout(run.solver, run.problem, run.history), 0
+    releases, start = run.solver.layout(run.problem, run.history), 0
     for event in run.events:
         end = start + sum(group.count * len(group.multipliers) for group in declared((event,)))
         if not isinstance(event, Disjoint):
@@ -341,7 +310,7 @@ def _noise(context: Context, case: Case, first: Run, batch: int) -> Array:
     width = min(
         (
             each.width(case.problem)
-            for each in layout(case.solver, case.problem, first.history)
+            for each in case.solver.layout(case.problem, first.history)
             if each.what != "the choice"
         ),
         default=1,
@@ -351,7 +320,7 @@ def _noise(context: Context, case: Case, first: Run, batch: int) -> Array:
     for k in range(count):
         history = case.solver.run(case.problem, seed=context.stream(19, batch, k), record=True).history
         kept = [
-            each.row for each in layout(case.solver, case.problem, history)[: len(history.clean)]
+            each.row for each in case.solver.layout(case.problem, history)[: len(history.clean)]
             if each.what != "the choice" and history.noise[each.row, 0] > 0
         ]  # fmt: skip
         added = (history.released - history.clean)[kept, :width]

@@ -19,7 +19,7 @@ from dpcheck.audits.running.recorder import Recorder
 from dpcheck.audits.sampling import SamplingAudit, audit_sampling
 from dpcheck.checks.context import Context
 from dpcheck.checks.place import place_of, shown_place
-from dpcheck.checks.privacy.transcript import Game
+from dpcheck.checks.privacy.entry import Game
 from dpcheck.checks.subject import finding, not_checked
 from dpcheck.events import Event, Repeated, Sampled
 from dpcheck.report.findings import Finding

@@ -22,14 +22,15 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Run ``dpcheck report``."""
-    from dpcheck.catalogue.names import catalogue
+    from dpcheck.algorithms.registry import titles
     from dpcheck.experiments import NAMES
     from dpcheck.report.findings import Report
+    from dpcheck.report.results import Catalogue
 
     require_writable(options)
     if options.file in NAMES:
         return _report_kept(options)
-    report = Report.from_json(inputs.report(options.file), catalogue())
+    report = Report.from_json(inputs.report(options.file), Catalogue(*titles()))
     require(bool(report.findings), "REPORT.json", "hold findings, of which to say something", "none")
     return deliver(report, options)
 

@@ -19,9 +19,7 @@ from dpcheck.catalogue.zhang2022 import saddle as saddle
 from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
-from dpcheck.checks.layout import layout
-from dpcheck.checks.privacy.sandwich import sandwich
-from dpcheck.checks.privacy.share import share, shares
+from dpcheck.checks.privacy.sandwich import sandwich, share, shares
 from dpcheck.checks.releases import Case, actual_noise, as_declared, cases, differences, releases
 from dpcheck.events import Disjoint, Gaussian, Repeated
 from dpcheck.solvers import ALGORITHMS, algorithm
@@ -70,7 +68,7 @@ def test_shares_are_as_expected(name, seed):
 def test_every_release_is_named_once(name):
     for case in all_cases(name).values():
         run = case.solver.run(case.problem, seed=1, record=True)
-        named = layout(case.solver, case.problem, run.history)
+        named = case.solver.layout(case.problem, run.history)
         assert [each.row for each in named] == list(range(len(run.history.clean)))
         assert len({str(each) for each in named}) == len(named)
         for each in named:  # no number beyond its block was released

@@ -19,8 +19,7 @@ from dpcheck.catalogue.zhang2022 import minimise as output_perturbation_minimise
 from dpcheck.catalogue.zhang2022.output_perturbation import blocks as disjoint
 from dpcheck.checks.context import Context
 from dpcheck.checks.privacy.entry import CONFIDENCE, DELTA, Entry
-from dpcheck.checks.privacy.phases import phases
-from dpcheck.checks.privacy.sandwich import audit, curve
+from dpcheck.checks.privacy.sandwich import audit, curve, phases
 from dpcheck.checks.privacy.worst_case import WorstCase
 
 CONTEXT = Context()

@@ -16,10 +16,10 @@ from reference.recorded_runs import inside as inside_of
 from dpcheck.algorithms.kernels import sgda
 from dpcheck.catalogue.yang2022 import dp_sgda as solvers
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
-from dpcheck.catalogue.yang2022.step import step
+from dpcheck.catalogue.yang2022.further import step
 from dpcheck.checks.context import Context
 from dpcheck.checks.privacy import sandwich
-from dpcheck.checks.privacy.transcript import Game
+from dpcheck.checks.privacy.entry import Game
 from dpcheck.checks.privacy.worst_case import WorstCase
 from dpcheck.checks.releases import releases as releases_of
 from dpcheck.problems.bilinear import Bilinear

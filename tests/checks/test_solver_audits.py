@@ -27,9 +27,8 @@ from dpcheck.catalogue.zhang2022 import minimise as output_perturbation_minimise
 from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS, Phased
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
-from dpcheck.checks.privacy.entry import BOTH, DELTA, EPSILON, Entry
+from dpcheck.checks.privacy.entry import BOTH, DELTA, EPSILON, Entry, Game
 from dpcheck.checks.privacy.sandwich import audit, curve, law_of, sandwich
-from dpcheck.checks.privacy.transcript import Game
 from dpcheck.checks.privacy.worst_case import WorstCase, record
 from dpcheck.solvers import ALGORITHMS, algorithm
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from dpcheck.catalogue.names import catalogue
+from dpcheck.algorithms.registry import titles
 from dpcheck.cli import _parse
 from dpcheck.report.findings import Finding, Report
+from dpcheck.report.results import Catalogue
 from dpcheck.report.summary import Summary
 from dpcheck.report.verdicts import sign, standing
 
@@ -29,7 +30,7 @@ def claim(verdict, id="yang2022.Y17"):
 
 
 def summary(*findings, algorithms=("nseg",), seed=0, profile="quick"):
-    return Summary(Report(tuple(findings), algorithms, profile, seed, "0.1.0", 1.0, catalogue=catalogue()))
+    return Summary(Report(tuple(findings), algorithms, profile, seed, "0.1.0", 1.0, catalogue=Catalogue(*titles())))
 
 
 def test_a_leak_comes_first_and_then_the_claims():

@@ -1,4 +1,4 @@
-"""Named edits of the package's source, and what ``dpcheck check`` says of a copy that has one of them.
+"""Edits of the package's source that are named, or drawn anew: which test or finding of ``dpcheck check`` kills them.
 
-``python -m tests.mutation`` runs them, a row a mutant in ``tests/measured/mutants.csv``; ``--help`` names the options.
+``python -m tests.mutation`` runs them on a copy, a row a mutant in ``tests/measured``; ``--help`` names the options.
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatch
 from pathlib import Path
@@ -13,10 +14,11 @@ from threading import Lock
 from .definitions import Sources
 from .fresh import FRESH, drawn
 from .mutant import HARMLESS, ROOT, Mutant, mutants
-from .run import Bench, Table
-from .tally import tally
+from .run import KILLED, Bench, Table
 
 TABLES = {"": "mutants.csv", HARMLESS: "harmless_edits.csv", FRESH: "fresh_mutants.csv"}
+LEAST, NAMED = 0.95, 0.80  # shares of mutants that are killed, and of red findings that name the part
+SAME = "same behaviour"  # begins the reason of a survivor that changes nothing
 
 
 def main() -> int:
@@ -43,11 +45,13 @@ def main() -> int:
 
     known = drawn(options.fresh, options.count, sources, chosen) if area == FRESH else mutants(area)
     wanted = [mutant for mutant in known if area == FRESH or chosen(mutant.name, f"{mutant.area}/{mutant.name}")]
+    for mutant in known:
+        sources.edited(mutant.edits, mutant.name)  # so that one that no longer fits stops the run before it begins
     if not options.tally:
         _run([mutant for mutant in wanted if options.again or not table.row(mutant)], table, sources, options)
     report, good = tally(known, table, area)
     print(report)
-    return 0 if good else 1
+    return int(not good)
 
 
 def _run(wanted: list[Mutant], table: Table, sources: Sources, options: argparse.Namespace) -> None:
@@ -59,7 +63,8 @@ def _run(wanted: list[Mutant], table: Table, sources: Sources, options: argparse
     waiting, lock = iter(list(groups.values())), Lock()
 
     def work(number: int) -> None:
-        bench = Bench(Path(tempfile.gettempdir(), "dpcheck-mutation", str(number)), options.limit, sources)
+        folder = Path(tempfile.gettempdir(), f"dpcheck-mutation{ROOT.as_posix().replace('/', '-')}", str(number))
+        bench = Bench(folder, options.limit, sources)
         for group in waiting:
             steps = table.steps(group[0], sources, [file.relative_to(ROOT).as_posix() for file in files])
             rows = bench.run(group, [step for step in steps if options.by in ("both", "pytest" if step else "check")])
@@ -73,6 +78,30 @@ def _run(wanted: list[Mutant], table: Table, sources: Sources, options: argparse
             list(pool.map(work, range(options.jobs)))
         finally:
             list(waiting)  # what an interrupt or an error leaves is not begun
+
+
+def tally(known: Sequence[Mutant], table: Table, area: str) -> tuple[str, bool]:
+    """The report, and whether it is as it should be; a mutant without a row counts as not run."""
+    rows = [row for row in map(table.row, known) if row]
+    lines = [f"{len(rows)} of {len(known)} mutants run, in {sum(float(row['seconds']) for row in rows):.0f} s"]
+    test, red, error = ([row for row in rows if row["outcome"] == outcome] for outcome in KILLED)
+    survivors = [row for row in rows if row["outcome"] not in KILLED]
+    if area == HARMLESS:
+        lines += [f"not green: {row['name']}: {row['id']}" for row in rows if row["outcome"] != "survived"]
+        return "\n".join(lines), len(lines) == 1
+    changing = len(rows) - sum(row["survives"].startswith(SAME) for row in survivors)
+    killed, unnamed = len(rows) - len(survivors), [row["name"] for row in red if row["naming"] == "0" and not area]
+    lines += [
+        f"{killed} of the {changing} that change behaviour are killed: {len(test)} by a test, {len(red)} by a finding "
+        f"of the check, {len(error)} because the check raises",
+        f"{len(unnamed)} findings do not name the faulty part: {'; '.join(unnamed)}",
+        f"{len(survivors)} survive:",
+    ]
+    for row in survivors:
+        reason = row["survives"] or "NOT EXPLAINED"
+        lines.append(f"  {row['name']} ({row['outcome']}): {row['definition']}: {row['edit']}: {reason}")
+    good = killed >= LEAST * changing and len(unnamed) <= (1 - NAMED) * len(red)
+    return "\n".join(lines), good and all(row["survives"] for row in survivors)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ from typing import Any
 from .definitions import Edit
 
 ROOT = Path(__file__).resolve().parents[2]
-LISTS = Path(__file__).resolve().parent / "lists"
 HARMLESS = "harmless"  # the list of edits that must change no verdict
 
 
@@ -52,14 +52,16 @@ class Mutant:
         """Of all that decides a run of it."""
         return hashlib.sha256(repr((self.definition, self.edit, self.check, self.seed)).encode()).hexdigest()[:12]
 
-    def named_by(self, text: str) -> bool:
-        """Whether the text of a finding names the part."""
-        return any(re.search(rf"(?<![a-z]){re.escape(word.lower())}", text.lower()) for word in self.part)
+    def named_by(self, finding: Mapping[str, Any]) -> bool:
+        """Whether what a reader sees of a finding names the part: its id without the algorithm, its text, its place."""
+        texts = [finding.get("id", "").partition(".")[2].replace("_", " ")]
+        texts += [finding.get(key) or "" for key in ("subject", "reason", "surprise", "place")]
+        return any(re.search(rf"(?<![a-z]){re.escape(word)}", " ".join(texts), re.IGNORECASE) for word in self.part)
 
 
 def mutants(area: str = "") -> tuple[Mutant, ...]:
     """All mutants of one list, or of all but the harmless ones."""
-    files = sorted(LISTS.glob(f"{area or '*'}.toml"))
+    files = sorted(Path(__file__).with_name("lists").glob(f"{area or '*'}.toml"))
     lists = {file.stem: tomllib.loads(file.read_text("utf-8"))["mutant"] for file in files}
     return tuple(_read(name, entry) for name in lists if area or name != HARMLESS for entry in lists[name])
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import compileall
 import csv
 import json
+import os
 import re
+import shutil
+import signal
+import subprocess
+import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .copies import Copy
 from .definitions import Sources
 from .mutant import HARMLESS, ROOT, Mutant
 
@@ -23,9 +29,54 @@ KILLED = ("test", "red", "error")
 # seconds : of the whole run;  survives : why, written by a person in the list or in the table, where it is kept
 COLUMNS = ("name", "area", "definition", "edit", "outcome", "killed_by", "id", "verdict", "expected", "reason", "place",
            "red", "naming", "seconds", "digest", "survives")  # fmt: skip
-_FILES = 8  # of tests, at most, that a mutant is tried on
+_FILES = 8  # of tests, at most, that a mutant is tried on, beside
+_FAMILIES = "tests/reference/"  # ... those that go over all algorithms and problems, and name no module
 _WORKER = str(Path(__file__).resolve().parent / "worker.py")
 Row = dict[str, Any]
+
+
+class Copy:
+    """A copy of the package in a folder, which also holds what is compiled of it and of its mutants."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self.package = folder, folder / "package"
+        shutil.rmtree(self.package, ignore_errors=True)
+        left = shutil.ignore_patterns("__pycache__", "*.so")
+        shutil.copytree(ROOT / "dpcheck", self.package / "dpcheck", ignore=left)  # symlinks are followed
+        compileall.compile_dir(self.package, quiet=2)
+
+    @contextmanager
+    def edited(self, texts: Mapping[str, str]) -> Iterator[None]:
+        """The copy with other texts of these modules."""
+        try:
+            for path, text in texts.items():
+                shutil.copy2(self.package / path, self.package / f"{path}.kept")
+                (self.package / path).write_text(text, "utf-8")
+            yield
+        finally:
+            for path in texts:
+                os.replace(self.package / f"{path}.kept", self.package / path)
+
+    def python(self, *arguments: str, seconds: float) -> tuple[int | None, str]:
+        """The exit status and output of a Python that imports the copy; None where its time was up.
+
+        What the check keeps from run to run is kept from mutant to mutant.
+        """
+        environment = os.environ | {
+            "PYTHONPATH": str(self.package), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "ignore",
+            "NUMBA_CACHE_DIR": str(self._folder / "compiled"), "XDG_CACHE_HOME": str(self._folder / "home"),
+            "OPENBLAS_NUM_THREADS": "1",
+        }  # fmt: skip
+        with subprocess.Popen(
+            [sys.executable, "-P", *arguments], env=environment, cwd=ROOT, text=True, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        ) as process:  # fmt: skip
+            try:
+                output, _ = process.communicate(timeout=seconds)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                return None, process.communicate()[0]
+        return process.returncode, output
 
 
 class Bench:
@@ -72,16 +123,10 @@ class Bench:
         outcome = "red" if red else "late" if status is None else "error" if status else "survived"
         if outcome == "error":
             red = [{"stage": "", "reason": output.strip().rpartition("\n")[2]}]
-        naming = [finding for finding in red if mutant.named_by(_words(finding))]
+        naming = [finding for finding in red if mutant.named_by(finding)]
         chosen = next(iter(naming or red), {})
         row = {key: chosen[key] for key in COLUMNS if key in chosen} | {"killed_by": chosen.get("stage", "")}
         return row | {"outcome": outcome, "red": len(red), "naming": len(naming)}
-
-
-def _words(finding: Mapping[str, Any]) -> str:
-    """What a reader sees of a finding: its id without the algorithm, its sentences, its place."""
-    tail = finding.get("id", "").partition(".")[2].replace("_", " ")
-    return " ".join((tail, *(finding.get(key) or "" for key in ("subject", "reason", "surprise", "place"))))
 
 
 class Table:
@@ -112,7 +157,9 @@ class Table:
         fresh.replace(self._path)
 
     def steps(self, mutant: Mutant, sources: Sources, files: Sequence[str]) -> list[list[str]]:
-        """The likeliest of the files of tests, then the check, an empty list; the check first where it was the killer.
+        """The likeliest of the files of tests, those over all algorithms, then the check, an empty list.
+
+        The check comes first where it was the killer.
 
         A file is likelier the more it killed of the mutant and its like before, and the more it says of the module.
         """
@@ -120,16 +167,15 @@ class Table:
         words = {Path(path).name for path in paths} | {edit.definition.rpartition(".")[2] for edit in mutant.edits}
 
         def score(file: str) -> tuple[int, ...]:
-            here, text = [row for row in self._rows.values() if row["killed_by"] == file], _text(file)
+            here, text = (
+                [row for row in self._rows.values() if row["killed_by"] == file],
+                (ROOT / file).read_text("utf-8"),
+            )
             like = [sum(row[key] == getattr(mutant, key) for row in here) for key in ("name", "definition", "area")]
             says = 3 * sum(path.replace("/", ".") in text for path in paths) + sum(word in text for word in words)
             return *like[:2], says * (1 + like[2])
 
         likely = [file for file in sorted(files, key=score, reverse=True)[:_FILES] if any(score(file))]
-        steps = [likely, []] if likely else [[]]
+        families = [file for file in files if file.startswith(_FAMILIES) and file not in likely]
+        steps = [step for step in (likely, families) if step] + [[]]
         return steps[::-1] if self.row(mutant).get("outcome") in KILLED[1:] else steps
-
-
-@cache
-def _text(file: str) -> str:
-    return (ROOT / file).read_text("utf-8")

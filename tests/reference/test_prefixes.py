@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpcheck.algorithms.layout import declared
 from dpcheck.algorithms.run import Run
-from dpcheck.checks.layout import declared
 from dpcheck.checks.releases import cases
 from dpcheck.events import Disjoint
 from dpcheck.solvers import ALGORITHMS

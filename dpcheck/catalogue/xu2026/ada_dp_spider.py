@@ -30,11 +30,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from dpcheck.algorithms.domains import positive, whole
-from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, kernel
-from dpcheck.algorithms.kernels.named import Bounds, named
+from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Bounds, kernel, named
 from dpcheck.algorithms.kernels.parts import copy, norm, project
 from dpcheck.algorithms.kernels.spider import distance, estimate, scratch
 from dpcheck.algorithms.kernels.tape import CERTIFIED, OUTCOME, UNCERTIFIED, mark
+from dpcheck.algorithms.layout import descent
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.schedule import Schedule, number
 from dpcheck.catalogue.xu2026.spider import Drifting, Spider, spider_events
@@ -207,6 +207,8 @@ class AdaDPSpider(Spider):
     variants = ("repaired",)
     example = "double_well"
     tiny: ClassVar[dict[str, Any]] = {"steps": 8, "b1": 20, "b2": 5, "Gamma": 2, "Q": 2}
+    small_problem = "sensing"
+    layout = descent
     kernel = staticmethod(run)
     reals, counts = Reals, Counts
     schedules: ClassVar[dict[str, type[Schedule]]] = {"repaired": Adaptive}

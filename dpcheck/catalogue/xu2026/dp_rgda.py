@@ -52,7 +52,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpcheck.algorithms.budget import modulus
 from dpcheck.algorithms.kernels import rgda as kernels
 from dpcheck.algorithms.kernels import tree
-from dpcheck.algorithms.kernels.named import Numbers
+from dpcheck.algorithms.kernels.jit import Numbers
+from dpcheck.algorithms.layout import ascents
 from dpcheck.algorithms.packing import fill, pack
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.promises import Given, Promise, at_zero, bounded, lipschitz, smooth, strongly_concave
@@ -128,6 +129,13 @@ class DPRGDA(Solver):
         "takes it (claim 002:Alg3 Clip)"
     )
     tiny: ClassVar[dict[str, Any]] = {"steps": 8, "period": 4, "S2": 5, "S1": 20, "t_thres": 3}
+    small_runs: ClassVar[dict[str, tuple[str, dict[str, Any]]]] = {
+        "repaired.theorem_2": (
+            "repaired", {"theorem": "2", "alpha": 0.9, "steps": 8, "period": 4, "K": 3, "escapes": 1, "t_thres": 3},
+        ),
+    }  # fmt: skip
+    small_problem = "tanh_auc"
+    layout = ascents
     kernel = staticmethod(kernels.rgda)
     theorems = ("1", "2")
     schedules = SCHEDULES

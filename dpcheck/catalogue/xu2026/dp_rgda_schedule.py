@@ -257,15 +257,15 @@ class PopulationPrinted(EmpiricalPrinted):
 
     @number(whole, checked=False)
     def steps(self) -> int:
-        return math.ceil(float(self.a ** (-2 / 3)))
+        return self.published("xu2026.theorem_2", "T")
 
     @number(whole, checked=False)
     def period(self) -> int:
-        return max(1, math.floor(float(self.a ** (-1 / 3))))
+        return self.published("xu2026.theorem_2", "q")
 
     @number(whole, checked=False)
     def S1(self) -> int:
-        return math.ceil(float(self.sizes.n ** (2 / 3)))
+        return self.published("xu2026.theorem_2", "S_1")
 
     @number(whole, checked=False)
     def S2(self) -> int:

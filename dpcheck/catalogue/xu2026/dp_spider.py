@@ -31,11 +31,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from dpcheck.algorithms.domains import whole
-from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, kernel
-from dpcheck.algorithms.kernels.named import Bounds, named
+from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Bounds, kernel, named
 from dpcheck.algorithms.kernels.parts import below, copy, project
 from dpcheck.algorithms.kernels.spider import estimate, scratch
 from dpcheck.algorithms.kernels.tape import mark
+from dpcheck.algorithms.layout import descent
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.schedule import Schedule, number
 from dpcheck.catalogue.xu2026.spider import Spider, SpiderSchedule, spider_events
@@ -171,6 +171,8 @@ class DPSpider(Spider):
     reconstructed = "T, q and b2, from their orders with constant 1"
     example = "double_well"
     tiny: ClassVar[dict[str, Any]] = {"steps": 6, "period": 3, "b1": 20, "b2": 5}
+    small_problem = "sensing"
+    layout = descent
     kernel = staticmethod(run)
     reals, counts = Reals, Counts
     schedules: ClassVar[dict[str, type[Schedule]]] = {"as_printed": Printed, "repaired": Repaired}

@@ -33,11 +33,22 @@ import numpy as np
 from numba import types
 
 from dpcheck.algorithms.domains import positive, share
-from dpcheck.algorithms.kernels.jit import MATRIX, OBJECTIVE, RUN_SIGNATURE, STREAM, TAPE, VECTOR, kernel
-from dpcheck.algorithms.kernels.named import Bounds, Place, named
+from dpcheck.algorithms.kernels.jit import (
+    MATRIX,
+    OBJECTIVE,
+    RUN_SIGNATURE,
+    STREAM,
+    TAPE,
+    VECTOR,
+    Bounds,
+    Place,
+    kernel,
+    named,
+)
 from dpcheck.algorithms.kernels.parts import copy, norm, project
 from dpcheck.algorithms.kernels.spider import distance, estimate, scratch
 from dpcheck.algorithms.kernels.tape import CERTIFIED, MODE, OUTCOME, RECORD, RELEASES, REPLAY, UNCERTIFIED, mark
+from dpcheck.algorithms.layout import with_choice
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.schedule import Schedule, fixed, number
 from dpcheck.catalogue.xu2026.spider import Drifting, Spider, spider_events
@@ -318,9 +329,14 @@ class StoSpider(Spider):
     variants = ("repaired",)
     example = "double_well"
     tiny: ClassVar[dict[str, Any]] = {"steps": 3, "b1": 20, "b2": 5, "Gamma": 2}
+    layout = with_choice
     kernel = staticmethod(run)
     reals, counts = Reals, Counts
     schedules: ClassVar[dict[str, type[Schedule]]] = {"repaired": Stochastic}
+
+    def as_laplace(self, multiplier: float) -> float:
+        """Return that of :func:`pure`."""
+        return pure(multiplier).noise_multiplier
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """The most refreshes there may be, a difference at every step but the first, and at the end the selection."""

@@ -162,6 +162,9 @@ class NISPP(Phased):
     example = "bilinear"
     average = True
     tiny: ClassVar[dict[str, Any]] = {"batch": 40}
+    small_runs: ClassVar[dict[str, tuple[str, dict[str, Any]]]] = {
+        "repaired.with_replacement": ("repaired", {"sampling": "with_replacement", "batch": 5, "lam": 10.0}),
+    }
     schedules: ClassVar[dict[str, type[Schedule]]] = {"repaired": ProximalPoint}
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:

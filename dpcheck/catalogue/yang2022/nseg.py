@@ -38,10 +38,10 @@ import numpy as np
 
 from dpcheck.algorithms.budget import smoothness_for_eta
 from dpcheck.algorithms.domains import norm, one_of, positive, records, whole
-from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, kernel
-from dpcheck.algorithms.kernels.named import Numbers, named
+from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Numbers, kernel, named
 from dpcheck.algorithms.kernels.parts import POISSON, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
+from dpcheck.algorithms.layout import halves
 from dpcheck.algorithms.noise import certified, gaussian
 from dpcheck.algorithms.packing import SCHEMES, fill, pack
 from dpcheck.algorithms.problem import Problem
@@ -224,6 +224,11 @@ class NSEG(Solver):
     example = "bilinear"
     differences = False
     tiny: ClassVar[dict[str, Any]] = {"steps": 5}
+    small_runs: ClassVar[dict[str, tuple[str, dict[str, Any]]]] = {
+        "repaired.poisson": ("repaired", tiny | {"sampling": "poisson"}),
+        "repaired.with_replacement": ("repaired", tiny | {"sampling": "with_replacement"}),
+    }
+    layout = halves
     kernel = staticmethod(run)
     schedules: ClassVar[dict[str, type[Schedule]]] = {"repaired": Extragradient}
 

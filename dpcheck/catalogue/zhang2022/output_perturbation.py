@@ -25,14 +25,25 @@ from numba import types
 
 from dpcheck.algorithms.budget import Sizes
 from dpcheck.algorithms.domains import anything, whole
-from dpcheck.algorithms.kernels.jit import BASE_SIGNATURE, DATA, RUN_SIGNATURE, STREAM, TAPE, VECTOR, kernel
-from dpcheck.algorithms.kernels.named import Numbers, named
+from dpcheck.algorithms.kernels.gradients import no_ascent, no_difference, no_mean
+from dpcheck.algorithms.kernels.jit import (
+    BASE_SIGNATURE,
+    DATA,
+    RUN_SIGNATURE,
+    STREAM,
+    TAPE,
+    VECTOR,
+    Numbers,
+    kernel,
+    named,
+)
 from dpcheck.algorithms.kernels.parts import BALL, copy, project, scale
 from dpcheck.algorithms.kernels.saddle import ENERGY, MOST, MU_V, MU_W, R_V, R_W, L
-from dpcheck.algorithms.kernels.stand_ins import no_ascent, no_difference, no_mean
 from dpcheck.algorithms.kernels.tape import EVALUATIONS, EXHAUSTED, OUTCOME, mark, release, sample
+from dpcheck.algorithms.layout import JOINT, Release
 from dpcheck.algorithms.packing import SCHEMES, fill, pack
 from dpcheck.algorithms.problem import Array, Problem, data_of
+from dpcheck.algorithms.run import History
 from dpcheck.algorithms.schedule import Schedule, fixed, number
 from dpcheck.algorithms.solver import Solver
 from dpcheck.catalogue.bases import BASES, base_kernel
@@ -297,6 +308,8 @@ class Phased(Solver):
 
     kernel = staticmethod(run)
     average: ClassVar[bool] = False  # of what was released, as the output
+    replayable: ClassVar[dict[str, Any]] = {"base": "extragradient"}
+    solves = True
 
     def quiet(self) -> Self:
         """Return the same configuration without noise."""
@@ -306,6 +319,18 @@ class Phased(Solver):
         """Return what is reconstructed of the algorithm and of its base solver."""
         base = (f"base {self.base}: reconstructed from its abstract",) if BASES[self.base].reconstructed else ()
         return (*super().origins(), *base)
+
+    def layout(self, problem: Problem, history: History) -> tuple[Release, ...]:
+        """Return what the schedule releases in each phase."""
+        found: list[Release] = []
+        drawn = self.sampling != "single_pass"
+        for k, row in enumerate(self.phases):
+            phase = dict(zip(FIELDS, row.tolist(), strict=True))
+            records = None if drawn else (int(phase["first"]), int(phase["last"]))
+            for part in (JOINT,) if phase["joint"] else ("w", "v"):
+                if part == JOINT or phase[f"sensitivity_{part}"] > 0:
+                    found.append(Release(len(found), part, f"in phase {k + 1}", k if drawn else None, records))
+        return tuple(found)
 
     def iterations(self, problem: Problem) -> int:
         """The phases."""

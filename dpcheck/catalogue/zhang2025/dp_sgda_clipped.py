@@ -76,7 +76,7 @@ class Printed(Schedule):
 
     @number(length)
     def steps(self) -> int:
-        return math.ceil(1 / self.sizes.privacy_error)
+        return self.published("zhang2025.theorem_2", "T")
 
     batch = Theorem2a.batch
 
@@ -132,7 +132,7 @@ class Repaired(Printed):
     def batch(self) -> int:
         sizes = self.sizes
         least = printed_batch(sizes.n, self.steps, sizes.epsilon)
-        return min(sizes.n, max(least, math.ceil(1 / sizes.privacy_error)))
+        return min(sizes.n, max(least, self.published("zhang2025.theorem_2", "m")))
 
     @cached_property
     def noise(self) -> Sequence[float]:

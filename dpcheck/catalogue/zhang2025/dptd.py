@@ -29,10 +29,10 @@ import numpy as np
 
 from dpcheck.algorithms.budget import gradient_bounds
 from dpcheck.algorithms.domains import norm, positive, records, whole
-from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, kernel
-from dpcheck.algorithms.kernels.named import Numbers, named
+from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Numbers, kernel, named
 from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, copy, project, scale
 from dpcheck.algorithms.kernels.tape import mark, release, sample
+from dpcheck.algorithms.layout import pairs
 from dpcheck.algorithms.noise import certified_pair, gaussian, moves
 from dpcheck.algorithms.packing import fill, pack
 from dpcheck.algorithms.problem import Array, Problem
@@ -209,6 +209,7 @@ class DPTD(Solver):
     example = "quadratic"
     differences = False
     tiny: ClassVar[dict[str, Any]] = {"steps": 8}
+    layout = pairs
     kernel = staticmethod(run)
     schedules: ClassVar[dict[str, type[Schedule]]] = {"as_printed": Printed, "repaired": Repaired}
 

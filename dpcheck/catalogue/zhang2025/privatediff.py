@@ -40,14 +40,29 @@ import numpy as np
 from numba import types
 
 from dpcheck.algorithms.budget import modulus
-from dpcheck.algorithms.kernels.jit import INDICES, NUMBERS, OBJECTIVE, RUN_SIGNATURE, STREAM, TAPE, VECTOR, kernel
-from dpcheck.algorithms.kernels.named import Indices, Numbers, Place, Vector, named
+from dpcheck.algorithms.kernels.jit import (
+    INDICES,
+    NUMBERS,
+    OBJECTIVE,
+    RUN_SIGNATURE,
+    STREAM,
+    TAPE,
+    VECTOR,
+    Indices,
+    Numbers,
+    Place,
+    Vector,
+    kernel,
+    named,
+)
 from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, below, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
+from dpcheck.algorithms.layout import Release
 from dpcheck.algorithms.noise import gaussian
 from dpcheck.algorithms.packing import fill, pack
 from dpcheck.algorithms.problem import Array, Problem
 from dpcheck.algorithms.promises import Given, Promise
+from dpcheck.algorithms.run import History
 from dpcheck.algorithms.schedule import Schedule
 from dpcheck.algorithms.solver import Solver
 from dpcheck.catalogue.zhang2025 import answers, too_small
@@ -220,6 +235,17 @@ class PrivateDiff(Solver):
     tiny: ClassVar[dict[str, Any]] = {"rounds": 6, "restart": 3, "inner": 4, "batch": 5}
     kernel = staticmethod(run)
     schedules: ClassVar[dict[str, type[Schedule]]] = {"as_printed": Printed, "repaired": Repaired}
+
+    def layout(self, problem: Problem, history: History) -> tuple[Release, ...]:
+        """Return the maximiser, which reads all records, and a gradient in w on a minibatch; as printed the other way
+        round.
+        """
+        draws = 1 if self.repaired else 1 + len(self.eta_y)  # a round; the gradient reads the first
+        found = []
+        for row in range(len(history.clean)):
+            of_v = (row % 2 == 0) == self.repaired
+            found.append(Release(row, "v" if of_v else "w", f"in round {row // 2}", None if of_v else row // 2 * draws))
+        return tuple(found)
 
     def iterations(self, problem: Problem) -> int:
         """Return R + 1."""

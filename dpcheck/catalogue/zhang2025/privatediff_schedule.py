@@ -56,26 +56,21 @@ class Printed(Schedule):
         require(given or math.isfinite(problem.smoothness), "problem", "be smooth", problem.name)
         require(not self.repaired or taken is None, "sensitivity_y", "be left to the analysis", taken)
 
-    @property
-    def order(self) -> float:
-        """a^(-4/3)."""
-        return float(self.sizes.privacy_error ** (-4 / 3))
-
     @number(whole)
     def rounds(self) -> int:
-        return max(2, math.ceil(self.order))
+        return max(2, self.published("zhang2025.theorem_6", "R"))
 
     @number(length)
     def restart(self) -> int:
-        return max(1, math.ceil(float(self.sizes.privacy_error ** (2 / 3)) * self.rounds))
+        return max(1, self.published("zhang2025.theorem_6", "T", R=self.rounds))
 
     @number(length)
     def inner(self) -> int:
-        return max(2, math.ceil(self.order))
+        return max(2, self.published("zhang2025.theorem_6", "T_2"))
 
     @number(records)
     def batch(self) -> int:
-        return min(self.sizes.n, max(1, math.ceil(self.order)))
+        return min(self.sizes.n, max(1, self.published("zhang2025.theorem_6", "m")))
 
     @number(positive)
     def eta_x(self) -> float:

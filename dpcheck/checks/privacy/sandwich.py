@@ -1,25 +1,126 @@
-"""The sandwich of an algorithm: audited lower bound <= certified epsilon <= claimed epsilon."""
+"""The sandwich of an algorithm: audited lower bound <= certified epsilon <= claimed epsilon.
+
+Beside it stands what a broken audit points to: the share of its declared sensitivity by which the canary moves each
+release of a game's runs; and of algorithms that meet each record once, whether a record is seen in a second part of
+the data.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 
 from dpcheck.accounting import certify, privacy_curve
-from dpcheck.algorithms.problem import Array
+from dpcheck.algorithms.layout import Release
+from dpcheck.algorithms.problem import Array, with_record
 from dpcheck.audits.limits.binomial import rejected_multiplier
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.running.runs import Chunk
 from dpcheck.checks.context import Context
-from dpcheck.checks.privacy.entry import CONFIDENCE, DELTA, EPSILON, LEARNED, TRIALS, TRIALS_FULL, Entry
-from dpcheck.checks.privacy.share import most_telling, share, shares
-from dpcheck.events import Event, Repeated, Sampled, scaled
+from dpcheck.checks.privacy.entry import CONFIDENCE, DELTA, EPSILON, LEARNED, TRIALS, TRIALS_FULL, Entry, Game
+from dpcheck.checks.releases import multiplier
+from dpcheck.events import Disjoint, Event, Repeated, Sampled, scaled, shift_of
 from dpcheck.report.findings import Finding
 from dpcheck.solvers import algorithm
+
+RUNS = 3
+ROUNDING = 1e-6  # relative; a base solver's certificate is met to about 1e-9
+_COLUMNS = {"w": [0, 2, 4], "v": [1, 3, 4]}  # of a record of ``worst_case``: what the gradient in a block is made of
+
+
+@dataclass(frozen=True)
+class Share:
+    """release : of a run;  share : moved over declared sensitivity;  multiplier : recorded noise over sensitivity.
+
+    due : whether the release reads the canary and the pair differs in what it releases
+    still : whether its clean value is 0 on every data set, as a difference between a point and itself is
+    """
+
+    release: Release
+    share: float
+    multiplier: float
+    due: bool
+    still: bool
+
+    def __str__(self) -> str:
+        """Return what moves, and by how much."""
+        of = "times" if self.share > 1 + ROUNDING else "of"
+        return f"{self.release} by {self.share:.4g} {of} its declared sensitivity"
+
+    @property
+    def shift(self) -> float:
+        """How far it moves in units of its noise."""
+        return 0.0 if self.share == 0 else self.share * shift_of(self.multiplier)
+
+
+def shares(context: Context, entry: Entry) -> list[Share]:
+    """Return the share of each release of a few runs, in order."""
+    game, found = entry.game, list[Share]()
+    for k in range(RUNS):
+        reached, history, still = game.shares(context.stream(21, k))
+        for release in game.solver.layout(game.data, history)[: len(reached)]:
+            row = release.row
+            drawn = any(game.pattern)  # the share of a minibatch's release is that of a minibatch with the canary
+            due = (drawn and release.records is None) or release.reads(history, game.place)
+            due = due and _can_move(game, release)
+            found.append(Share(release, float(reached[row]), multiplier(history, row), due, bool(still[row])))
+    return found
+
+
+def _can_move(game: Game, release: Release) -> bool:
+    """Say whether the pair differs in the block that is released, or all records couple it to the other in a
+    solution.
+    """
+    canary, replaced, others = game.roles
+    columns = _COLUMNS.get(release.what, slice(None))
+    return bool((canary[columns] != replaced[columns]).any() or (game.solver.solves and others[4] != 0))
+
+
+def most_telling(found: list[Share]) -> str:
+    """Return a sentence on the release that moves farthest in units of its noise."""
+    most = max(found, key=lambda each: _rounded(each.shift))
+    return f"the canary moves {most}, whose noise is {most.multiplier:.4g} sensitivities"
+
+
+def share(id: str, entry: Entry, found: list[Share]) -> Finding:
+    """Say whether releases move by no more than they declare, and by as much as the game is made for."""
+    largest = max(found, key=lambda each: _rounded(each.share))
+    due = [each for each in found if each.due and not each.still]
+    least = min(due, key=lambda each: _rounded(each.share), default=largest)
+    unmoved = sum(each.due and each.still for each in found) / RUNS
+    if largest.share == 0:
+        verdict, reason = "inconclusive", "no release moves with the canary: this game shows nothing"
+    elif largest.share > 1 + ROUNDING:
+        verdict, reason = "violated", f"the canary moves {largest}, which is understated by that factor"
+    elif least.share < entry.least_share:
+        verdict = "inconclusive"
+        reason = (
+            f"the canary moves {least}, and the game is made for {entry.least_share:.4g} at least: it shows little, or "
+            "the sensitivity is overstated"
+        )
+    elif unmoved > entry.still:
+        verdict = "inconclusive"
+        reason = f"{unmoved:g} releases of a run are 0 whatever the records are, where the game has {entry.still}"
+    else:
+        verdict, reason = "consistent", f"the canary moves {largest}, and no other release by more"
+    values = [each.share for each in due]
+    return Finding(
+        id, "sensitivity", f"{entry.words}: share of the declared sensitivity that the canary reaches", verdict, reason,
+        evidence={
+            "largest": largest.share, "mean": float(np.mean(values)) if values else 0.0, "least": least.share,
+            "least expected": entry.least_share, "releases": len(found), "runs": RUNS,
+        },
+    )  # fmt: skip
+
+
+def _rounded(value: float) -> float:
+    """Round to six digits, so that of equal ones the first is named."""
+    return float(f"{value:.6g}")
+
 
 Mechanism = Callable[[Any, np.random.Generator, int], Array]
 
@@ -150,3 +251,69 @@ def finding(
 def _side(runs: dict[Chunk, Array], side: int) -> Array:
     """Return the scores of all runs on one data set, in the order of their chunks."""
     return np.concatenate([scores.ravel() for chunk, scores in runs.items() if chunk.side == side])
+
+
+# Phases: exact and without chance of a false alarm. One recorded run is replayed with each record replaced in turn and
+# fed the same releases; a release that moves has read that record. Parts that are declared disjoint allow a record one
+# phase, and no larger shift, in units of the noise, than the worst part has.
+
+_SAME = 1e-9  # of a declared sensitivity: what is below has not moved
+
+
+def phases(context: Context, name: str) -> Iterator[Finding]:
+    """Check phases on the last game of the algorithm, whose canary is in every block, with parts that are declared
+    disjoint.
+    """
+    games = [entry for entry in algorithm(name).games() if any(isinstance(event, Disjoint) for event in entry.events)]
+    for entry in games[-1:]:
+        verdict, reason = judged(entry, *shifts(entry, context.seed))
+        yield Finding(
+            f"{name}.phases", "sensitivity", f"{entry.words}: each record is seen in one phase", verdict, reason,
+        )  # fmt: skip
+
+
+def shifts(entry: Entry, seed: int) -> tuple[Array, list[int]]:
+    """Return how far each record moves each release, in units of its noise : (records, releases); minibatches it is
+    in.
+    """
+    game, data = entry.game, entry.game.data
+    plain = with_record(data, game.place, game.roles[2])
+    history = game.solver.run(plain, seed=seed, record=True).history
+    clean = history.clean
+    sigma, declared = history.noise.T
+    found = np.empty((len(data.records), len(clean)))
+    for k in range(len(found)):
+        theirs = game.solver.replay(with_record(plain, k, game.roles[0]), history, seed=seed).clean
+        moved = np.linalg.norm(theirs - clean, axis=1)
+        bare = np.where(sigma > 0, moved / np.maximum(sigma, 1e-300), np.inf)
+        found[k] = np.where(moved > _SAME * declared, bare, 0.0)
+    drawn = history.drawn[history.drawn >= 0]
+    return found, np.bincount(drawn, minlength=len(found)).tolist()
+
+
+def judged(entry: Entry, found: Array, times: list[int]) -> tuple[str, str]:
+    """Return the verdict on these shifts, and its reason."""
+    if max(times, default=0) > 1:
+        record = int(np.argmax(times))
+        return "violated", f"Record {record} is in {times[record]} minibatches; it is declared to be in one."
+    first = 0
+    for event in entry.events:
+        assert isinstance(event, Disjoint)
+        phased = entry.game.solver.solves
+        last = first + len(event.events) if phased else found.shape[1]
+        part = found[:, first:last]
+        seen = (part > 0).sum(axis=1)
+        if phased and seen.max() > 1:
+            record = int(np.argmax(seen))
+            rows = " and ".join(str(first + row) for row in np.flatnonzero(part[record]))
+            return "violated", f"Record {record} moves releases {rows}; it is declared to be in one phase."
+        total, allowed = np.linalg.norm(part, axis=1), shift_of(event.worst.noise_multiplier)
+        if total.max() > allowed * (1 + 1e-6):
+            record = int(np.argmax(total))
+            reason = f"Record {record} moves the releases that it is in by {total[record]:.4g} times their noise; "
+            return "violated", reason + f"the declared events allow {allowed:.4g}."
+        if not part.any(axis=0).all():
+            row = first + int(np.argmin(part.any(axis=0)))
+            return "inconclusive", f"No record moves release {row}, so that nothing is shown of it."
+        first = last
+    return "consistent", f"Each of {len(found)} records was replaced; none moves the releases of two phases."

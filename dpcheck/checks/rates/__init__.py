@@ -7,13 +7,11 @@ algorithms to functions ``(context, tables) -> findings`` for what is no regress
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Iterator
 from functools import cache, partial
 from types import ModuleType
 
-from dpcheck.bounds.registry import PAPERS
+from dpcheck.algorithms.registry import modules
 from dpcheck.checks.context import Context, Stage
 from dpcheck.checks.rates.experiment import Experiment
 from dpcheck.checks.rates.judgement import Tables, findings
@@ -37,9 +35,4 @@ def experiments(name: str | None = None) -> tuple[Experiment, ...]:
 
 @cache
 def _modules() -> tuple[ModuleType, ...]:
-    found = []
-    for paper in sorted(PAPERS):
-        folder = importlib.import_module(f"dpcheck.catalogue.{paper}")
-        names = sorted(module.name for module in pkgutil.iter_modules(folder.__path__, f"{folder.__name__}."))
-        found += [importlib.import_module(name) for name in names if name.rpartition(".")[2].startswith("rate_")]
-    return tuple(found)
+    return tuple(modules("rate_"))

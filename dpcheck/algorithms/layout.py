@@ -1,18 +1,17 @@
 """What each release of a run is: of which block, at which step, on which minibatch or which records.
 
-Beside it, what the declared events of an algorithm allow to be released, group by group.
+Beside it, what the declared events of an algorithm allow to be released, group by group. A record names the layout of
+its runs: a function of the configured algorithm, the problem and the history of a run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.run import History
-from dpcheck.algorithms.solver import Solver
-from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS, Phased
 from dpcheck.events import Disjoint, Event, Gaussian, Laplace, Repeated, Sampled
 
 
@@ -81,69 +80,37 @@ class Release:
         return self.records is None or self.records[0] <= record < self.records[1]
 
 
-def layout(solver: Solver, problem: Problem, history: History) -> tuple[Release, ...]:
-    """Return all releases of a run, in order."""
-    if isinstance(solver, Phased):
-        return _phased(solver)
-    return _LAYOUTS.get(solver.name, _by_events)(solver, problem, history)
-
-
-def _pairs(_: Any, __: Problem, history: History) -> tuple[Release, ...]:
+def pairs(solver: Any, problem: Problem, history: History) -> tuple[Release, ...]:
     """Return a minibatch for each step, on which w and v are released one after the other."""
     rows = range(len(history.clean))
     return tuple(Release(row, "wv"[row % 2], f"at step {row // 2 + 1}", row // 2) for row in rows)
 
 
-def _halves(_: Any, __: Problem, history: History) -> tuple[Release, ...]:
+def halves(solver: Any, problem: Problem, history: History) -> tuple[Release, ...]:
     """Return two minibatches for each step, both blocks as one vector on each."""
     rows, which = range(len(history.clean)), ("first", "second")
     return tuple(Release(row, JOINT, f"in the {which[row % 2]} half of step {row // 2 + 1}", row) for row in rows)
 
 
-def _descent(_: Any, __: Problem, history: History) -> tuple[Release, ...]:
+def descent(solver: Any, problem: Problem, history: History) -> tuple[Release, ...]:
     """Return a minibatch for each step, and one release on it."""
     return tuple(Release(row, "w", f"at step {row + 1}", row) for row in range(len(history.clean)))
 
 
-def _with_choice(solver: Any, problem: Problem, history: History) -> tuple[Release, ...]:
+def with_choice(solver: Any, problem: Problem, history: History) -> tuple[Release, ...]:
     """Describe a descent, and at the end a choice by all records."""
-    *steps, last = _descent(solver, problem, history)
+    *steps, last = descent(solver, problem, history)
     return (*steps, Release(last.row, "the choice", "at the end"))
 
 
-def _ascents(solver: Any, __: Problem, history: History) -> tuple[Release, ...]:
+def ascents(solver: Any, problem: Problem, history: History) -> tuple[Release, ...]:
     """Return both blocks on each minibatch, of which a step of the descent takes several."""
     rows = range(len(history.clean))
     return tuple(Release(row, "wv"[row % 2], f"on minibatch {row // 2 + 1}", row // 2) for row in rows)
 
 
-def _rounds(solver: Any, __: Problem, history: History) -> tuple[Release, ...]:
-    """Return the maximiser, which reads all records, and a gradient in w on a minibatch; as printed the other way
-    round.
-    """
-    draws = 1 if solver.repaired else 1 + len(solver.eta_y)  # a round; the gradient reads the first
-    found = []
-    for row in range(len(history.clean)):
-        of_v = (row % 2 == 0) == solver.repaired
-        found.append(Release(row, "v" if of_v else "w", f"in round {row // 2}", None if of_v else row // 2 * draws))
-    return tuple(found)
-
-
-def _phased(solver: Phased) -> tuple[Release, ...]:
-    """Return what the schedule releases in each phase."""
-    found: list[Release] = []
-    drawn = solver.sampling != "single_pass"
-    for k, row in enumerate(solver.phases):
-        phase = dict(zip(FIELDS, row.tolist(), strict=True))
-        records = None if drawn else (int(phase["first"]), int(phase["last"]))
-        for part in (JOINT,) if phase["joint"] else ("w", "v"):
-            if part == JOINT or phase[f"sensitivity_{part}"] > 0:
-                found.append(Release(len(found), part, f"in phase {k + 1}", k if drawn else None, records))
-    return tuple(found)
-
-
-def _by_events(solver: Solver, problem: Problem, history: History) -> tuple[Release, ...]:
-    """Return the releases of an algorithm that is not known here, which follow its events."""
+def by_events(solver: Any, problem: Problem, history: History) -> tuple[Release, ...]:
+    """Return the releases of an algorithm that says nothing more of them, which follow its events."""
     found: list[Release] = []
     draw = 0
     for group in declared(solver.events(problem)):
@@ -153,16 +120,3 @@ def _by_events(solver: Solver, problem: Problem, history: History) -> tuple[Rele
                 found.append(Release(row, JOINT, f"number {row + 1}", draw if group.sampled is not None else None))
             draw += group.sampled is not None
     return tuple(found[: len(history.clean)])
-
-
-_LAYOUTS: dict[str, Callable[[Any, Problem, History], tuple[Release, ...]]] = {
-    "ada_dp_spider": _descent,
-    "dp_rgda": _ascents,
-    "dp_sgda": _pairs,
-    "dp_sgda_clipped": _pairs,
-    "dp_spider": _descent,
-    "dptd": _pairs,
-    "nseg": _halves,
-    "privatediff": _rounds,
-    "sto_spider": _with_choice,
-}
