@@ -19,7 +19,7 @@ import importlib.util
 import pkgutil
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -154,10 +154,15 @@ def theorem(id: str) -> Theorem:
     >>> found.schedule(n=10_000, d=50, epsilon=1, delta=1e-8, G_w=1, G_v=1, L=1)["m"]
     50
     """
-    home = str(id).partition(".")[0]
-    known = {theorem.id: theorem for theorem in (theorems(home) if _module(home) else ())}
+    home = _module(str(id).partition(".")[0])
+    stated: Iterator[tuple[Theorem, ...]] = (
+        getattr(part, "THEOREMS", ()) for part in _stating(home, rf'\bid="{re.escape(str(id))}"')
+    )
+    known = {theorem.id: theorem for part in stated for theorem in part}
     if id not in known:
-        raise _unknown("theorem", id, [theorem.id for theorem in theorems()])
+        known = {theorem.id: theorem for theorem in theorems()}
+    if id not in known:
+        raise _unknown("theorem", id, known)
     return known[id]
 
 
@@ -232,14 +237,17 @@ def find(target: str | None = None) -> tuple[Claim, ...]:
 
 def _alone(module: str, id: str) -> tuple[Claim, ...]:
     """Return a claim from the one file of its paper that states it, without importing the others; or nothing."""
-    spec = importlib.util.find_spec(module)
-    stated = re.compile(rf'^@claim\(\s*"{re.escape(id)}"', re.MULTILINE)
+    parts = _stating(module, rf'^@claim\(\s*"{re.escape(id)}"')
+    return tuple(_carrying_too(claim) for part in parts for claim in _claims_in(part) if claim.id == id)
+
+
+def _stating(module: str, pattern: str) -> Iterator[ModuleType]:
+    """Import the files of a paper whose text has the pattern, and no other."""
+    spec = importlib.util.find_spec(module) if module else None
     for folder in (spec and spec.submodule_search_locations) or ():
-        for file in Path(folder).glob("*.py"):
-            if stated.search(file.read_text("utf-8")):
-                inside = _claims_in(importlib.import_module(f"{module}.{file.stem}"))
-                return tuple(_carrying_too(claim) for claim in inside if claim.id == id)
-    return ()
+        for file in sorted(Path(folder).glob("*.py")):
+            if re.search(pattern, file.read_text("utf-8"), re.MULTILINE):
+                yield importlib.import_module(f"{module}.{file.stem}")
 
 
 def carrying(theorem: str) -> tuple[Claim, ...]:

@@ -65,7 +65,7 @@ from itertools import product
 
 from sympy import E, Eq, Integer, Rational, exp, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Kind, Method, carried, claim, conditional, proved, refuted
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, proved, refuted
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Quoted, Step
 from dpcheck.bounds.symbols import D_v, D_w, G_v, G_w, L, T, d, eta, m, n, sigma_v, sigma_w, t
 from dpcheck.bounds.yang2022.minibatch_draws import chance_absent, mean_share
@@ -191,10 +191,10 @@ OPTIMISATION = (
 EXPONENTIAL = exp(Rational(1, 2)) * exp(T * (L * eta) ** 2 / 2)
 SMOOTH_BOUND = {"bound": 4 * BOTH / sqrt(n) * sqrt(T + T**2 / n) * EXPONENTIAL + OPTIMISATION}
 LIPSCHITZ_BOUND = {"bound": 4 * sqrt(2) * BOTH * (sqrt(T) + T / n) + OPTIMISATION}
-TYPED_A, TYPED_B = carried("yang2022.theorem_2a", SMOOTH_BOUND), carried("yang2022.theorem_2b", LIPSCHITZ_BOUND)
 
 
-@claim("Y19", Kind.CONSTANT, location="Lemma 6(a), Appendix C.2", bound=SMOOTH, carries=TYPED_A)
+@claim("Y19", Kind.CONSTANT, location="Lemma 6(a), Appendix C.2", bound=SMOOTH)
+@carries("yang2022.theorem_2a", SMOOTH_BOUND)
 def smooth() -> Decision:
     """In the smooth case the generalisation error is at most {bound}."""
     # T terms, each at most exp(L^2 eta^2 T + p T/n) by 1 + a <= e^a; then p = n/T.
@@ -213,7 +213,8 @@ def smooth() -> Decision:
     )
 
 
-@claim("Y20", Kind.CONSTANT, location="Lemma 6(b), Appendix C.2", bound=LIPSCHITZ, carries=TYPED_B)
+@claim("Y20", Kind.CONSTANT, location="Lemma 6(b), Appendix C.2", bound=LIPSCHITZ)
+@carries("yang2022.theorem_2b", LIPSCHITZ_BOUND)
 def lipschitz() -> Decision:
     """In the Lipschitz case the generalisation error is at most {bound}."""
     added = 4 * (1 + 1 / (n * p)) * G**2 * eta**2

@@ -17,7 +17,7 @@ from typing import Any
 from sympy import Derivative, Integer, Pow, Rational, exp, log, sqrt, symbols
 
 from dpcheck.bounds.calibration import curve
-from dpcheck.bounds.claim import Decision, Kind, Method, carried, claim, conditional
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Inequality, over
 from dpcheck.bounds.symbols import G_v, G_w, T, c_1, c_2, c_3, delta, ell, epsilon, m, n, sigma
 from dpcheck.bounds.zhang2025 import lemma_2, moments, theorem_1_proof
@@ -31,7 +31,6 @@ MOMENT = q**2 * T * lam**2 / s**2
 REGION = epsilon < c_1 * m**2 * T / n**2
 SPREAD = sqrt(T * log(1 / delta)) / (n * epsilon)
 EQUATION_3 = c_2 * G_w * SPREAD
-TYPED = carried("yang2022.theorem_1_existential", {"sigma_w": EQUATION_3, "sigma_v": c_3 * G_v * SPREAD})
 
 
 def mixture_moment(order: int) -> Any:
@@ -191,7 +190,8 @@ def tail() -> Decision:
     return replace(decision, evidence=replace(decision.evidence, steps=(*decision.evidence.steps, line)))
 
 
-@claim("Y09", Kind.CALIBRATION, location="Theorem 1 and equation (3)", noise=EQUATION_3, region=REGION, carries=TYPED)
+@claim("Y09", Kind.CALIBRATION, location="Theorem 1 and equation (3)", noise=EQUATION_3, region=REGION)
+@carries("yang2022.theorem_1_existential", {"sigma_w": EQUATION_3, "sigma_v": c_3 * G_v * SPREAD})
 def theorem_1() -> Decision:
     """There are c_1, c_2, c_3 such that the noise {noise}, and the same in v with c_3 and G_v, makes Algorithm 1
     (epsilon, delta)-DP for all {region} and all delta.

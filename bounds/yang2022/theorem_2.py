@@ -60,7 +60,7 @@ from fractions import Fraction
 from sympy import Max, Rational, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Kind, Method, carried, claim, conditional, proved
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, proved
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import D_v, D_w, L, T, c, d, delta, ell, epsilon, eta, m, mu, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
@@ -226,19 +226,17 @@ RATE = 1 / sqrt(n) + SHARE / n
 SMOOTH_T, LIPSCHITZ_T = n, n**2
 LEVEL = {ell: log(1 / delta)}
 MAXIMUM = {larger: Max(sqrt(n), SHARE.subs(LEVEL))}
-TYPED = (
-    *carried("yang2022.theorem_2a", {"T": SMOOTH_T}),
-    *carried("yang2022.theorem_2b", {"T": LIPSCHITZ_T}),
-    *carried("yang2022.theorem_2a", {"eta": c / (L * larger)}, MAXIMUM),  # of the proof; Theorem 7 prints sqrt L, Y22
-    *carried("yang2022.theorem_2b", {"eta": c / (n * larger)}, MAXIMUM),
-    *carried("yang2022.theorem_2a", {"rate statistical": 1 / sqrt(n)}),
-    *carried("yang2022.theorem_2a", {"rate privacy": SHARE / n}, LEVEL),
-    *carried("yang2022.theorem_2b", {"rate statistical": 1 / sqrt(n)}),
-    *carried("yang2022.theorem_2b", {"rate privacy": SHARE / n}, LEVEL),
-)
 
 
-@claim("Y21", Kind.RATE, location="Theorems 2 and 7", smooth=SMOOTH_T, lipschitz=LIPSCHITZ_T, rate=RATE, carries=TYPED)
+@claim("Y21", Kind.RATE, location="Theorems 2 and 7", smooth=SMOOTH_T, lipschitz=LIPSCHITZ_T, rate=RATE)
+@carries("yang2022.theorem_2a", {"T": SMOOTH_T})
+@carries("yang2022.theorem_2b", {"T": LIPSCHITZ_T})
+@carries("yang2022.theorem_2a", {"eta": c / (L * larger)}, MAXIMUM)  # of the proof; Theorem 7 prints sqrt L, Y22
+@carries("yang2022.theorem_2b", {"eta": c / (n * larger)}, MAXIMUM)
+@carries("yang2022.theorem_2a", {"rate statistical": 1 / sqrt(n)})
+@carries("yang2022.theorem_2a", {"rate privacy": SHARE / n}, LEVEL)
+@carries("yang2022.theorem_2b", {"rate statistical": 1 / sqrt(n)})
+@carries("yang2022.theorem_2b", {"rate privacy": SHARE / n}, LEVEL)
 def rates() -> Decision:
     """Both schedules, T of order {smooth} (smooth) and {lipschitz} (Lipschitz), give a weak risk of order {rate}, ell
     the logarithm of 1/delta.

@@ -38,7 +38,7 @@ from fractions import Fraction
 from sympy import Integer, Max, Min, Rational, cancel, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Kind, Method, carried, claim, conditional, refuted
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, refuted
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.judge import judged
 from dpcheck.bounds.symbols import L, T, d, kappa, m, mu, rho, sigma_v, sigma_w, t
@@ -133,13 +133,12 @@ def stuck_excess(steps: int) -> Fraction:
 # The rate of Theorem 3 and the steps of Theorem 8, typed again from the paper.
 FACTOR = kappa ** Rational(7, 2) / mu ** Rational(5, 2) * T ** Rational(-2, 3)
 NOISY = {"rate noise in w": FACTOR * d * sigma_w**2, "rate noise in v": FACTOR * d * sigma_v**2}
-TYPED_RATE = carried("yang2022.theorem_3", {"rate variance": FACTOR / m, **NOISY})
 MAXIMUM = Max(8 * kappa**2 * sqrt((L + L * kappa) / mu), 4 * sqrt(2) * kappa**2)
 AGAIN = {"eta_w": 2 / (mu * t), "eta_v": MAXIMUM * 2 / (mu * t ** Rational(2, 3))}
-TYPED = (*carried("yang2022.theorem_3", AGAIN), *carried("yang2022.theorem_5", AGAIN))
 
 
-@claim("Y34", Kind.ASSUMPTION, location="Theorem 3", carries=TYPED_RATE)
+@claim("Y34", Kind.ASSUMPTION, location="Theorem 3")
+@carries("yang2022.theorem_3", {"rate variance": FACTOR / m, **NOISY})
 def assumptions() -> Decision:
     """A1 and A2, with strong concavity and PL, suffice for Theorem 3."""
     return conditional(
@@ -217,7 +216,9 @@ def powers(count: int, power: int) -> Fraction:
     return total
 
 
-@claim("Y32", Kind.ASSUMPTION, location="proof of Theorem 8", w=PRIMAL, slope=SLOPE, v=DUAL, most=1 / L, carries=TYPED)
+@claim("Y32", Kind.ASSUMPTION, location="proof of Theorem 8", w=PRIMAL, slope=SLOPE, v=DUAL, most=1 / L)
+@carries("yang2022.theorem_3", AGAIN)
+@carries("yang2022.theorem_5", AGAIN)
 def first_step() -> Decision:
     """eta_w = {w} is at most {slope} and eta_v = {v} at most {most}, from t = 1 on."""
     wall = {L: 10, rho: 10, mu: 200, kappa: 1, t: 1}

@@ -40,7 +40,7 @@ from math import lcm
 
 from sympy import Le, Rational, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Kind, Method, Verdict, carried, claim, conditional, proved, refuted
+from dpcheck.bounds.claim import Decision, Kind, Method, Verdict, carries, claim, conditional, proved, refuted
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import G, G_v, G_w, L, mu, n, rho
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
@@ -342,7 +342,8 @@ REGISTERED = {
 }
 
 
-@claim("Y38", Kind.CONSTANT, location="Theorem 4", bound=MAIN_TEXT, carries=carried("yang2022.theorem_4", REGISTERED))
+@claim("Y38", Kind.CONSTANT, location="Theorem 4", bound=MAIN_TEXT)
+@carries("yang2022.theorem_4", REGISTERED)
 def main_text() -> Decision:
     """With optimisation error e, E[R(w_T) - R_S(w_T)] is at most {bound}."""
     return refuted(

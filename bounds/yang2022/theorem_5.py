@@ -28,7 +28,7 @@ from fractions import Fraction
 from sympy import Integer, Rational, exp, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Kind, Method, carried, claim, conditional, proved
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, proved
 from dpcheck.bounds.evidence import (
     AtMost,
     Cited,
@@ -140,13 +140,11 @@ def constant_batch() -> Decision:
 
 
 STATISTICAL = PARTS.subs(ell, 0)
-CARRIES = (
-    *carried("yang2022.theorem_5", {"T": n, "rate statistical": FRONT * STATISTICAL}),
-    *carried("yang2022.theorem_5", {"rate privacy": FRONT * (PARTS - STATISTICAL)}, {ell: log(1 / delta)}),
-)
 
 
-@claim("Y40", Kind.RATE, location="Theorem 5", rate=RATE, carries=CARRIES)
+@claim("Y40", Kind.RATE, location="Theorem 5", rate=RATE)
+@carries("yang2022.theorem_5", {"T": n, "rate statistical": FRONT * STATISTICAL})
+@carries("yang2022.theorem_5", {"rate privacy": FRONT * (PARTS - STATISTICAL)}, {ell: log(1 / delta)})
 def rate() -> Decision:
     """The excess risk is of order {rate}, ell the logarithm of 1/delta."""
     error = ORDER * (X + Y)  # X = n^{-2/3}, Y = d ell/(n^{5/3} epsilon^2)

@@ -12,6 +12,7 @@ import importlib
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,13 +82,12 @@ class Promise:
                 raise LookupError(f"no answer to {assumption.name} of {self.theorem}")
 
 
+@cache
 def catalogued(id: str) -> Theorem:
-    """The theorem of this id, from its own module: the whole catalogue takes a second to load."""
-    paper, name = id.split(".")
-    module = importlib.import_module(f"dpcheck.bounds.{paper}.{name}")
-    (found,) = (each for each in module.THEOREMS if each.id == id)
-    theorem: Theorem = found
-    return theorem
+    """Return a registered theorem; the first that is asked for loads sympy."""
+    from dpcheck.bounds.registry import theorem
+
+    return theorem(id)
 
 
 def unknown(paper: str) -> Mapping[str, str]:
