@@ -10,7 +10,7 @@ spacing and chosen beforehand, and to draw discrete noise.
 Null hypothesis: some numbers computed from the outputs are (epsilon, delta)-private, as post-processing of a private
 mechanism is. They are the place of the lowest bit set in each output, the number of zeros below it in the significand
 and, if the noise is Laplace, whether the textbook formula reaches the output from either value
-(:mod:`.numbers.low_bits`). A membership audit tests these numbers. Another one, of the outputs rounded to about a
+(:mod:`.numbers`). A membership audit tests these numbers. Another one, of the outputs rounded to about a
 thousandth of their spread, tells whether the leak shows without the low bits. Each has half the level.
 
 [1] I. Mironov, "On significance of the least significant bits for differential privacy", CCS 2012.
@@ -157,13 +157,13 @@ def audit_floating_point(
     audits = []
     for k, seen in enumerate(views):
 
-        def told(done: int, total: int, offset: int = k) -> None:
+        def report(done: int, total: int, offset: int = k) -> None:
             if progress is not None:
                 progress(offset * total + done, 2 * total)
 
         audits.append(audit_privacy(
             seen, data, neighbour, epsilon=epsilon, delta=delta, trials=trials, confidence=(1 + confidence) / 2,
-            seed=seed, jobs=jobs, vectorized=vectorized, progress=told,
+            seed=seed, jobs=jobs, vectorized=vectorized, progress=report,
         ))  # fmt: skip
     low, rounded = audits
     if rounded.verdict == "violated":

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -238,9 +239,9 @@ def _run(
 
 def _deciding(looks: Sequence[Look]) -> Look:
     """Return the look with the largest limit at this delta; of equal ones the last, which had most runs."""
-    steady = sorted((look for look in reversed(looks) if look.kind != "curve"), key=lambda look: -look.at_most)
-    best = steady[0]
-    for look in steady[1:]:
+    steady = [look for look in looks[::-1] if look.kind != "curve"]
+    best, *others = sorted(steady, key=attrgetter("at_most"), reverse=True)
+    for look in others:
         if look.at_most > best.epsilon_lower < look.epsilon_lower:
             best = look
     return best

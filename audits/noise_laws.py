@@ -30,7 +30,7 @@ class Law:
     draw: Draw
     cdf: Callable[[Array, float], Array]
     size: Callable[[Array], Array]
-    expected: Callable[[float], float]
+    expected: Callable[[float], float] = lambda scale: 1.0
     discrete: bool = False
     mean: float = 0.0  # in units of the scale
 
@@ -39,23 +39,9 @@ def _rms(noise: Array) -> Array:
     return np.asarray(np.sqrt(np.einsum("bnk,bnk->b", noise, noise) / noise[0].size))
 
 
-def _mean_size(noise: Array) -> Array:
-    return np.asarray(np.abs(noise).mean((1, 2)))
-
-
-def _gaussian_cdf(x: Array, scale: float) -> Array:
-    from scipy import special
-
-    return np.asarray(special.ndtr(x / scale))
-
-
 def _laplace_cdf(x: Array, scale: float) -> Array:
     tail = 0.5 * np.exp(-np.abs(x) / scale)
     return np.where(x < 0, tail, 1 - tail)
-
-
-def _exponential_cdf(x: Array, scale: float) -> Array:
-    return np.asarray(-np.expm1(-np.maximum(x, 0) / scale))
 
 
 @lru_cache(maxsize=8)
@@ -86,10 +72,17 @@ def _on_integers(exponent: int) -> Law:
 
 
 LAWS = {
-    "gaussian": Law(lambda rng, shape, s: s * rng.standard_normal(shape), _gaussian_cdf, _rms, lambda s: 1.0),
-    "laplace": Law(lambda rng, shape, s: s * rng.laplace(size=shape), _laplace_cdf, _mean_size, lambda s: 1.0),
+    "gaussian": Law(
+        lambda rng, shape, s: s * rng.standard_normal(shape), lambda x, s: np.asarray(special.ndtr(x / s)), _rms
+    ),
+    "laplace": Law(
+        lambda rng, shape, s: s * rng.laplace(size=shape), _laplace_cdf, lambda noise: np.abs(noise).mean((1, 2))
+    ),
     "exponential": Law(
-        lambda rng, shape, s: s * rng.standard_exponential(shape), _exponential_cdf, _rms, lambda s: 1.0, mean=1.0
+        lambda rng, shape, s: s * rng.standard_exponential(shape),
+        lambda x, s: -np.expm1(-np.maximum(x, 0) / s),
+        _rms,
+        mean=1.0,
     ),
     "discrete_gaussian": _on_integers(2),
     "geometric": _on_integers(1),
@@ -167,14 +160,14 @@ def statistics(noise: Array, law: Law, scale: float, centred: bool) -> dict[str,
 def _dependence(z: Array) -> Array:
     """Return the largest correlation with earlier calls and between coordinates, (B,) from centred (B, k, n)."""
     width, n = z.shape[1:]
-    found = [
+    largest = [
         np.abs(np.einsum("bkn,bkn->bk", z[..., lag:], z[..., :-lag])).max(1) / (n - lag) for lag in range(1, _LAGS + 1)
     ]
     if width > 1:
         product = np.abs(z @ z.transpose(0, 2, 1)) / n
-        found.append(product[:, *np.triu_indices(width, 1)].max(1))
+        largest.append(product[:, *np.triu_indices(width, 1)].max(1))
     square = np.einsum("bkn,bkn->b", z, z) / (n * width)
-    return np.asarray(np.max(found, axis=0) / np.maximum(square, np.finfo(float).tiny))
+    return np.asarray(np.max(largest, axis=0) / np.maximum(square, np.finfo(float).tiny))
 
 
 def repeats(
@@ -189,15 +182,15 @@ def repeats(
     observed = _multiplicity(noise)
     if observed[0] == 0:
         return 0, 1.0
-    found = []
+    simulated = []
     for _ in range(simulations):
         # 23 bits, and a sign of their own for the sizes that are compared
         few = _multiplicity(rng.integers(0, 2 ** (SINGLE - 2), noise.size).astype(float))
         # one bit fewer than seen: a sum or product of rounded numbers is rounded again
         values = rounded(law.draw(rng, noise.shape, scale) + centre, min(bits, SINGLE) - 1)
         coarse = _multiplicity(values if np.ndim(centre) == 0 else about_centre(values, law))
-        found.append(np.maximum(few, coarse))
-    least = float((np.array(found) >= observed).sum(0).min())
+        simulated.append(np.maximum(few, coarse))
+    least = float((np.array(simulated) >= observed).sum(0).min())
     p_value = min(1.0, 2 * (least + 1) / (1 + simulations))
     if least == 0:  # beyond every simulation, where a bound may say more
         p_value = min(p_value, _most_repeats(noise, scale, centre, bits, observed[0]))

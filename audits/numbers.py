@@ -38,14 +38,13 @@ def shown(value: float) -> str:
 
 def brief(value: Any) -> str:
     """Write a record or an argument on one line, a long array by its two ends."""
-    said = np.array2string(value, threshold=6, precision=6) if isinstance(value, np.ndarray) else str(value)
-    return one_line(said)
+    return one_line(np.array2string(value, threshold=6, precision=6) if isinstance(value, np.ndarray) else value)
 
 
 def plain(value: Any) -> Any:
     """Return a number, or lists of numbers, as JSON takes them: a word in place of what is not finite."""
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [plain(item) for item in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -54,7 +53,10 @@ def exactly(value: float) -> str:
     return shown(value) if float(shown(value)) == value else repr(float(value))
 
 
-Array = NDArray[np.float64]
+# What the low-order bits of a double reveal: the place of its lowest bit, and whether Laplace noise can produce it.
+# Textbook Laplace noise on doubles, NumPy's included, is ``-b log(u)`` with either sign, for u on a grid of 2^-53. Away
+# from the centre the values of that formula lie farther apart than doubles do. Most doubles are then never its outputs,
+# and which ones are depends on the value to which the noise is added.
 
 # Stand for the place of the lowest bit of 0 and of infinite outputs, which have none: beyond that of any double.
 _NO_BIT, _BEYOND_BITS = 2000.0, 3000.0
@@ -64,7 +66,7 @@ _NEAR_STEPS = range(-8, 9)
 _LOG = np.frompyfunc(math.log, 1, 1)
 
 
-def low_bits(outputs: ArrayLike) -> Array:
+def low_bits(outputs: ArrayLike) -> Floats:
     """Return (..., 2) of outputs (...): the exponent of the lowest bit set, and the zeros below it in the significand.
 
     >>> low_bits([1.0, 0.75, 0.1]).tolist()
@@ -79,14 +81,14 @@ def low_bits(outputs: ArrayLike) -> Array:
     return np.stack([place, np.maximum(zeros, -1.0)], axis=-1)
 
 
-def unreachable(outputs: ArrayLike, centre: ArrayLike, scale: ArrayLike) -> Array:
+def unreachable(outputs: ArrayLike, centre: ArrayLike, scale: ArrayLike) -> Floats:
     """Return 1.0 where no u near the right one gives ``centre -+ scale log(u)`` exactly, else 0.0, for each output."""
-    values, middle, b = np.broadcast_arrays(*(np.asarray(each, float) for each in (outputs, centre, scale)))
+    values, middle, b = np.broadcast_arrays(*(np.asarray(v, float) for v in (outputs, centre, scale)))
     with np.errstate(all="ignore"):
         step = np.round(np.exp(-np.abs(values - middle) / b) * 2.0**53)
-    found = np.zeros(values.shape, bool)
+    reached = np.zeros(values.shape, bool)
     for near in _NEAR_STEPS:
         u = np.clip(np.nan_to_num(step) + near, 1, 2.0**53) * 2.0**-53
         noise = b * np.asarray(_LOG(u), float)
-        found |= (middle - noise == values) | (middle + noise == values)
-    return np.asarray(np.where(found, 0.0, 1.0))
+        reached |= (middle - noise == values) | (middle + noise == values)
+    return np.asarray(np.where(reached, 0.0, 1.0))

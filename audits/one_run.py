@@ -5,12 +5,12 @@ Null hypothesis: turning one canary's coin over, whatever the others show, chang
 and without one record (add-or-remove-one) if it includes the canary, and data that differ in one record (replace-one)
 if it decides between two records in one place.
 
-A score near the output's own centre says little, so only the farthest r are guessed: "in" above the centre, "out"
-below it. Centre, order and guesses come from the scores, never from the coins. The numbers r are fixed before the run,
-and each is tested by itself (:mod:`.limits.coin_guesses`; for a claimed curve :mod:`.limits.joint_guesses`, at all its
-points jointly) at an equal share of the error (union bound). A mechanism
-that keeps its claim is called violated with probability at most ``1 - confidence``, over coins and mechanism. Several
-independent runs count as one run on all their canaries, since each coin still reaches one output only.
+A score near the output's own centre says little, so only the farthest r are guessed: "in" above the centre, "out" below
+it. Centre, order and guesses come from the scores, never from the coins. The numbers r are fixed before the run, and
+each is tested by itself (:mod:`.limits.guesses`; a claimed curve at all its points jointly) at an equal share of the
+error (union bound). A mechanism that keeps its claim is called violated with probability at most ``1 - confidence``,
+over coins and mechanism. Several independent runs count as one run on all their canaries, since each coin still reaches
+one output only.
 
 The bound holds for any mechanism, even one that reveals everybody in a few runs. For the Gaussian mechanism it
 therefore stays well below the truth; the bounds in ``if_independent`` come near it, and assume more.

@@ -143,76 +143,49 @@ def audit_neighbours(
     require_confidence(confidence)
     require_count(trials, "trials", least=100)
     require_seed(seed)
-    found = []
+    known = []
     for k, pair in enumerate(pairs):
         good = isinstance(pair, Pair) or (isinstance(pair, Sequence) and len(pair) == 2)
         require(good, "pairs", "be Pairs or (data, neighbour)", f"{type(pair).__name__} as pair {k}")
-        found.append(pair if isinstance(pair, Pair) else Pair(*pair, f"pair {k}"))
-    found = [pair for pair in found if not _equal(pair)]  # which differ in nothing, and show nothing
-    require(len(found) > 0, "pairs", "hold at least one pair of neighbours that differ", "none")
+        known.append(pair if isinstance(pair, Pair) else Pair(*pair, f"pair {k}"))
+    known = [pair for pair in known if not equal_datasets(pair.data, pair.neighbour)]  # equal ones show nothing
+    require(len(known) > 0, "pairs", "hold at least one pair of neighbours that differ", "none")
 
-    rounds = math.ceil(math.log2(len(found)))
-    search = _Search(mechanism, vectorized, seed, claimed, delta, trials, 1 - confidence)
-    left, searched = list(range(len(found))), 0
-    for number in range(rounds):
-        size = min(_LARGEST, max(_LEAST, trials // (rounds * len(left))))
-        promises = {}
-        for k in left:
-            promises[k] = search.promise(found[k], (number, k), size)
-            searched += size
-            if progress is not None:
-                progress(searched, searched + trials)
-        left = sorted(left, key=lambda k: -promises[k])[: (len(left) + 1) // 2]
-    pair = found[left[0]]
-    audit = audit_privacy(
-        mechanism, pair.data, pair.neighbour, epsilon=epsilon, delta=delta, claim=claim, trials=trials,
-        confidence=confidence, seed=seed, seeded=seeded, jobs=jobs, vectorized=vectorized, progress=progress,
-    )  # fmt: skip
-    return NeighbourAudit(pair, audit, len(found), searched)
-
-
-def _equal(pair: Pair) -> bool:
-    """Whether the two data sets are surely equal; some cannot be compared."""
-    return equal_datasets(pair.data, pair.neighbour)
-
-
-@dataclass(frozen=True)
-class _Search:
-    """What a pair is run for: an audit of ``claim`` by ``trials`` runs, at the level ``alpha``."""
-
-    mechanism: Callable[..., Any]
-    vectorized: bool
-    seed: int
-    claim: PrivacyClaim
-    delta: float
-    trials: int
-    alpha: float
-
-    def promise(self, pair: Pair, key: tuple[int, int], size: int) -> float:
+    def promise(pair: Pair, key: tuple[int, int], size: int) -> float:
         """Return what the audit of a pair promises to show, by ``size`` runs on each dataset, on streams of ``key``."""
-        runner = Runner(self.mechanism, (pair.data, pair.neighbour), self.vectorized, self.seed)
+        runner = Runner(mechanism, (pair.data, pair.neighbour), vectorized, seed)
         try:
             outputs, done = [], [0, 0]
             for side, dataset in enumerate((pair.data, pair.neighbour)):
+                stream = np.random.SeedSequence(seed, spawn_key=(_STREAM, *key, side))
                 try:
-                    outputs.append(runner.outputs(dataset, _stream(self.seed, *key, side), size))
+                    outputs.append(runner.outputs(dataset, np.random.default_rng(stream), size))
                 except RunError as error:
                     done[side] = error.ran
                     raise error.on([side], done) from error
                 done[side] = size
             a, b = outputs
-            require(
-                a.shape == b.shape,
-                "mechanism",
-                "return outputs of one shape (padded with nan)",
-                f"{a.shape[1]} and {b.shape[1]} numbers",
-            )
+            shapes = f"{a.shape[1]} and {b.shape[1]} numbers"
+            require(a.shape == b.shape, "mechanism", "return outputs of one shape (padded with nan)", shapes)
         except InputError as error:
             raise InputError(f"{error} ({pair.words})") from error
-        epsilon = self.claim.epsilon_at(self.delta)
-        tests = choose(a, b, self.trials, self.claim, epsilon=epsilon, delta=self.delta, alpha=self.alpha)
-        return tests[0].promise
+        stated = claimed.epsilon_at(delta)
+        return choose(a, b, trials, claimed, epsilon=stated, delta=delta, alpha=1 - confidence)[0].promise
 
-
-def _stream(seed: int, *key: int) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_STREAM, *key)))
+    rounds = math.ceil(math.log2(len(known)))
+    left, searched = list(range(len(known))), 0
+    for number in range(rounds):
+        size = min(_LARGEST, max(_LEAST, trials // (rounds * len(left))))
+        promises = {}
+        for k in left:
+            promises[k] = promise(known[k], (number, k), size)
+            searched += size
+            if progress is not None:
+                progress(searched, searched + trials)
+        left = sorted(left, key=lambda k: -promises[k])[: (len(left) + 1) // 2]
+    pair = known[left[0]]
+    audit = audit_privacy(
+        mechanism, pair.data, pair.neighbour, epsilon=epsilon, delta=delta, claim=claim, trials=trials,
+        confidence=confidence, seed=seed, seeded=seeded, jobs=jobs, vectorized=vectorized, progress=progress,
+    )  # fmt: skip
+    return NeighbourAudit(pair, audit, len(known), searched)

@@ -163,27 +163,26 @@ def audit_sensitivity(
     require_count(budget, "budget", least=10)
     require_seed(seed)
 
-    def asked(data: Any) -> Any:
+    def evaluated(data: Any) -> Any:
         return query(given.back(data))
 
-    first, second = (_evaluate_unchanged(asked, dataset) for _ in range(2))
+    first, second = (_evaluate(evaluated, dataset) for _ in range(2))
     require(bool(np.isfinite(first).all()), "query", "return finite numbers on the dataset", first)
-    require(
-        np.array_equal(first, second), "query", "be deterministic",
-        "two outputs on one dataset that differ",
-    )  # fmt: skip
+    require(np.array_equal(first, second), "query", "be deterministic", "two outputs on one dataset that differ")
 
     rng = np.random.default_rng(seed)
     best, witness, pairs = 0.0, None, 0
     walks = list(combinations(_extremes(replacements), 2))[: budget // (3 * len(dataset))]
-    bases = list(_bases(dataset, replacements))
+    bases = [("the dataset", dataset)]
+    for k in _extremes(replacements):
+        bases.append((f"every record equal to replacement {k}", _filled(dataset, replacements[k])))
     budget -= len(walks) * len(dataset)
     for name, base in bases:
-        centre = _evaluate_unchanged(asked, base)
+        centre = _evaluate(evaluated, base)
         distance: dict[tuple[int, int], float] = {}
         share = max(2, budget // len(bases))  # one to begin with, and one to climb from it
         for index, k in _search(len(dataset), len(replacements), share, rng, distance):
-            moved = _evaluate(asked, _replaced(base, index, replacements[k]))
+            moved = _evaluate(evaluated, _replaced(base, index, replacements[k]), unchanged=False)
             require(moved.shape == centre.shape, "query", "keep its output's shape", moved.shape)
             distance[index, k] = _distance(moved, centre, norm)
             pairs += 1
@@ -191,7 +190,7 @@ def audit_sensitivity(
                 best, witness = distance[index, k], Witness(base, index, replacements[k], name)
     for j, k in walks:
         name = f"replacements {j} and {k} alone"
-        for base, index, before, after in _walk(asked, dataset, replacements[j], replacements[k]):
+        for base, index, before, after in _walk(evaluated, dataset, replacements[j], replacements[k]):
             pairs += 1
             moved_by = _distance(after, before, norm)
             if moved_by > best:
@@ -220,12 +219,6 @@ def _search(
         left -= len(fresh)
 
 
-def _bases(dataset: Any, replacements: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    yield "the dataset", dataset
-    for k in _extremes(replacements):
-        yield f"every record equal to replacement {k}", _filled(dataset, replacements[k])
-
-
 def _extremes(replacements: Sequence[Any]) -> list[int]:
     """Return the places of at most four replacements, spread over all of them."""
     return [int(k) for k in np.unique(np.linspace(0, len(replacements) - 1, 4).astype(int))]
@@ -242,11 +235,11 @@ def _walk(
 ) -> Iterator[tuple[Any, int, Array, Array]]:
     """Replace records ``first`` by ``second`` one at a time; thresholds, votes and medians move on the way."""
     base = _filled(dataset, first)
-    before = _evaluate_unchanged(query, base)
+    before = _evaluate(query, base)
     looked_at = {0, len(dataset) // 2, len(dataset) - 1}  # to compare every dataset of the walk takes too long
     for index in range(len(dataset)):
         moved = _replaced(base, index, second)
-        after = (_evaluate_unchanged if index in looked_at else _evaluate)(query, moved)
+        after = _evaluate(query, moved, unchanged=index in looked_at)
         require(after.shape == before.shape, "query", "keep its output's shape", after.shape)
         yield base, index, before, after
         base, before = moved, after
@@ -262,17 +255,12 @@ def _replaced(dataset: Any, index: int, record: Any, *, copy: bool = True) -> An
     return dataset
 
 
-def _evaluate(query: Callable[[Any], Any], dataset: Any) -> Array:
-    """Return what the query returns on a dataset."""
-    return returned_numbers(query, "query", dataset)
-
-
-def _evaluate_unchanged(query: Callable[[Any], Any], dataset: Any) -> Array:
-    """Return what the query returns on a dataset that it must leave as it is: a neighbour of it is made next."""
-    before = fingerprint(dataset)
-    found = _evaluate(query, dataset)
+def _evaluate(query: Callable[[Any], Any], dataset: Any, *, unchanged: bool = True) -> Array:
+    """Return what the query returns on a dataset, and require that it leaves that ``unchanged``."""
+    before = fingerprint(dataset) if unchanged else None
+    value = returned_numbers(query, "query", dataset)
     require_unchanged(dataset, before, "query")
-    return found
+    return value
 
 
 def _distance(one: Array, other: Array, norm: float) -> float:

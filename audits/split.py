@@ -70,26 +70,23 @@ def split_bound(
     require_count(a.size, "trials", least=20)
     earlier, alpha = min(math.ceil(_EARLIER * a.size), _ENOUGH), 1 - confidence
     first, other_first, fresh = np.sort(a[:earlier]), np.sort(b[:earlier]), a.size - earlier
-    ways = (
-        (first, other_first),
-        (-other_first[::-1], -first[::-1]),
-    )  # {score >= t}, and its complement, negated
+    ways = (first, other_first), (-other_first[::-1], -first[::-1])  # {score >= t}, and its complement, negated
     sets, levels = [], [alpha * _CAUTIOUS, alpha * _BOLD]
     for (up, t), (down, minus_t) in zip(*(_best(*way, fresh, delta, alpha) for way in ways), strict=True):
         sets.append((down > up, -minus_t if down > up else t))
     if sets[0] == sets[1]:
         sets, levels = sets[:1], [alpha]
-    found: ThresholdBound | None = None
+    best: ThresholdBound | None = None
     for (complement, threshold), level in zip(sets, levels, strict=True):
-        x, y = (_count(v[earlier:], complement, threshold) for v in (a, b))
+        x, y = (int((v[earlier:] <= threshold if complement else v[earlier:] >= threshold).sum()) for v in (a, b))
         hits, other = (y, x) if complement else (x, y)
-        if found and binomial.most(hits, other, fresh, delta=delta, alpha=level) <= found.epsilon_lower:
+        if best and binomial.most(hits, other, fresh, delta=delta, alpha=level) <= best.epsilon_lower:
             continue
         epsilon = binomial.epsilon_lower(hits, other, fresh, delta=delta, alpha=level)
-        if found is None or epsilon > found.epsilon_lower:
-            found = ThresholdBound(epsilon, threshold, complement, hits, other, fresh, delta, confidence)
-    assert found
-    return found
+        if best is None or epsilon > best.epsilon_lower:
+            best = ThresholdBound(epsilon, threshold, complement, hits, other, fresh, delta, confidence)
+    assert best
+    return best
 
 
 def _best(
@@ -105,8 +102,3 @@ def _best(
         thresholds.counted((values[0], values[1]), at, trials, delta, apart[1], _UNSEEN, _SEEN)[0],
     )
     return [(float(promised.max()), float(at[promised.argmax()])) for promised in promises]
-
-
-def _count(scores: Floats, complement: bool, threshold: float) -> int:
-    """Count the scores in the set."""
-    return int(np.count_nonzero(scores <= threshold if complement else scores >= threshold))

@@ -1,4 +1,13 @@
-"""The noise of a training step: on minibatches of three sizes against the claim, and coordinate by coordinate."""
+"""The gradient of a training step: its noise against the claim, and how it clips each record.
+
+The noise is drawn on minibatches of three sizes, and tested coordinate by coordinate. Then it is taken away, from the
+gradients of single records and of minibatches. All records are looked at alone where they are few. Of many, the largest
+and the smallest are, others drawn by chance, and those of the minibatch whose gradient is the longest for its size; the
+finding says how many.
+
+A realistic model is audited within two CPU minutes. The work is counted, not timed: the same records, sizes and seed
+give the same audit on every machine. One unit is what the gradient of one record of a small model costs.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +19,12 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from dpcheck.audits.clipping import FEW, Rounding, audit_clipping, unit_of
+from dpcheck.audits.clipping import FEW, Rounding, audit_clipping
 from dpcheck.audits.noise import TESTS, NoiseAudit, audit_noise_sample
-from dpcheck.audits.step_parts import (
-    MOST_IN_A_MINIBATCH,
-    MOST_RECORDS,
-    Floats,
-    StepFinding,
-    TrainingStep,
-    affordable,
-    chosen,
-    cost,
-    gathered,
-    taken,
-    whole,
-)
-from dpcheck.audits.step_sampling import FIXED
+from dpcheck.audits.step_parts import Floats, StepFinding, TrainingStep, gathered, taken
 from dpcheck.errors import InputError, raised
 
+_FIXED = "Hand over the gradient with dropout and augmentation off: they cost no privacy, but look like noise"
 _COORDINATES = 64  # whose noise is tested for scale, shape, tails and independence
 _LEAST = 4  # of them, however many releases there are
 _NUMBERS = 4_000  # that those tests are made on at least
@@ -41,6 +38,31 @@ _FAR_BELOW = 0.8  # of the usual coordinate's noise: a fault of single coordinat
 _ALIKE = 0.99  # correlation of two coordinates' noise that is the same
 _ALL = "Draw noise of the gradient's own shape; parameters that are frozen are no part of what is released"
 _AFRESH = "Draw each coordinate of each step afresh, from the claimed distribution"
+_CALL = 12  # a call on a minibatch costs as much as the gradients of so many records, measured with Opacus
+_WIDE = 2_000  # coordinates of a gradient that cost as much again as a small model
+_WORK = 800_000  # units for one part: some 20 CPU seconds of a convolutional network with 26,000 parameters
+_MOST_RECORDS = 512  # that are looked at one by one
+_MOST_IN_A_MINIBATCH = 512  # whose noise is drawn again and again
+_EXTREMES = 64  # of the largest records, and of the smallest
+
+
+def cost(size: float, width: int) -> float:
+    """Return the units of work of one gradient call on so many records, of so many coordinates."""
+    return (_CALL + size) * (1 + width / _WIDE)
+
+
+def affordable(units: float, *, least: int, most: int) -> int:
+    """Return how often something that costs so many units is done in one part of the audit."""
+    return max(least, min(most, int(_WORK / units)))
+
+
+def batch_sizes(scheme: str, batch: int, population: int) -> list[int]:
+    """Return sizes of minibatches as training has them, the largest first: of Poisson sampling 4 sd more than usual."""
+    if scheme in ("with_replacement", "without_replacement"):
+        return [batch]
+    spread = math.sqrt(batch * (1 - batch / population))
+    sizes = [round(batch + times * spread) for times in (4, 0, 2, 1, -2)]
+    return list(dict.fromkeys(min(max(size, 1), population) for size in [*sizes, batch + 1]))
 
 
 def noise_finding(
@@ -52,7 +74,10 @@ def noise_finding(
     for as many as the model affords;  empty : whether the empty minibatch is released like any other, and so is one of
     the three
     """
-    sizes = _three(sizes, empty)
+    # Empty or half as many as usual, as many as usual, and the most.
+    most, usual = (min(size, _MOST_IN_A_MINIBATCH) for size in (max(sizes), sizes[:2][-1]))
+    half = max(1, usual // 2)
+    sizes = sorted({0 if empty else half, usual, most if most > usual else half})
     width = len(step.release(taken(records, range(4)), np.random.default_rng(0)))
     units = sum(cost(size, width) for size in sizes)
     releases = trials // 2 if trials is not None else affordable(units, least=_FEWEST_RELEASES, most=_USUAL)
@@ -80,23 +105,24 @@ def noise_finding(
         return StepFinding("noise", "violated", uneven, _ALL), True
     if not broken:
         reason = (
-            f"scale, shape, tails and independence agree with the claim, on minibatches of {_listed(sizes)} records, "
+            "scale, shape, tails and independence agree with the claim, on minibatches of "
+            f"{', '.join(map(str, sizes[:-1]))}{' and ' if sizes[1:] else ''}{sizes[-1]} records, "
             f"in {len(places)} of {width} coordinates"
         )
         return StepFinding("noise", "consistent", reason), True
     if max(scales.values()) > _APART * min(scales.values()):
-        each = ", ".join(f"{scale:.3g} for {size} records" for size, scale in scales.items())
+        measured = ", ".join(f"{scale:.3g} for {size} records" for size, scale in scales.items())
         if sizes[0] == 0 and audits[0].verdict == "consistent" and scales[0] < min(scales[size] for size in sizes[1:]):
             reason = (
                 "the empty minibatch has the claimed noise, and others vary more: either the noise grows with the "
                 "minibatch, or the gradient draws random numbers of its own, such as dropout: standard deviation "
-                f"{each}"
+                f"{measured}"
             )
-            return StepFinding("noise", "inconclusive", reason, FIXED), False
-        reason = f"the noise is scaled by the minibatch's actual size: standard deviation {each}"
+            return StepFinding("noise", "inconclusive", reason, _FIXED), False
+        reason = f"the noise is scaled by the minibatch's actual size: standard deviation {measured}"
         return StepFinding("noise", "violated", reason, "Scale the noise by the expected size, a public number"), False
     least, first = min(  # the least noise is what the promise rests on
-        ((size, audit) for size, audit in audits.items() if audit in broken), key=lambda each: each[1].scale
+        ((size, audit) for size, audit in audits.items() if audit in broken), key=lambda pair: pair[1].scale
     )
     if first.p_values["scale"] <= first.level:
         ratio = first.scale / step.noise
@@ -104,7 +130,12 @@ def noise_finding(
         if uneven and apart:
             return StepFinding("noise", "violated", uneven, _ALL), True
         looked = [least] if ratio < 1 else sizes  # where there is less, it is violated in any case
-        amiss = any(_of_own_scale(samples[size], audits[size], confidence, seed) != "consistent" for size in looked)
+        amiss = any(  # at the scale that was measured, which only makes the test of the shape more lenient
+            audit_noise_sample(
+                samples[size], scale=audits[size].scale, confidence=confidence, seed=seed
+            ).verdict != "consistent"
+            for size in looked
+        )  # fmt: skip
         if ratio < 1 and not amiss:
             change = "Multiply the noise multiplier by the clip and divide by the divisor once, as the sum is"
             return StepFinding("noise", "violated", reason, change), True
@@ -115,13 +146,6 @@ def noise_finding(
         reason += ", and even at that scale it is no independent Gaussian noise"
         return StepFinding("noise", "violated", reason, _AFRESH), True
     return StepFinding("noise", "violated", first.reason, _AFRESH), True
-
-
-def _three(sizes: list[int], empty: bool) -> list[int]:
-    """Return sizes of minibatches to look at: empty or half as many as usual, as many as usual, and the most."""
-    most, usual = (min(size, MOST_IN_A_MINIBATCH) for size in (max(sizes), sizes[:2][-1]))
-    half = max(1, usual // 2)
-    return sorted({0 if empty else half, usual, most if most > usual else half})
 
 
 def _coordinates_amiss(rows: Floats, scale: float, level: float) -> str:
@@ -154,15 +178,6 @@ def _coordinates_amiss(rows: Floats, scale: float, level: float) -> str:
     return ""
 
 
-def _of_own_scale(sample: Floats, audit: NoiseAudit, confidence: float, seed: int) -> str:
-    """Audit noise at the scale that it was measured to have, which only makes the test of its shape more lenient."""
-    return audit_noise_sample(sample, scale=audit.scale, confidence=confidence, seed=seed).verdict
-
-
-def _listed(sizes: list[int]) -> str:
-    return ", ".join(map(str, sizes[:-1])) + (" and " if sizes[1:] else "") + str(sizes[-1])
-
-
 _LARGE = 1e3  # a record so much larger is clipped
 _ROUNDED = 0.02  # of a record's clip: what rounding may change in a gradient of which noise was taken away
 _TOO_LARGE = 1.02  # times the clip: more than rounding makes of a record's gradient
@@ -176,6 +191,10 @@ _REFUSED = (
     "label or another number that may not grow, say by outlier= how it is made larger"
 )
 _TELLING = 64  # numbers that show by which type they were rounded
+# Significant binary digits of bfloat16 and float16, kept when numbers are cast to a wider type; float32's unit.
+_TYPES, _SINGLE = (8, 11), 2.0**-23
+_ON_A_GRID = 16  # numbers that all lie on a coarse grid by no chance
+_ODD = 1 / 8  # share of rounded numbers whose last digit is 1, where a half is due: small whole numbers have none
 Query = Callable[[Any], Floats]
 
 
@@ -199,17 +218,18 @@ def clipping_finding(
     some = taken(records, numbers)
     looked = f"{len(numbers)} of {len(records)} records alone"
     looked += f", {together} in minibatches of {_TOGETHER}" if together else ""
-    if outlier is None and whole(records):
+    if outlier is None and _whole(records):
         outlier = _as_it_is
         looked += "; whole numbers were not made larger, which outlier= would do"
     rounding = _rounding(step, records, beside)
-    large = _affordable_sizes(sizes, len(beside))
+    spent = np.cumsum([2 * cost(size, len(beside)) for size in sizes])  # sizes are affordable together, the first first
+    large = [s for s, units in zip(sizes, spent, strict=True) if s > 1 and affordable(units, least=0, most=1)]
     looked += f"; minibatches of up to {max([min(len(some), FEW), *large])}"
     audit = audit_clipping(
         query, some, bound=step.clip, divisor=step.divisor, scale=outlier, sizes=large, seed=seed, rounding=rounding
     )
     candidates = _candidates(some, outlier)
-    moved = [_length(query(gathered(records, [each]))) for each in candidates]
+    moved = [_length(query(gathered(records, [record]))) for record in candidates]
     canary = candidates[int(np.argmax([length if length < math.inf else -1.0 for length in moved]))]
     norm = next(test for test in audit.tests if test.test == "norm")
     largest = max(norm.found if norm.verdict == "violated" else 0.0, *moved)
@@ -231,7 +251,7 @@ def clipping_finding(
             "clipping", "inconclusive",
             "the gradient of a minibatch draws random numbers of its own, such as dropout or augmentation, so that it "
             "cannot be told from the noise",
-            FIXED,
+            _FIXED,
         ), canary  # fmt: skip
     if too_large:
         reason = f"one record alone has a gradient of norm {largest:.4g}, at most {clip:.4g} is allowed ({looked})"
@@ -269,22 +289,16 @@ def _looked_at(query: Query, records: Any, width: int, seed: int) -> tuple[list[
 
     One record's gradient that is far too large, or not finite, makes that of its minibatch the longest of all.
     """
-    most = affordable(3 * cost(1, width), least=_FEWEST_ALONE, most=MOST_RECORDS)
-    numbers = chosen(records, most, seed)
+    most = affordable(3 * cost(1, width), least=_FEWEST_ALONE, most=_MOST_RECORDS)
+    numbers = _chosen(records, most, seed)
     others = np.random.default_rng([seed, 5]).permutation(np.setdiff1d(np.arange(len(records)), numbers))
-    whole = len(others) // _TOGETHER
-    groups = others[: whole * _TOGETHER].reshape(whole, _TOGETHER)
-    groups = groups[: affordable(cost(_TOGETHER, width), least=0, most=whole)]
+    full = len(others) // _TOGETHER
+    groups = others[: full * _TOGETHER].reshape(full, _TOGETHER)
+    groups = groups[: affordable(cost(_TOGETHER, width), least=0, most=full)]
     if not len(groups):
         return numbers, 0
     longest = int(np.argmax([_length(query(taken(records, group))) for group in groups]))
     return sorted([*numbers, *groups[longest].tolist()]), groups.size - _TOGETHER
-
-
-def _affordable_sizes(sizes: list[int], width: int) -> list[int]:
-    """Return the sizes whose minibatches are affordable together, from the first on."""
-    spent = np.cumsum([2 * cost(size, width) for size in sizes])
-    return [size for size, units in zip(sizes, spent, strict=True) if size > 1 and affordable(units, least=0, most=1)]
 
 
 def _candidates(records: Any, outlier: Callable[[Any, float], Any] | None) -> list[Any]:
@@ -297,6 +311,14 @@ def _candidates(records: Any, outlier: Callable[[Any, float], Any] | None) -> li
         for record in records
         for factor in ((1.0, _LARGE, -_LARGE) if able else (1.0,))
     ]
+
+
+def _whole(records: Any) -> bool:
+    """Whether records are whole numbers, such as tokens, which a factor would spoil."""
+    try:
+        return np.asarray(records[0]).dtype.kind in "iub"
+    except (ValueError, TypeError):
+        return False
 
 
 def _as_it_is(record: Any, _: float) -> Any:
@@ -322,8 +344,8 @@ def _rounding(step: TrainingStep, records: Any, beside: Floats) -> Rounding:
     ])  # fmt: skip
     error = 2.0**-22  # of what was computed in float32 after the coarser type
     seen = [
-        unit_of(released, 0 * released), unit_of(released * step.divisor, error * np.abs(released) * step.divisor),
-        unit_of((sums * step.divisor).ravel(), (error * (np.abs(beside) + np.abs(sums)) * step.divisor).ravel()),
+        _unit_of(released, 0 * released), _unit_of(released * step.divisor, error * np.abs(released) * step.divisor),
+        _unit_of((sums * step.divisor).ravel(), (error * (np.abs(beside) + np.abs(sums)) * step.divisor).ravel()),
     ]  # fmt: skip
     return Rounding(max(seen), float(np.linalg.norm(beside)), len(beside))
 
@@ -338,3 +360,37 @@ def _draws(step: TrainingStep, records: Any, rounded: float) -> bool:
     batch = taken(records, range(min(_SAME, len(records))))
     one, other = (step.release(batch, np.random.default_rng(seed)) - step.noise_alone(records, seed) for seed in (0, 1))
     return float(np.linalg.norm(one - other)) > max(_ROUNDED * step.clip / step.divisor, rounded)
+
+
+def _chosen(records: Any, count: int, seed: int) -> list[int]:
+    """Return the numbers of the records to look at one by one, in order.
+
+    All of them where they are at most ``count``; else the largest and the smallest by norm, if records are arrays of
+    numbers, and others drawn by chance.
+    """
+    population = len(records)
+    if population <= count:
+        return list(range(population))
+    extremes: list[int] = []
+    if isinstance(records, np.ndarray) and records.dtype.kind in "fiub":
+        parts = (records[start : start + 1_000] for start in range(0, population, 1_000))  # which need little memory
+        norms = [np.linalg.norm(part.reshape(len(part), -1).astype(float), axis=1) for part in parts]
+        order = np.argsort(np.nan_to_num(np.concatenate(norms), nan=np.inf), kind="stable")
+        some = min(_EXTREMES, count // 4)
+        extremes = [*order[:some].tolist(), *order[population - some :].tolist()]
+    drawn = np.random.default_rng([seed, 3]).permutation(np.setdiff1d(np.arange(population), extremes))
+    return sorted([*extremes, *drawn[: count - len(extremes)].tolist()])
+
+
+def _unit_of(values: Floats, errors: Floats) -> float:
+    """Return the unit of the coarsest type that all numbers (k,) are of, each up to an error (k,); float32 at best."""
+    for digits in _TYPES:
+        mantissas, exponents = np.frexp(values)
+        spacing = np.ldexp(1.0, exponents - digits)
+        telling = (values != 0) & (errors < spacing / 16)
+        nearest = np.ldexp(np.rint(np.ldexp(mantissas, digits)), exponents - digits)
+        odd = np.rint(np.ldexp(mantissas, digits)) % 2 == 1
+        of_type = (np.abs(values - nearest) <= errors)[telling].all() and odd[telling].sum() >= _ODD * telling.sum()
+        if telling.sum() >= _ON_A_GRID and of_type:
+            return 2.0 ** (1 - digits)
+    return _SINGLE

@@ -1,8 +1,15 @@
-"""What the parts of a training step show, each by the audit that is made for it, and what to change."""
+"""The sampling and the set-up of a training step: its minibatches, what it takes from the data, the empty minibatch.
+
+Under cyclic Poisson sampling records are dealt into groups, the groups take turns, and a turn is Poisson sampling:
+every record is in the minibatches of one turn of the cycle only, and in each of those independently with the same
+probability. The union of the minibatches of one cycle is then a Poisson sample of all records, and the unions are
+independent: this is how the rate is tested. Given the groups, a record joins at most every ``cycle``-th step, so that
+the steps together are a composition of ceil(steps / cycle) Poisson-sampled ones (Choquette-Choo et al. 2023); that the
+groups are random too makes it no worse, as they are the same with the record and without.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,43 +21,35 @@ from dpcheck.audits.step_parts import StepFinding, TrainingStep, taken
 from dpcheck.errors import raised
 from dpcheck.events import Neighbours, Scheme
 
-MINIBATCHES = 200
+_MINIBATCHES = 200
 _GRADIENT = "noisy gradient"
 _COLUMNS = 8  # whose least and greatest records are replaced
-FIXED = "Hand over the gradient with dropout and augmentation off: they cost no privacy, but look like noise"
 
 
 def sampling_finding(
     step: TrainingStep, population: int, batch: int, scheme: Scheme, confidence: float, seed: int
 ) -> StepFinding:
     """Hold the minibatches that the sampler gives against the scheme that was accounted."""
-    drawn = step.minibatches(population, np.random.default_rng([seed, 1]), MINIBATCHES)
+    drawn = step.minibatches(population, np.random.default_rng([seed, 1]), _MINIBATCHES)
     if len(drawn) < 10:
         return StepFinding(
             "sampling", "inconclusive", f"the sampler gave {len(drawn)} minibatches, at least 10 are compared",
             "Hand over a sampler that goes on, such as one that starts the next epoch",
         )  # fmt: skip
-    audit = audit_sampling(
-        drawn, scheme=scheme, population=population, batch=batch, confidence=confidence, seed=seed
-    )  # fmt: skip
+    audit = audit_sampling(drawn, scheme=scheme, population=population, batch=batch, confidence=confidence, seed=seed)
     if audit.verdict == "consistent":
         return StepFinding("sampling", "consistent", f"{audit.reason} ({len(drawn)} of them)")
-    shuffled = _shuffled(drawn, population)
+    seen: set[int] = set()
+    for members in drawn:  # until one holds a record again, which a shuffled epoch does only once nearly all were seen
+        if seen & set(members):
+            break
+        seen |= set(members)
+    shuffled = len(seen) > population - max(map(len, drawn)) - 1
     words = "minibatches are cut from a shuffled epoch" if shuffled else audit.reason
     return StepFinding(
         "sampling", "violated", f"{words}, but were accounted as {scheme.replace('_', ' ')}",
         f"Draw each minibatch by {scheme.replace('_', ' ')} sampling, or account for what the loader does",
     )  # fmt: skip
-
-
-def _shuffled(drawn: list[list[int]], population: int) -> bool:
-    """Whether the first minibatches hold no record twice until nearly all records were seen."""
-    seen: set[int] = set()
-    for members in drawn:
-        if seen & set(members):
-            break
-        seen |= set(members)
-    return len(seen) > population - max(map(len, drawn)) - 1
 
 
 def divisor_finding(
@@ -106,8 +105,8 @@ def divisor_finding(
 
 def _changes(differences: tuple[Difference, ...]) -> str:
     """Say which constants differ, and how the first number among them does."""
-    names = " and another ".join(each.name for each in differences)
-    number = next((each for each in differences if each.name != _GRADIENT), None)
+    names = " and another ".join(difference.name for difference in differences)
+    number = next((difference for difference in differences if difference.name != _GRADIENT), None)
     return f"has another {names}" + (f" ({number.on_data} and {number.on_neighbour})" if number else "")
 
 
@@ -128,14 +127,14 @@ def empty_finding(step: TrainingStep, records: Any) -> StepFinding:
     """Release the empty minibatch, which Poisson sampling draws now and then."""
     change = "Return zeros for a minibatch without records, and add the noise to them"
     try:
-        found = [step.release(taken(records, []), np.random.default_rng(stream)) for stream in (0, 1)]
+        one, other = (step.release(taken(records, []), np.random.default_rng(stream)) for stream in (0, 1))
     except (Exception, SystemExit) as error:
         return StepFinding("empty batch", "inconclusive", f"the empty minibatch raises {raised(error)}", change)
     usual = step.release(taken(records, range(4)), np.random.default_rng(0))
-    if found[0].shape != usual.shape or not np.isfinite(found).all():
-        reason = f"the empty minibatch gives {found[0].shape} numbers, or not finite ones, others {usual.shape}"
+    if one.shape != usual.shape or not np.isfinite([one, other]).all():
+        reason = f"the empty minibatch gives {one.shape} numbers, or not finite ones, others {usual.shape}"
         return StepFinding("empty batch", "violated", reason, change)
-    if np.array_equal(found[0], found[1]):
+    if np.array_equal(one, other):
         return StepFinding("empty batch", "violated", "the empty minibatch is released without noise", change)
     return StepFinding("empty batch", "consistent", "the empty minibatch is released with noise")
 
@@ -143,17 +142,12 @@ def empty_finding(step: TrainingStep, records: Any) -> StepFinding:
 _FEWEST_CYCLES = 10  # cycles
 
 
-def turns(steps: int, cycle: int) -> int:
-    """Return in how many of the steps a record can take part at most."""
-    return math.ceil(steps / cycle)
-
-
 def cyclic_sampling_finding(
     step: TrainingStep, population: int, batch: int, cycle: int, neighbours: Neighbours, confidence: float, seed: int
 ) -> StepFinding:
     """Hold the minibatches that the sampler gives against cyclic Poisson sampling with so many groups."""
     rng = np.random.default_rng([seed, 1])
-    drawn = step.minibatches(population, rng, MINIBATCHES * cycle, again=False)
+    drawn = step.minibatches(population, rng, _MINIBATCHES * cycle, again=False)
     count = len(drawn) // cycle
     if count < _FEWEST_CYCLES:
         return StepFinding(
@@ -183,7 +177,10 @@ def cyclic_sampling_finding(
             "sampling", "violated", f"records are not drawn at their turns as accounted: over a cycle {audit.reason}",
             "Draw each record of a group independently, with the accounted probability",
         )  # fmt: skip
-    if neighbours == "add_or_remove_one" and _equal_groups(turn, population, cycle):
+    sizes = np.bincount(list(turn.values()), minlength=cycle) if turn else np.zeros(cycle)
+    # The groups are as large as one another, or that cannot be told as too many records were never drawn.
+    equal = len(turn) < population - population % cycle or int(np.ptp(sizes)) <= 1
+    if neighbours == "add_or_remove_one" and equal:
         return StepFinding(
             "sampling", "inconclusive",
             "the groups may be made of equal size, so that a record that is added moves others; dpcheck does not "
@@ -193,12 +190,6 @@ def cyclic_sampling_finding(
     return StepFinding(
         "sampling", "consistent", f"each record has one turn in {cycle}, and over a cycle {audit.reason}"
     )
-
-
-def _equal_groups(turn: dict[int, int], population: int, cycle: int) -> bool:
-    """Whether the groups are as large as one another, or cannot be told as too many records were never drawn."""
-    sizes = np.bincount(list(turn.values()), minlength=cycle)
-    return len(turn) < population - population % cycle or int(np.ptp(sizes)) <= 1
 
 
 def cyclic_minibatches(

@@ -21,18 +21,8 @@ from dpcheck.audits.claim import delta_of
 from dpcheck.audits.membership import audit_privacy
 from dpcheck.audits.noise import most_confidence
 from dpcheck.audits.running.datasets import read
-from dpcheck.audits.step_gradient import alone_finding, clipping_finding, noise_finding
-from dpcheck.audits.step_parts import (
-    UNSEEDED,
-    Floats,
-    StepFinding,
-    TrainingStep,
-    affordable,
-    batch_sizes,
-    cost,
-    gathered,
-    taken,
-)
+from dpcheck.audits.step_gradient import affordable, alone_finding, batch_sizes, clipping_finding, cost, noise_finding
+from dpcheck.audits.step_parts import UNSEEDED, Floats, StepFinding, TrainingStep, gathered, taken
 from dpcheck.audits.step_parts import TrainingStepAudit as TrainingStepAudit
 from dpcheck.audits.step_sampling import (
     cyclic_minibatches,
@@ -40,7 +30,6 @@ from dpcheck.audits.step_sampling import (
     divisor_finding,
     empty_finding,
     sampling_finding,
-    turns,
 )
 from dpcheck.errors import (
     InputError,
@@ -180,7 +169,7 @@ def audit_training_step(
     require_seed(seed)
     _require_outlier(records, outlier)
     outlier = given.grown(outlier)
-    code: Callable[[Any], Any] = _always(step) if isinstance(step, TrainingStep) else step
+    code: Callable[[Any], Any] = (lambda _: step) if isinstance(step, TrainingStep) else step
     require(callable(code), "step", "be a TrainingStep, or code that returns one", type(step).__name__)
 
     def build(data: Any) -> TrainingStep:
@@ -191,24 +180,33 @@ def audit_training_step(
     here = build(records)
     _require_gradient(here, records)
 
-    each = 1 - (1 - confidence) / _STATISTICAL
+    share = 1 - (1 - confidence) / _STATISTICAL
     plain_scheme: Scheme = "poisson" if scheme == "cyclic_poisson" else scheme
     event = here.event(plain_scheme, len(records), batch * cycle, neighbours)
-    certified = math.nan if here.correlated else certify(Repeated(event, turns(steps, cycle)), delta).epsilon
+    certified = math.nan if here.correlated else certify(Repeated(event, math.ceil(steps / cycle)), delta).epsilon
     claimed = float(epsilon) if epsilon is not None else certify(events, delta).epsilon
 
-    findings = [_CORRELATED if here.correlated else _accounting(certified, claimed, epsilon is None)]
+    kept = certified <= claimed * (1 + _ACCURACY)
+    promise = "what the accountant was told" if epsilon is None else "the claim"
+    accounting = StepFinding(
+        "accounting", "consistent" if kept else "violated",
+        f"the step as stated is certified at epsilon {certified:.5g}, {promise} is {claimed:.5g}",
+        "" if kept else "Give the accountant the noise over clip, sampling rate and steps of this step, or add noise",
+    )  # fmt: skip
+    findings = [_CORRELATED if here.correlated else accounting]
     findings.append(
-        cyclic_sampling_finding(here, len(records), batch, cycle, neighbours, each, seed) if cyclic
-        else sampling_finding(here, len(records), batch, plain_scheme, each, seed)
+        cyclic_sampling_finding(here, len(records), batch, cycle, neighbours, share, seed) if cyclic
+        else sampling_finding(here, len(records), batch, plain_scheme, share, seed)
     )  # fmt: skip
     if not isinstance(step, TrainingStep):
         findings.append(divisor_finding(build, records, batch, neighbours))
     empty = empty_finding(here, records)
     sizes = batch_sizes(scheme, batch, len(records))
-    noise, steady = noise_finding(here, records, sizes, trials, each, seed, empty.verdict == "consistent")
-    if here.correlated:
-        noise = _of_first_step(noise)
+    noise, steady = noise_finding(here, records, sizes, trials, share, seed, empty.verdict == "consistent")
+    if here.correlated:  # then privacy lies in the noise of all steps together, and what one shows is not known
+        seen = noise.reason.partition(":")[0]
+        reason = f"only the first step was audited, whose noise is correlated with that of later ones: {seen}"
+        noise = StepFinding("noise", "inconclusive", reason)
     clipping, canary = _UNTOLD, None
     if steady and empty.verdict != "violated":
         alone = alone_finding(here, records)
@@ -217,18 +215,11 @@ def audit_training_step(
     released = min(steps, 3)
     audited = math.nan
     if canary is not None and not here.correlated:
-        finding, audited = release_finding(
-            build, records, canary, event, released, cycle, delta, trials, each, seed
-        )  # fmt: skip
+        finding, audited = release_finding(build, records, canary, event, released, cycle, delta, trials, share, seed)
         findings.append(finding)
     verdicts = [finding.verdict for finding in findings]
     verdict = next((v for v in ("violated", "inconclusive") if v in verdicts), "consistent")
     return TrainingStepAudit(verdict, audited, certified, claimed, float(delta), steps, released, tuple(findings))
-
-
-def _always(step: TrainingStep) -> Callable[[Any], TrainingStep]:
-    """Return set-up code that ignores the data."""
-    return lambda _: step
 
 
 def _require_gradient(step: TrainingStep, records: Any) -> None:
@@ -261,23 +252,6 @@ def _require_outlier(records: Any, outlier: Any) -> None:
         require(callable(outlier), "outlier", "be callable", type(outlier).__name__)
 
 
-def _of_first_step(noise: StepFinding) -> StepFinding:
-    """Say what the noise of one step shows where its privacy lies in that of all steps together."""
-    seen = noise.reason.partition(":")[0]  # no more, as what it means for privacy is not known
-    reason = f"only the first step was audited, whose noise is correlated with that of later ones: {seen}"
-    return StepFinding("noise", "inconclusive", reason)
-
-
-def _accounting(certified: float, claimed: float, from_events: bool) -> StepFinding:
-    good = certified <= claimed * (1 + _ACCURACY)
-    said = "what the accountant was told" if from_events else "the claim"
-    return StepFinding(
-        "accounting", "consistent" if good else "violated",
-        f"the step as stated is certified at epsilon {certified:.5g}, {said} is {claimed:.5g}",
-        "" if good else "Give the accountant the noise over clip, sampling rate and steps of this step, or add noise",
-    )  # fmt: skip
-
-
 _USUAL = 2_000  # trials, where the user names no number
 _FEWEST = 200
 _KEPT = 16  # records that are drawn into a Poisson minibatch on average; more are masked
@@ -294,7 +268,7 @@ def release_finding(
     Under Poisson sampling all records but some are masked: they are drawn, but not put into the minibatch. What is
     released is then what the step releases on data without them, for which the same epsilon is claimed.
     """
-    last, claim = len(records) - 1, Repeated(sampled, turns(steps, cycle))
+    last, claim = len(records) - 1, Repeated(sampled, math.ceil(steps / cycle))
     removed = sampled.neighbours == "add_or_remove_one"
     rest = taken(records, range(last))
     full = {True: gathered(records, [*rest, canary])}

@@ -197,10 +197,9 @@ class _DamagedError(Exception):
 
 
 def _verify(file: File, content: bytes) -> None:
-    found = hashlib.sha256(content).hexdigest()
-    if found != file.sha256:
-        told = f"the sha256 of its {file.of} is {found[:12]}..."
-        raise _DamagedError(f"{told}, not {file.sha256[:12]}...")
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != file.sha256:
+        raise _DamagedError(f"the sha256 of its {file.of} is {digest[:12]}..., not {file.sha256[:12]}...")
 
 
 def _decode(entry: Entry, file: File, packed: bytes) -> list[Array]:
@@ -270,8 +269,9 @@ def _from_cache(name: str, entry: Entry) -> list[Array]:
             arrays += _read(entry, file, path)
         except _DamagedError as why:
             path.unlink(missing_ok=True)
-            told = f"{path} was damaged ({why}) and has been removed"
-            raise InputError(f"{told}; load {name} again to download it") from None
+            raise InputError(
+                f"{path} was damaged ({why}) and has been removed; load {name} again to download it"
+            ) from None
     return arrays
 
 

@@ -12,7 +12,7 @@ from types import FunctionType, ModuleType
 
 import dpcheck
 from dpcheck.bounds import prover
-from dpcheck.problems import PROBLEMS
+from dpcheck.problems import PROBLEMS, problem_class
 from dpcheck.solvers import ALGORITHMS, algorithm
 
 # What users import from inner modules, as the README and the guides do.
@@ -61,7 +61,7 @@ def public() -> dict[str, object]:
     found = list(top().values())
     found += [each for module in (*modules, prover) for each in _exported(module)]
     found += [getattr(importlib.import_module(module), name) for module, names in INNER.items() for name in names]
-    found += [_problem(name) for name in PROBLEMS]
+    found += map(problem_class, PROBLEMS)
     found += [base for name in ALGORITHMS for base in reversed(algorithm(name).__mro__) if base is not object]
     for each in found:  # grows while it is read
         found += [other for other in _told_of(each) if other not in found]
@@ -81,11 +81,6 @@ def _exported(module: ModuleType) -> list[object]:
     names = getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")])
     members = [getattr(module, name) for name in names]
     return [each for each in members if getattr(each, "__module__", "").startswith(module.__name__)]
-
-
-def _problem(name: str) -> type:
-    found: type = getattr(importlib.import_module(f"dpcheck.problems.{name}"), PROBLEMS[name])
-    return found
 
 
 def _told_of(thing: object) -> Iterator[type]:

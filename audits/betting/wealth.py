@@ -1,4 +1,4 @@
-"""The stakes of a bet that nobody wins on average if a pair of output laws is private.
+"""The wealth won by betting against a claim, and against all claims of a grid at once.
 
 A round is one fresh output x on the data (law P) and one fresh output y on the neighbour (law Q). A bet is a pair of
 functions, fixed before the round, which multiplies the wealth by ``e(x) f(y)``:
@@ -16,6 +16,12 @@ whenever one looks [1].
 If P and Q have densities p and q, the bet that grows fastest is their likelihood ratio against the nearest private
 pair, ``e = p / p0`` and ``f = q / q0`` [2]. It has this form: a and b are nonzero where one law exceeds e^epsilon times
 the other, and the caps A and B limit what delta costs.
+
+Each round bets on one fresh output of each dataset, with bets made from earlier rounds alone (:mod:`.predictor`). A
+value of epsilon below the smallest that the mechanism keeps at this delta is a false claim; all others are true. Claims
+are rejected in ascending order, each once its wealth, and the wealth against every smaller one, has reached the goal. A
+true claim is therefore rejected only after the smallest true one of the grid. The wealth against that one bounds the
+error of the whole sequence of limits, so that no correction for the grid is needed.
 
 [1] J. Ville, "Etude critique de la notion de collectif", Gauthier-Villars 1939.
 [2] P. Grunwald, R. de Heide and W. Koolen, "Safe testing", JRSS B 86 (2024), 1091-1128.

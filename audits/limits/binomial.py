@@ -18,6 +18,13 @@ inequality directly:
 L and U are normal approximations with continuity and skewness corrections, inverted in closed form.
 They only order the outcomes: whatever their accuracy, the limit is valid.
 
+The least noise multiplier that the runs reject is a bound that assumes more, the claimed family of mechanisms, and is
+labelled for that: the pair of output laws obeys the family's privacy curve for SOME noise multiplier. The null
+hypothesis at multiplier z is that the total variation of the two laws is at most the curve's value at epsilon = 0, so
+that P(E) - Q(E) <= delta_z(0). The event E, a score of at least 0, is fixed beforehand; for a log-likelihood ratio it
+attains the total variation. The same holds at any other epsilon fixed beforehand, for sets farther out
+(:func:`least_rejected`).
+
 [1] R. J. Buehler, "Confidence intervals for the product of two binomial parameters", JASA 52
     (1957), 482-493.
 [2] R. L. Berger and D. D. Boos, "P values maximized over a confidence set for the nuisance
@@ -285,8 +292,8 @@ def _next(tried: list[tuple[float, float]], edge: float, low: float, high: float
     slope = -1.0
     if len(tried) > 1 and y != tried[-2][1]:
         slope = min((y - tried[-2][1]) / (x - tried[-2][0]), -0.1)
-    found = math.exp(x + max(-3.0, min(3.0, (edge - y) / slope)))
-    found *= _CLOSE**0.4 if high > found * _CLOSE else _CLOSE**-0.4
-    if found <= low:
-        found = low * _CLOSE**0.8
-    return found if found < high and len(tried) < _LINES else math.sqrt(low * high)
+    place = math.exp(x + max(-3.0, min(3.0, (edge - y) / slope)))
+    place *= _CLOSE**0.4 if high > place * _CLOSE else _CLOSE**-0.4
+    if place <= low:
+        place = low * _CLOSE**0.8
+    return place if place < high and len(tried) < _LINES else math.sqrt(low * high)

@@ -25,7 +25,26 @@ and no smaller bound holds for all such mechanisms.
 With delta = 0 this is the theorem of [1]. With delta > 0 it replaces the bound there, which rests on another argument:
 at level 0.05 and r = m = 1000 the part due to delta is 5 times as large there for epsilon = 1, and 11 times for 2.
 
+A claim of many points (epsilon, delta) is tested at all of them together. With w_k the chance of k right guesses of r,
+a_k = k w_k and b_k = (r - k + 1) w_{k-1}, a mechanism on m coins keeping the points (e_l, delta_l) has ``sum_k (a_k -
+exp(e_l) b_k)_+ <= m delta_l`` for each l as above. For any weights ``0 <= y_kl <= x_l`` therefore ``sum_kl y_kl (a_k -
+exp(e_l) b_k) <= m sum_l x_l delta_l``. Added to the chance of v or more right guesses, coefficient by coefficient of
+w_k, this gives
+
+    P(W >= v)  <=  m sum_l x_l delta_l + max_k (1{k >= v} - k Y_k + (r - k) Z_{k+1}),
+    Y_k = sum_l y_kl,  Z_k = sum_l exp(e_l) y_kl.
+
+The bound holds whatever x and y are: nothing rests on the program that proposes x, a linear one over the likely k and a
+few points around the best. For each x the best y is found exactly. A maximum of at most s allows Z_1 = s / r, hence a
+largest Y_1, hence a largest Z_2, and so on up to v; it asks for Y_r = (1 - s) / r at least, hence a least Z_r, hence a
+least Y_{r-1}, and so on down to v. Where the two meet, s is enough. Filling the smallest epsilons first gives the most
+Y for a Z.
+
+For a point alone this is the bound above. For curves it is the largest chance under the inequalities above, and below
+the bound of [2], which uses them only for the sets of all k from some number on.
+
 [1] T. Steinke, M. Nasr, M. Jagielski, "Privacy auditing with one (1) training run", NeurIPS 2023.
+[2] S. Mahloujifar, L. Melis, K. Chaudhuri, "Auditing f-differential privacy in one run", ICML 2025.
 """
 
 from __future__ import annotations
@@ -277,14 +296,14 @@ def _proposed(right: int, guesses: int, canaries: int, epsilons: Floats, deltas:
         [sparse.csr_array((n, k.size)), sparse.kron(sparse.identity(n), np.ones((1, k.size - 1)), format="csr")]
     )
     one = np.concatenate([np.ones(k.size), np.zeros(rises)])[None]
-    found = optimize.linprog(
+    solution = optimize.linprog(
         np.concatenate([-(k >= right).astype(float), np.zeros(rises)]),
         A_ub=sparse.vstack([excess, total]).tocsr(), b_ub=np.concatenate([np.zeros(rises), canaries * deltas]),
         A_eq=one, b_eq=[1.0], method="highs-ipm",
     )  # fmt: skip
-    if not found.success or found.ineqlin.marginals is None:
+    if not solution.success or solution.ineqlin.marginals is None:
         return None
-    return np.maximum(-np.asarray(found.ineqlin.marginals[rises:], np.float64), 0.0)
+    return np.maximum(-np.asarray(solution.ineqlin.marginals[rises:], np.float64), 0.0)
 
 
 @njit("boolean(float64, float64[::1], float64[::1], int64, int64)", nogil=True)

@@ -7,7 +7,6 @@ independent, and neither their order nor the workers nor what else is measured c
 from __future__ import annotations
 
 import hashlib
-import importlib
 import inspect
 import itertools
 import json
@@ -22,8 +21,8 @@ import numpy as np
 
 from dpcheck.algorithms.problem import Array, Defaults, Problem
 from dpcheck.algorithms.run import Run, measured
-from dpcheck.errors import InputError, require, require_count, require_known
-from dpcheck.problems import PROBLEMS
+from dpcheck.errors import InputError, require, require_count
+from dpcheck.problems import problem_class
 from dpcheck.running.executor import Executor, Threads
 from dpcheck.running.streams import one_blas_thread, workers
 from dpcheck.solvers import algorithm, configure
@@ -196,7 +195,6 @@ def text(value: Any) -> str:
 
 def _family(problem: str) -> Any:
     """Return the class of problems of this name, which samples data sets."""
-    require_known(problem, PROBLEMS, "problem")
-    found = getattr(importlib.import_module(f"dpcheck.problems.{problem}"), PROBLEMS[problem])
-    require(hasattr(found, "sample"), "problem", "be a family that samples data sets of any size", problem)
-    return found
+    family = problem_class(problem)
+    require(hasattr(family, "sample"), "problem", "be a family that samples data sets of any size", problem)
+    return family

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.algorithms.kernels import gradients
-from dpcheck.algorithms.kernels.named import Data
+from dpcheck.algorithms.kernels.jit import Data
 from dpcheck.algorithms.kernels.parts import BALL as BALL
 from dpcheck.algorithms.kernels.parts import BOX as BOX
 from dpcheck.algorithms.kernels.parts import SIMPLEX as SIMPLEX

@@ -1,4 +1,4 @@
-"""Records as arrays, checked: within their bounds, or an error that names the row."""
+"""Records as arrays: checked to be within their bounds, or an error that names the row; and drawn, of mean 0."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from dpcheck.algorithms.problem import Array
 from dpcheck.arrays import real_numbers
-from dpcheck.errors import require
+from dpcheck.errors import require, require_count
 
 # More than rounding adds to a norm in single precision, and in double precision.
 _SINGLE, _DOUBLE = 1e-6, 1e-12
@@ -61,3 +61,18 @@ def require_within(sizes: Array, bound: float, what: str) -> None:
     """The records' ``sizes``, named ``what``, are at most ``bound`` up to rounding."""
     largest = float(sizes.max())
     require(largest <= bound * (1 + _DOUBLE), "records", f"have {what} <= {bound}", largest)
+
+
+def sphere(n: int, d: int, rng: np.random.Generator, radius: float = 1.0) -> Array:
+    """Draw ``n`` records uniform on the sphere of this radius, +-radius where d = 1, of mean 0 : (n, d)."""
+    require_count(n, "n")
+    require_count(d, "d")
+    rows = rng.standard_normal((n, d))
+    return np.asarray(radius * rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+
+def signs(n: int, d: int, rng: np.random.Generator, size: float) -> Array:
+    """Draw ``n`` records with independent entries +-size, of mean 0 : (n, d)."""
+    require_count(n, "n")
+    require_count(d, "d")
+    return size * rng.choice([-1.0, 1.0], (n, d))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from dpcheck.algorithms.configured import Configured
-from dpcheck.algorithms.kernels.named import Numbers, Play
-from dpcheck.algorithms.kernels.stand_ins import no_ascent, no_base, no_difference
+from dpcheck.algorithms.kernels.gradients import no_ascent, no_base, no_difference
+from dpcheck.algorithms.kernels.jit import Numbers, Play
 from dpcheck.algorithms.kernels.tape import COUNT, EVALUATIONS, OUTCOME, RECORD, REPLAY
 from dpcheck.algorithms.layout import Release, by_events
 from dpcheck.algorithms.packing import rows_of
@@ -328,7 +328,7 @@ class Solver(Configured):
         Returns
         -------
         tuple
-            The fields of :class:`dpcheck.algorithms.kernels.named.Objective`.
+            The fields of :class:`dpcheck.algorithms.kernels.jit.Objective`.
         """
         difference = problem.difference if self.differences else no_difference
         ascent = problem.ascent if self.climbs else no_ascent

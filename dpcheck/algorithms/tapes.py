@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.named import Play, Tape
+from dpcheck.algorithms.kernels.jit import Play, Tape
 from dpcheck.algorithms.kernels.tape import (
     COUNT,
     DRAWS,
@@ -21,7 +21,7 @@ from dpcheck.algorithms.kernels.tape import (
     RETURNED,
     STOP,
 )
-from dpcheck.algorithms.kernels.trials import trials
+from dpcheck.algorithms.kernels.transcripts import trials
 from dpcheck.algorithms.problem import Array, Problem
 from dpcheck.algorithms.run import History
 from dpcheck.errors import require, require_count

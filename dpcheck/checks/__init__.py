@@ -146,8 +146,11 @@ def check(
 
 
 def _papers(names: list[str]) -> list[str]:
-    """Return the papers of dpcheck's own algorithms, each once."""
-    return list(dict.fromkeys(algorithm(name).paper for name in names))
+    """Return the papers of dpcheck's own algorithms whose theorems are registered, each once."""
+    from dpcheck.bounds.registry import PAPERS
+
+    papers = dict.fromkeys(algorithm(name).paper for name in names)
+    return [paper for paper in papers if paper in PAPERS]
 
 
 def _chosen(names: Any) -> tuple[list[str], list[Algorithm]]:

@@ -70,8 +70,8 @@ def _say_list(format: str) -> int:
         return terminal.say_json({"schema": SCHEMA, "experiments": rows})
     if format in TABLE_FORMATS:
         return terminal.say(table(rows, format))
-    shown = [{name: str(value) for name, value in row.items()} for row in rows]
-    return terminal.say(stacked(shown, terminal.width(terminal.UNWRAPPED)))
+    lines = [{name: str(value) for name, value in row.items()} for row in rows]
+    return terminal.say(stacked(lines, terminal.width(terminal.UNWRAPPED)))
 
 
 REPRODUCE = Command(

@@ -56,11 +56,11 @@ class _Content:
         if isinstance(value, np.dtype):
             return "dtype", str(value)
         if isinstance(value, tuple | list):
-            return type(value).__name__, [self.of(each) for each in value]
+            return type(value).__name__, [self.of(part) for part in value]
         if isinstance(value, set | frozenset):
-            return "set", sorted(self.of(each) for each in value)
+            return "set", sorted(self.of(part) for part in value)
         if isinstance(value, dict):
-            return "dict", [(self.of(key), self.of(each)) for key, each in value.items()]
+            return "dict", [(self.of(key), self.of(part)) for key, part in value.items()]
         if isinstance(value, CodeType):
             return "code", value.co_code.hex(), value.co_names, value.co_varnames, self.of(value.co_consts)
         if hasattr(value, "py_func"):
@@ -85,35 +85,35 @@ class _Content:
 
 def _named(code: CodeType, names: dict[str, Any]) -> list[tuple[str, Any]]:
     """Return the globals that a function's code names, and the members that it may take of modules of the package."""
-    found: list[tuple[str, Any]] = []
+    members: list[tuple[str, Any]] = []
     for name in code.co_names:
         if name not in names:
             continue
         value = names[name]
-        found.append((name, value))
+        members.append((name, value))
         if isinstance(value, ModuleType) and value.__name__.partition(".")[0] == _PACKAGE:
-            found += [(f"{name}.{part}", getattr(value, part)) for part in code.co_names if hasattr(value, part)]
+            members += [(f"{name}.{part}", getattr(value, part)) for part in code.co_names if hasattr(value, part)]
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
-            found += _named(inner, names)
-    return found
+            members += _named(inner, names)
+    return members
 
 
 def _options(kernel: Any) -> list[tuple[str, str]]:
     """Return how a kernel is compiled: its options, and the signatures that it was declared with."""
-    options = {name: sorted(each) if isinstance(each, set) else each for name, each in kernel.targetoptions.items()}
-    return sorted((name, str(each)) for name, each in {**options, **getattr(kernel, "declared", {})}.items())
+    options = {name: sorted(v) if isinstance(v, set) else v for name, v in kernel.targetoptions.items()}
+    return sorted((name, str(value)) for name, value in {**options, **getattr(kernel, "declared", {})}.items())
 
 
 @cache
 def _source(module: str) -> str:
     """Return the digest of a module's file, "" for one without, and the version of one that is not ours."""
-    found = sys.modules.get(module)
-    if found is None:
+    loaded = sys.modules.get(module)
+    if loaded is None:
         return ""
     if module.partition(".")[0] != _PACKAGE:
-        return _version(found)
-    file = inspect.getsourcefile(found)
+        return _version(loaded)
+    file = inspect.getsourcefile(loaded)
     return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file and Path(file).is_file() else ""
 
 

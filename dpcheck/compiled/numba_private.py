@@ -36,11 +36,11 @@ _MAKERS = (numba.__version__, llvmlite.__version__, np.__version__, platform.pyt
 
 def missing(compiled: Any) -> tuple[str, ...]:
     """Return the private parts that this dispatcher does not have."""
-    found = [name for name in _DISPATCHER if not hasattr(compiled, name)]
-    found += [f"CompileResult.{name}" for name in _RESULT if not hasattr(CompileResult, name)]
+    absent = [name for name in _DISPATCHER if not hasattr(compiled, name)]
+    absent += [f"CompileResult.{name}" for name in _RESULT if not hasattr(CompileResult, name)]
     if not hasattr(getattr(compiled, "_compiler", None), "_customize_flags"):
-        found.append("_compiler._customize_flags")
-    return tuple(found)
+        absent.append("_compiler._customize_flags")
+    return tuple(absent)
 
 
 def assume_apart(compiled: Any) -> None:
@@ -101,9 +101,9 @@ class _Kept(NullCache):
             return None
         function = self._compiled.py_func
         where = function.__module__, function.__qualname__  # which the code's own symbols hold
-        settings = [str(getattr(config, each, None)) for each in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")]
-        told = repr((where, compiled_in, str(signature), codegen.magic_tuple(), _MAKERS, settings))
-        return f"{function.__name__}-{hashlib.sha256(told.encode()).hexdigest()[:40]}.code"
+        settings = [str(getattr(config, name, None)) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")]
+        identity = repr((where, compiled_in, str(signature), codegen.magic_tuple(), _MAKERS, settings))
+        return f"{function.__name__}-{hashlib.sha256(identity.encode()).hexdigest()[:40]}.code"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the kept code for a signature; None where there is none that works."""
@@ -120,7 +120,7 @@ class _Kept(NullCache):
 
     def save_overload(self, sig: Any, cres: Any) -> None:
         """Keep the code, unless it holds what is another in the next process."""
-        if cres.library.has_dynamic_globals or any(not each.can_cache for each in cres.lifted):
+        if cres.library.has_dynamic_globals or any(not loop.can_cache for loop in cres.lifted):
             return
         name = self.name(sig, cres.target_context.codegen())
         if name is not None:

@@ -71,22 +71,10 @@ ENTRIES: dict[str, Entry] = {
         home="https://archive.ics.uci.edu/dataset/2/adult",
         licence="CC BY 4.0",
         stored=(
-            File(
-                "a9a_x_train.npy.xz",
-                "3941d8cf98bf2cacb4db15bd2192a2e4aa113664e3a25261c39444d8c0c6f108",
-            ),
-            File(
-                "a9a_y_train.npy.xz",
-                "f12facdeccea8cc511f40bbd44adfaca57ea6c02f76a0cc42049f0c7888a76ac",
-            ),
-            File(
-                "a9a_x_test.npy.xz",
-                "69292ccf833df791ba0d7f71a0354fc4dfedbf91021d46c564d1a8d9a1b2da4f",
-            ),
-            File(
-                "a9a_y_test.npy.xz",
-                "85c649b6c084ed1b2ac2073829e8996aacc11e45cadb6c3c154c067c85a65751",
-            ),
+            File("a9a_x_train.npy.xz", "3941d8cf98bf2cacb4db15bd2192a2e4aa113664e3a25261c39444d8c0c6f108"),
+            File("a9a_y_train.npy.xz", "f12facdeccea8cc511f40bbd44adfaca57ea6c02f76a0cc42049f0c7888a76ac"),
+            File("a9a_x_test.npy.xz", "69292ccf833df791ba0d7f71a0354fc4dfedbf91021d46c564d1a8d9a1b2da4f"),
+            File("a9a_y_test.npy.xz", "85c649b6c084ed1b2ac2073829e8996aacc11e45cadb6c3c154c067c85a65751"),
         ),
         stored_rows=ones_of_14,
     ),
@@ -95,32 +83,16 @@ ENTRIES: dict[str, Entry] = {
         licence=_UNSTATED,
         stored=(
             File(
-                "ijcnn1/x_train.T_int32_e6.npy.xz",
-                "65103fdc061c357be17db1fc9393970c9d01307a10f9275dfcf8a0a62c39de04",
+                "ijcnn1/x_train.T_int32_e6.npy.xz", "65103fdc061c357be17db1fc9393970c9d01307a10f9275dfcf8a0a62c39de04"
             ),
-            File(
-                "ijcnn1/y_train.npy.xz",
-                "54856a0b50c8e052780e82d680f7ad28982b1f02eaac625b37e4b77e220d5f9f",
-            ),
-            File(
-                "ijcnn1/x_test.T_int32_e6.npy.xz",
-                "256ee30893dbf5a86b0497b1f777d98be36d6cd7aeb672384c53b9f8cbd908c3",
-            ),
-            File(
-                "ijcnn1/y_test.npy.xz",
-                "ee795c3453742cc2228c41b5ad7e7738bca4916994811767982857755d9d7210",
-            ),
+            File("ijcnn1/y_train.npy.xz", "54856a0b50c8e052780e82d680f7ad28982b1f02eaac625b37e4b77e220d5f9f"),
+            File("ijcnn1/x_test.T_int32_e6.npy.xz", "256ee30893dbf5a86b0497b1f777d98be36d6cd7aeb672384c53b9f8cbd908c3"),
+            File("ijcnn1/y_test.npy.xz", "ee795c3453742cc2228c41b5ad7e7738bca4916994811767982857755d9d7210"),
         ),
         stored_rows=millionths,
         public=(
-            File(
-                f"{_LIBSVM}/ijcnn1.bz2",
-                "16506cad788cf7c9607454150ed1994788204bac2ff4c9cb3b320036b6950d3f",
-            ),
-            File(
-                f"{_LIBSVM}/ijcnn1.t.bz2",
-                "e7b0bbd518641980dc322746c6bc59d019d3153934e6258e48f9d8cfae2c4bb8",
-            ),
+            File(f"{_LIBSVM}/ijcnn1.bz2", "16506cad788cf7c9607454150ed1994788204bac2ff4c9cb3b320036b6950d3f"),
+            File(f"{_LIBSVM}/ijcnn1.t.bz2", "e7b0bbd518641980dc322746c6bc59d019d3153934e6258e48f9d8cfae2c4bb8"),
         ),
         features=22,
     ),
@@ -128,22 +100,10 @@ ENTRIES: dict[str, Entry] = {
         home="https://yann.lecun.com/exdb/mnist/",
         licence="CC BY-SA 3.0 (as Keras states it)",
         stored=(
-            File(
-                "mnist/x_train.npy.xz",
-                "c5b45806d970e809a5f376f9b8461b7ca3b3e0a321282d72d06d00ab6c6c418f",
-            ),
-            File(
-                "mnist/y_train.npy.xz",
-                "5dd4d822cab3e20099239bc9d433d587ae3ce00e084d191079dd30b38380b336",
-            ),
-            File(
-                "mnist/x_test.npy.xz",
-                "4acfa5c2911a2f95015eda9a9b825fbd6bec0f6a6f66942979b1473d33943a11",
-            ),
-            File(
-                "mnist/y_test.npy.xz",
-                "ff7e84b144c037e7215dfa787d6773550c5db83029d9a4e7bae6e90f605f081d",
-            ),
+            File("mnist/x_train.npy.xz", "c5b45806d970e809a5f376f9b8461b7ca3b3e0a321282d72d06d00ab6c6c418f"),
+            File("mnist/y_train.npy.xz", "5dd4d822cab3e20099239bc9d433d587ae3ce00e084d191079dd30b38380b336"),
+            File("mnist/x_test.npy.xz", "4acfa5c2911a2f95015eda9a9b825fbd6bec0f6a6f66942979b1473d33943a11"),
+            File("mnist/y_test.npy.xz", "ff7e84b144c037e7215dfa787d6773550c5db83029d9a4e7bae6e90f605f081d"),
         ),
         stored_rows=pixels,
         public=(
@@ -170,22 +130,10 @@ ENTRIES: dict[str, Entry] = {
         home="https://github.com/zalandoresearch/fashion-mnist",
         licence="MIT (Zalando SE)",
         stored=(
-            File(
-                "fashion_mnist/x_train.npy.xz",
-                "fa55843a054d8d313e1599d2541666e5febd6f186948f84db90dd89f854fa02e",
-            ),
-            File(
-                "fashion_mnist/y_train.npy.xz",
-                "efa44c2e191352e6f338f69c404dcc5c8c636ff9c237875b7fbf289f568c064c",
-            ),
-            File(
-                "fashion_mnist/x_test.npy.xz",
-                "fa687ea6e35cd511e68bc9cd5049edbadf6eb7dfde574e880a3325309e5aadfd",
-            ),
-            File(
-                "fashion_mnist/y_test.npy.xz",
-                "dc8f8f1192c27394f85487043710db3a9b18d51be2c3bca478bf94dfff9dd146",
-            ),
+            File("fashion_mnist/x_train.npy.xz", "fa55843a054d8d313e1599d2541666e5febd6f186948f84db90dd89f854fa02e"),
+            File("fashion_mnist/y_train.npy.xz", "efa44c2e191352e6f338f69c404dcc5c8c636ff9c237875b7fbf289f568c064c"),
+            File("fashion_mnist/x_test.npy.xz", "fa687ea6e35cd511e68bc9cd5049edbadf6eb7dfde574e880a3325309e5aadfd"),
+            File("fashion_mnist/y_test.npy.xz", "dc8f8f1192c27394f85487043710db3a9b18d51be2c3bca478bf94dfff9dd146"),
         ),
         stored_rows=pixels,
         public=(

@@ -69,11 +69,11 @@ def parse_libsvm(text: bytes, features: int) -> tuple[Rows, Rows]:
     X, y = np.zeros((len(lines), features)), np.empty(len(lines))
     for row, line in enumerate(lines):
         label, *pairs = [word for word in line.split(b" ") if word] or [b""]
-        found = [match for match in map(_PAIR.fullmatch, pairs) if match]
-        columns = [int(match[1]) - 1 for match in found]
-        values = [float(match[2]) for match in found]
+        matches = [match for match in map(_PAIR.fullmatch, pairs) if match]
+        columns = [int(match[1]) - 1 for match in matches]
+        values = [float(match[2]) for match in matches]
         increasing = all(a < b for a, b in pairwise([-1, *columns, features]))
-        if label not in _LABELS or len(found) < len(pairs) or not increasing or not all(map(math.isfinite, values)):
+        if label not in _LABELS or len(matches) < len(pairs) or not increasing or not all(map(math.isfinite, values)):
             shown = line.decode("ascii", "replace")[:60]
             wanted = f"hold +1 or -1, then increasing index:value up to index {features}"
             raise InputError(f"line {row + 1} must {wanted}, got {shown!r}")

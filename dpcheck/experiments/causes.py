@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dpcheck.experiments.experiment import CERTIFIED, Cell, Experiment, shown
+from dpcheck.experiments.experiment import CERTIFIED, Cell, Experiment, key_text
 from dpcheck.running.files import write_text
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ KEYS = ("data", "model", "algorithm", "epsilon")
 
 def auc_of_clipping(keys: Mapping[str, Any]) -> float | None:
     """Return the AUC of a cell's run with its clipping and without noise; None where it was not measured."""
-    return _kept().get(tuple(shown(keys[key]) for key in KEYS))
+    return _kept().get(tuple(key_text(keys[key]) for key in KEYS))
 
 
 @cache
@@ -195,7 +195,7 @@ def measure_clipping(plan: Mapping[str, Any], seed: int = 0) -> float:
 def _write(cells: tuple[Cell, ...]) -> None:
     known = dict(_kept())
     for cell in cells:
-        name = tuple(shown(cell.keys[key]) for key in KEYS)
+        name = tuple(key_text(cell.keys[key]) for key in KEYS)
         if name in known or CERTIFIED not in cell.noises or "epochs" not in cell.plan or cell.not_run:
             continue
         known[name] = measure_clipping(cell.plan)

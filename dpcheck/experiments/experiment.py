@@ -59,16 +59,12 @@ class Cell:
     @property
     def name(self) -> str:
         """The keys on one line."""
-        return ", ".join(f"{key} {shown(value)}" if key == "epsilon" else shown(value) for key, value in self.items)
+        texts = {key: key_text(value) for key, value in self.keys.items()}
+        return ", ".join(f"{key} {text}" if key == "epsilon" else text for key, text in texts.items())
 
     def cost(self, noise: str) -> float:
         """Return the seconds that a run with this noise takes."""
         return self.costs.get(noise, self.seconds)
-
-    @property
-    def items(self) -> tuple[tuple[str, Value], ...]:
-        """The keys as pairs."""
-        return tuple(self.keys.items())
 
 
 @dataclass(frozen=True)
@@ -159,6 +155,6 @@ class Experiment:
         return cell.seeds or self.seeds
 
 
-def shown(value: Value) -> str:
+def key_text(value: Value) -> str:
     """A key's value as people write it."""
     return value if isinstance(value, str) else f"{value:g}"

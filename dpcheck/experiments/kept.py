@@ -17,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 
 from dpcheck.experiments import find
-from dpcheck.experiments.experiment import EPSILON, Experiment, Trial, shown
+from dpcheck.experiments.experiment import EPSILON, Experiment, Trial, key_text
 from dpcheck.experiments.runner import Result, chosen, code, run_all, trials
 from dpcheck.running.files import write_text
 
@@ -46,7 +46,7 @@ def write(experiment: Experiment, results: Iterable[Result]) -> None:
         if experiment.panels and not experiment.panels[0].along:  # of a picture the whole paths
             names = [*experiment.metrics, *(name for name in values if "@" in name)]
         rows[_name(trial)] = {
-            **{key: shown(value) for key, value in trial.cell.keys.items()}, "noise": trial.noise,
+            **{key: key_text(value) for key, value in trial.cell.keys.items()}, "noise": trial.noise,
             "seed": str(trial.seed), EPSILON: _figure(values[EPSILON]), "seconds": f"{result.seconds:.3g}",
             **dict(zip(_MADE[1:], (*versions, code(experiment)), strict=True)),
             **{name: _figure(values[name]) for name in names if name in values},
@@ -85,7 +85,7 @@ def _name(trial: Trial) -> tuple[tuple[str, ...], str, int]:
 
 
 def _keys(values: Iterable[str | float]) -> tuple[str, ...]:
-    return tuple(map(shown, values))
+    return tuple(map(key_text, values))
 
 
 def _figure(value: float) -> str:

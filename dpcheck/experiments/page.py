@@ -32,7 +32,8 @@ def headlines() -> list[str]:
     later = _row(yang, data="ijcnn1", model="linear", algorithm="dp_sgda", epsilon=1.0)
     xu = _rows("xu2026.table_2")
     zhang = _rows("zhang2025.table_1")
-    near = [row["method"] for row in xu if row["metric"] == "Phi" and _near(row, "") and _near(row, _CERTIFIED)]
+    phi = [row for row in xu if row["metric"] == "Phi"]
+    near = " and ".join(f"`{row['method']}`" for row in phi if _near(row, "") and _near(row, _CERTIFIED))
     far = _row(xu, method="sto_spider", metric="Phi")
     cost = first["published"] - first["measured" + _CERTIFIED]
     return [
@@ -44,7 +45,7 @@ def headlines() -> list[str]:
         _shares(yang, "mlp", "perceptrons"),
         _wasted(zhang),
         _ahead(zhang),
-        f"**Of Xu et al.'s Table 2, {_listed(near)} come out as printed, with either noise.** The printed rows of the "
+        f"**Of Xu et al.'s Table 2, {near} come out as printed, with either noise.** The printed rows of the "
         "SPIDER baselines match a gradient of a fresh minibatch in every step. With the method as the paper states it "
         f"and certified noise, Sto-SPIDER ends at Phi = {far['measured' + _CERTIFIED]:.2g}; {far['published']:.1f} is "
         "printed.",
@@ -121,10 +122,6 @@ def _more(points: Sequence[float]) -> int:
 
 def _less(points: Sequence[float]) -> int:
     return sum(difference < -NEAR for difference in points)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(f"`{name}`" for name in names)
 
 
 _MARKED = re.compile(r"(?<=<!-- kept: )(\S+)( -->\n).*?(?=<!-- end -->)", re.S)

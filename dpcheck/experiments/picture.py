@@ -10,7 +10,7 @@ from matplotlib.ticker import SymmetricalLogLocator
 
 from dpcheck import style
 from dpcheck.errors import require
-from dpcheck.experiments.experiment import CERTIFIED, NONE, PUBLISHED, Curve, Experiment, shown
+from dpcheck.experiments.experiment import CERTIFIED, NONE, PUBLISHED, Curve, Experiment, key_text
 from dpcheck.experiments.runner import Result
 from dpcheck.experiments.table import rows
 
@@ -85,7 +85,7 @@ def _series(
         x = keys.pop(panel.along, None)
         others = {key: value for key, value in keys.items() if key not in panel.only and value != 0}
         name = ", ".join(
-            f"{shown(value)} {key}" if isinstance(value, float) else value for key, value in others.items()
+            f"{key_text(value)} {key}" if isinstance(value, float) else value for key, value in others.items()
         )
         line = lines.setdefault((name, result.trial.noise), {})
         if panel.along:
@@ -116,7 +116,7 @@ def _table(experiment: Experiment, results: Sequence[Result]) -> Figure:
         published = np.array([_number(row["published"]) for row in lines])
         if np.isfinite(published).any():
             axis.plot(published, height, "x", color=style.INK, markersize=4, label="published")
-        labels = [", ".join(shown(row[key]) for key in experiment.keys) for row in lines]
+        labels = [", ".join(key_text(row[key]) for key in experiment.keys) for row in lines]
         axis.set_yticks(height, labels if number == 0 else [""] * len(lines))
         axis.set_title(metric)
         if len(panels) > 1 and all(

@@ -19,14 +19,14 @@ def text(experiment: Experiment, results: Sequence[Result], format: str) -> str:
     """Return the table of an experiment, format "terminal" or one of :data:`dpcheck.shown.TABLE_FORMATS`."""
     if format == "csv":
         return table(rows(experiment, results), format)
-    shown = shown_rows(experiment, results)
+    lines = shown_rows(experiment, results)
     after = remarks(experiment, results)
     if format == "latex":
-        return "\n".join([table(shown, format).rstrip(), *(f"% {line}" for line in after)])
-    if not shown:
+        return "\n".join([table(lines, format).rstrip(), *(f"% {line}" for line in after)])
+    if not lines:
         body = "None of its runs is kept."
     else:
-        body = table(filled(shown), "markdown") if format == "markdown" else aligned(shown)
+        body = table(filled(lines), "markdown") if format == "markdown" else aligned(lines)
     if format == "markdown":
         return "\n\n".join(part for part in (body, "\n".join(f"- {line}" for line in after)) if part)
     head = f"{experiment.place}: {experiment.title}\nclaimed: {claim(experiment)}"
@@ -83,30 +83,30 @@ def not_run(experiment: Experiment, results: Sequence[Result]) -> list[tuple[str
     return parts + [(missing.part, missing.why) for missing in experiment.missing]
 
 
-def filled(shown: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+def filled(rows: Sequence[dict[str, str]]) -> list[dict[str, str]]:
     """Return rows without the columns that are empty."""
-    names = [name for name in (shown[0] if shown else {}) if any(row[name] for row in shown)]
-    return [{name: row[name] for name in names} for row in shown]
+    names = [name for name in (rows[0] if rows else {}) if any(row[name] for row in rows)]
+    return [{name: row[name] for name in names} for row in rows]
 
 
-def aligned(shown: Sequence[dict[str, str]]) -> str:
+def aligned(rows: Sequence[dict[str, str]]) -> str:
     """Return rows as columns for a terminal, without the columns that are empty."""
-    rows = filled(shown)
+    rows = filled(rows)
     names = list(rows[0]) if rows else []
     widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in names}
     lines = [{name: name for name in names}, *rows]
     return "\n".join("  ".join(line[name].ljust(widths[name]) for name in names).rstrip() for line in lines)
 
 
-def stacked(shown: Sequence[dict[str, str]], width: int) -> str:
+def stacked(rows: Sequence[dict[str, str]], width: int) -> str:
     """Return rows as columns or, where those are wider than the terminal, with the last column on a line below."""
-    table = aligned(shown)
-    if not shown or max(map(len, table.splitlines())) <= width:
-        return table
-    last = [*shown[0]][-1]
-    head, *lines = aligned([{name: row[name] for name in row if name != last} for row in shown]).splitlines()
-    below = [textwrap.fill(row[last], width, initial_indent="    ", subsequent_indent="    ") for row in shown]
-    return "\n".join([head, *(f"{line}\n{text}" for line, text in zip(lines, below, strict=True))])
+    text = aligned(rows)
+    if not rows or max(map(len, text.splitlines())) <= width:
+        return text
+    last = [*rows[0]][-1]
+    head, *lines = aligned([{name: row[name] for name in row if name != last} for row in rows]).splitlines()
+    below = [textwrap.fill(row[last], width, initial_indent="    ", subsequent_indent="    ") for row in rows]
+    return "\n".join([head, *(f"{line}\n{last_cell}" for line, last_cell in zip(lines, below, strict=True))])
 
 
 def listing() -> list[dict[str, Any]]:

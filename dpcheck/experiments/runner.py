@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcheck.errors import InputError, require, require_count
-from dpcheck.experiments.experiment import Cell, Experiment, Measure, Trial, shown
+from dpcheck.experiments.experiment import Cell, Experiment, Measure, Trial, key_text
 from dpcheck.running.executor import Executor, Serial, Threads
 from dpcheck.running.store import Store, digest_of
 from dpcheck.running.streams import workers
@@ -47,7 +47,7 @@ def chosen(experiment: Experiment, only: str | None) -> list[Cell]:
     if not only:
         return [cell for cell in experiment.cells if not cell.not_run]
     wanted: dict[str, set[str]] = {}
-    known = {key: {shown(cell.keys[key]) for cell in experiment.cells} for key in experiment.keys}
+    known = {key: {key_text(cell.keys[key]) for cell in experiment.cells} for key in experiment.keys}
     for part in (piece.strip() for piece in only.split(",") if piece.strip()):
         name, equals, value = part.partition("=")
         value = _number(value if equals else name)
@@ -57,7 +57,7 @@ def chosen(experiment: Experiment, only: str | None) -> list[Cell]:
         require(good, "--only", f"name cells of {experiment.id} ({everything})", part)
         for key in keys[:1]:
             wanted.setdefault(key, set()).add(value)
-    cells = [cell for cell in experiment.cells if all(shown(cell.keys[key]) in wanted[key] for key in wanted)]
+    cells = [cell for cell in experiment.cells if all(key_text(cell.keys[key]) in wanted[key] for key in wanted)]
     require(bool(cells), "--only", f"leave cells of {experiment.id}", only)
     return cells
 
@@ -65,7 +65,7 @@ def chosen(experiment: Experiment, only: str | None) -> list[Cell]:
 def _number(text: str) -> str:
     """Write a number as keys are shown."""
     try:
-        return shown(float(text))
+        return key_text(float(text))
     except ValueError:
         return text
 
@@ -105,7 +105,9 @@ def run_all(
     clock = _Clock(len(asked), [_cost(asked[number]) for number in missing])
     watch(f"{experiment.id}{clock.left}", len(results), len(asked))
     work = partial(_measured, experiment.measure, asked)
-    with nullcontext(executor) if executor is not None else _threads(min(workers(jobs), len(missing))) as pool:
+    threads = min(workers(jobs), len(missing))
+    own: Executor = Threads(threads) if threads > 1 else Serial()
+    with nullcontext(executor) if executor is not None else own as pool:
         for number, (values, seconds) in pool.finished(work, missing):
             trial = asked[number]
             if store is not None:
@@ -120,10 +122,6 @@ def run_all(
 
 def _cost(trial: Trial) -> float:
     return trial.cell.cost(trial.noise)
-
-
-def _threads(count: int) -> Executor:
-    return Threads(count) if count > 1 else Serial()
 
 
 def _measured(measure: Measure, asked: Sequence[Trial], number: int) -> tuple[dict[str, float], float]:

@@ -42,16 +42,12 @@ def start(text: str, algorithm: str, epsilon: float | None, seed: int) -> Start:
     name, _, only = text.partition(":")
     experiment = find(name)
     cells = chosen(experiment, only) if only else list(experiment.cells)
-    found = [cell for cell in cells if _algorithm(cell) == algorithm]
-    require(bool(found), "--like", f"name a cell of {experiment.id} that runs {algorithm}", text)
+    running = [cell for cell in cells if cell.plan.get("algorithm", cell.plan.get("method")) == algorithm]
+    require(bool(running), "--like", f"name a cell of {experiment.id} that runs {algorithm}", text)
     wanted = 1.0 if epsilon is None else epsilon
-    private = [cell for cell in found if cell.plan.get("epsilon", wanted) is not None] or found
-    cell = min(private, key=lambda each: abs(np.log((each.plan.get("epsilon") or wanted) / wanted)))
+    private = [cell for cell in running if cell.plan.get("epsilon", wanted) is not None] or running
+    cell = min(private, key=lambda cell: abs(np.log((cell.plan.get("epsilon") or wanted) / wanted)))
     return _of(experiment, cell, seed)
-
-
-def _algorithm(cell: Cell) -> str:
-    return str(cell.plan["algorithm"] if "algorithm" in cell.plan else cell.plan["method"])
 
 
 def _of(experiment: Experiment, cell: Cell, seed: int) -> Start:

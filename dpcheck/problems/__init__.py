@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,12 @@ def _declared(folder: Path) -> dict[str, str]:
 
 
 PROBLEMS = _declared(Path(__file__).parent)  # name -> class, in the module of that name
+
+
+def problem_class(name: str) -> Any:
+    """Return the class of the problem of this name; InputError for an unknown one."""
+    require_known(name, PROBLEMS, "problem")
+    return getattr(importlib.import_module(f"dpcheck.problems.{name}"), PROBLEMS[name])
 
 
 def example(name: str, *, seed: int = 0) -> Problem:
@@ -54,7 +60,5 @@ def example(name: str, *, seed: int = 0) -> Problem:
     (200, 6)
     """
     require_seed(seed)
-    require_known(name, PROBLEMS, "problem")
-    family = getattr(importlib.import_module(f"dpcheck.problems.{name}"), PROBLEMS[name])
-    instance: Problem = family.example(np.random.default_rng(seed))
+    instance: Problem = problem_class(name).example(np.random.default_rng(seed))
     return instance

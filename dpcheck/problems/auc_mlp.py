@@ -38,9 +38,9 @@ from dpcheck.algorithms.kernels.jit import (
     SINGLE_VECTOR,
     VALUE_SIGNATURE,
     VECTOR,
+    Place,
     kernel,
 )  # fmt: skip
-from dpcheck.algorithms.kernels.named import Place
 from dpcheck.algorithms.problem import BALL, BOX, Array, Constants, Defaults, blocks
 from dpcheck.errors import require
 from dpcheck.problems.auc import AUC, climb, labelled

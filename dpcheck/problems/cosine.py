@@ -31,9 +31,9 @@ import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.algorithms.problem import BOX, Array, Constants, blocks, fields_read
-from dpcheck.algorithms.records import bounded_entries
+from dpcheck.algorithms.records import bounded_entries, signs
 from dpcheck.errors import require
-from dpcheck.problems.nonconvex import Centred, StronglyConcave, require_room, signs, spectral
+from dpcheck.problems.nonconvex import Centred, StronglyConcave, require_room, spectral
 
 
 @kernel(GRADIENT_SIGNATURE)

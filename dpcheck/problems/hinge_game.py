@@ -151,12 +151,12 @@ class HingeGame(Defaults):
         """
         d, mean = self.dim_w, MEAN * self.bound
         x = outputs * math.sqrt(d)
-        own = mean * x + self._hinge(x)
+        losses = mean * x + self._hinge(x)
         u = self.coupling * x.mean(0) + np.where(np.arange(2 * d) < d, -mean, mean)
         u[d:] *= -1  # the least a v + b in w is the largest of its negative
         bent = np.where(u > self.slope, self.radius, self.place + self.width * u / self.slope)
         y = np.where(u < 0, -self.radius, bent)
-        return float((own.mean(0) + u * y - self._hinge(y)).sum() / d)
+        return float((losses.mean(0) + u * y - self._hinge(y)).sum() / d)
 
     def _hinge(self, x: Array) -> Array:
         """Return s times the hinge, in the coordinates sqrt(d) w."""

@@ -12,8 +12,7 @@ import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.algorithms.problem import Array, Minimisation
-from dpcheck.algorithms.records import bounded_rows
-from dpcheck.errors import require_count
+from dpcheck.algorithms.records import bounded_rows, sphere
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -60,10 +59,7 @@ class Linear(Minimisation):
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, *, radius: float = 1.0) -> Linear:
         """Draw z = (e_1 + u)/2, u uniform on the unit sphere (on {-1, 1} where d = 1): E z = e_1/2."""
-        require_count(n, "n")
-        require_count(d, "d")
-        u = rng.standard_normal((n, d))
-        u /= np.linalg.norm(u, axis=1, keepdims=True)
+        u = sphere(n, d, rng)
         u[:, 0] += 1.0
         return cls(0.5 * u, radius)
 

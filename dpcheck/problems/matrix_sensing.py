@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import BOX, Array, Constants, Defaults, blocks
+from dpcheck.algorithms.problem import BOX, Array, Constants, Defaults, blocks, fields_read
 from dpcheck.algorithms.records import as_records, require_within
 from dpcheck.errors import require, require_count
 from dpcheck.problems.nonconvex import StronglyConcave, spectral
@@ -77,7 +77,7 @@ class Factors(Defaults):
     rank: Any
     bound_a: Any
 
-    params: Any = property(lambda problem: np.array([problem.rows, problem.columns, problem.rank], float))
+    params: Any = fields_read("rows", "columns", "rank")
     dim_w: Any = property(lambda problem: int(problem.initial.size))
 
     @property

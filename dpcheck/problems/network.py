@@ -38,12 +38,12 @@ class Network:
 
     def layers(self, theta: Array) -> list[Array]:
         """The matrices W_l : (w_{l-1} + 1, w_l), biases last, views of ``theta``."""
-        found, start = [], 0
+        matrices, start = [], 0
         for below, width in zip(self.widths, self.widths[1:], strict=False):
             stop = start + (below + 1) * width
-            found.append(theta[start:stop].reshape(below + 1, width))
+            matrices.append(theta[start:stop].reshape(below + 1, width))
             start = stop
-        return found
+        return matrices
 
     def begin(self, seed: int, radius: float = math.inf) -> Array:
         """Draw parameters uniformly from +-1/sqrt(w_{l-1}) in layer l, scaled into the ball of this radius.

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from dpcheck.algorithms.problem import Array, Defaults, columns, fields_read
-from dpcheck.errors import require, require_count
+from dpcheck.errors import require
 
 
 class StronglyConcave(Defaults):
@@ -40,11 +40,11 @@ class Centred(Defaults):
     """A problem that draws its records with mean 0, in the size ``bound``."""
 
     bound: Any
-    draw: ClassVar[Any]  # sphere or signs
+    draw: ClassVar[Any]  # sphere or signs of dpcheck.algorithms.records
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Self:
-        """Draw ``n`` records of mean 0 in ``d`` dimensions: :func:`sphere` or :func:`signs`, of size ``bound``."""
+        """Draw ``n`` records of mean 0 in ``d`` dimensions, of size ``bound``."""
         return cls(cls.draw(n, d, rng, constants.get("bound", cls.bound)), **constants)  # type: ignore[call-arg]
 
 
@@ -119,18 +119,3 @@ def within(w: Array, radius: float, what: str) -> Array:
 def require_room(room: float) -> None:
     """Check that V is at least as wide as the best responses reach."""
     require(1 <= room < math.inf, "room", "be finite and >= 1", room)
-
-
-def sphere(n: int, d: int, rng: np.random.Generator, radius: float) -> Array:
-    """Draw ``n`` records uniform on the sphere of this radius, of mean 0 : (n, d)."""
-    require_count(n, "n")
-    require_count(d, "d")
-    rows = rng.standard_normal((n, d))
-    return np.asarray(radius * rows / np.linalg.norm(rows, axis=1, keepdims=True))
-
-
-def signs(n: int, d: int, rng: np.random.Generator, size: float) -> Array:
-    """Draw ``n`` records with independent entries +-size, of mean 0 : (n, d)."""
-    require_count(n, "n")
-    require_count(d, "d")
-    return size * rng.choice([-1.0, 1.0], (n, d))

@@ -28,7 +28,7 @@ import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.algorithms.problem import Array, Constants, fields_read
-from dpcheck.algorithms.records import bounded_rows
+from dpcheck.algorithms.records import bounded_rows, sphere
 from dpcheck.errors import require
 from dpcheck.problems.nonconvex import (
     Centred,
@@ -37,7 +37,6 @@ from dpcheck.problems.nonconvex import (
     depressed_cubic_roots,
     require_room,
     spectral,
-    sphere,
 )
 
 

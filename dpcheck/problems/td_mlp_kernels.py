@@ -18,9 +18,9 @@ from dpcheck.algorithms.kernels.jit import (
     PLACE,
     VALUE_SIGNATURE,
     VECTOR,
+    Place,
     kernel,
 )  # fmt: skip
-from dpcheck.algorithms.kernels.named import Place
 
 # params: gamma, hidden units; a record: s (k), s' (k), r, c; theta and omega: (k + 1, H) by rows, H, 1
 
@@ -106,11 +106,11 @@ _SIGNALS = types.NamedUniTuple(MATRIX, 7, Signals)  # type: ignore[no-untyped-ca
 
 
 @kernel(types.void(DATA, PLACE, _SIGNALS))
-def backpropagated(data, place, found):  # type: ignore[no-untyped-def]
+def backpropagated(data, place, filled):  # type: ignore[no-untyped-def]
     """Fill the signals of the records of a place."""
     params, records, index = data.params, data.records, place.chosen
     w, v = place.x[: data.dim_w], place.x[data.dim_w :]
-    s, s_next, here, there, other, last_w, last_v = found
+    s, s_next, here, there, other, last_w, last_v = filled
     units, k = np.int64(params[1]), records.shape[1] // 2 - 1
     for j in range(index.size):
         record = records[index[j]]
@@ -180,10 +180,10 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
     for start in range(0, index.size, mlp.CHUNK):
         part = index[start : start + mlp.CHUNK]
         m = part.size
-        found = Signals(
+        filled = Signals(
             states[:m], states[m : 2 * m], signals[:m], signals[m : 2 * m], other[:m], last_w[:m], last_v[:m]
         )
-        backpropagated(data, Place(part, x), found)
+        backpropagated(data, Place(part, x), filled)
         square[:m] = 0.0
         mlp.add_difference_squares(states, signals, 1, square[:m])
         for j in range(m):
@@ -214,11 +214,11 @@ def difference(gradient, data, new, old, batch, clip, out):  # type: ignore[no-u
         for side in range(2):
             place = new if side == 0 else old
             low, high = side * m, side * m + m
-            found = Signals(
+            filled = Signals(
                 states[low:high], states[2 * m + low : 2 * m + high], signals[low:high],
                 signals[2 * m + low : 2 * m + high], other[low:high], last_w[low:high], last_v[low:high],
             )  # fmt: skip
-            backpropagated(data, Place(place.chosen[start : start + m], place.x), found)
+            backpropagated(data, Place(place.chosen[start : start + m], place.x), filled)
         for j in range(m):
             for i in range(units + 1):
                 last_w[j, i] -= last_w[m + j, i]

@@ -35,9 +35,9 @@ from dpcheck.algorithms.kernels.jit import (
     PLACE,
     VALUE_SIGNATURE,
     VECTOR,
+    Place,
     kernel,
 )  # fmt: skip
-from dpcheck.algorithms.kernels.named import Place
 from dpcheck.algorithms.problem import Array, Constants, Defaults
 from dpcheck.algorithms.records import as_records
 from dpcheck.errors import require, require_count
@@ -205,9 +205,9 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
         mlp.difference_squares(d_widths, 2 * chunk, d_work, 1, square[:m])
         if penalty > 0.0:  # |grad D(x) - grad D(G(z)) - 2 lambda v|^2
             add_own_products(d_widths, slope, 2 * chunk, d_work, -4.0 * penalty, square[:m])
-            own = 4.0 * penalty * penalty * mlp.inner(v, v)
+            penalty_square = 4.0 * penalty * penalty * mlp.inner(v, v)
             for j in range(m):
-                square[j] = max(square[j] + own - 4.0 * penalty * apart[j], 0.0)
+                square[j] = max(square[j] + penalty_square - 4.0 * penalty * apart[j], 0.0)
         for j in range(m):
             scale[j] = mlp.clip_weight(square[j], clip[1]) / batch
             scale[m + j] = -scale[j]
@@ -220,9 +220,9 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
 @kernel(types.void(INDICES, types.int64, VECTOR, VECTOR, VECTOR))
 def add_products(widths, rows, work, shift, out):  # type: ignore[no-untyped-def]
     """Add -2 <shift, difference of gradients>, four blocks of rows with signs +, -, -, +, and |shift|^2."""
-    m, own = out.size, mlp.inner(shift, shift)
+    m, shift_square = out.size, mlp.inner(shift, shift)
     for j in range(m):
-        out[j] += own
+        out[j] += shift_square
     for layer in range(1, widths.size):
         a, s = mlp.inputs(work, widths, rows, layer - 1)[: 4 * m], mlp.signals(work, widths, rows, layer)[: 4 * m]
         u = np.empty(s.shape)
@@ -391,8 +391,8 @@ class WGAN(Defaults):
         made, judged = self.networks
         _, slope_made, _ = made.bounds(2 * math.sqrt(self.latent), self.radius)
         _, slope_judged, back = judged.bounds(math.sqrt(judged.widths[0]), self.radius)
-        own = 2 * self.penalty * self.radius if self.penalty > 0 else 0.0
-        return Constants(lipschitz_w=back * slope_made, lipschitz_v=2 * slope_judged + own)
+        pull = 2 * self.penalty * self.radius if self.penalty > 0 else 0.0
+        return Constants(lipschitz_w=back * slope_made, lipschitz_v=2 * slope_judged + pull)
 
     def images(self, w: Array, z: Array) -> Array:
         """Return G(z) of the rows of z : (n, m), pixels in [0, 1]."""

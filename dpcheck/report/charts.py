@@ -209,14 +209,14 @@ def _points(rows: Sequence[tuple[float, float, float]], x: Axis, y: Axis) -> tup
     for along, value, error in rows:
         error = 0.0 if math.isnan(error) else 2 * error
         ends = (_up(y, value - error), _up(y, value + error))
-        points.append(Point(_right(x, along), _up(y, value), *ends))
+        points.append(Point(round(x.at(along) * WIDTH / 100, 1), _up(y, value), *ends))
     return tuple(points)
 
 
 def _power(rows: Sequence[dict[str, Any]], along: str, slope: float, x: Axis, y: Axis) -> tuple[Point, ...]:
     """A power law through the middle of what was measured."""
     logs = [(math.log(number_in(row, along)), math.log(number_in(row, "measured"))) for row in rows]
-    middle = [sum(logarithms) / len(logs) for logarithms in zip(*logs, strict=True)]
+    middle = [sum(values) / len(logs) for values in zip(*logs, strict=True)]
     ends = [min(logs)[0], max(logs)[0]]
     line = [(math.exp(end), math.exp(middle[1] + slope * (end - middle[0])), math.nan) for end in ends]
     return _points(line, x, y)
@@ -225,10 +225,6 @@ def _power(rows: Sequence[dict[str, Any]], along: str, slope: float, x: Axis, y:
 def _once(series: Sequence[Series]) -> tuple[Series, ...]:
     """The series, lines first so that points lie on top."""
     return tuple(sorted(series, key=lambda line: line.look.startswith("s")))
-
-
-def _right(axis: Axis, value: float) -> float:
-    return round(axis.at(value) * WIDTH / 100, 1)
 
 
 def _up(axis: Axis, value: float) -> float:

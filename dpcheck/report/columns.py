@@ -72,7 +72,7 @@ def grid(console: Console, headings: Sequence[str], rows: Sequence[Sequence[Cell
 
     right : which columns are flush right
     """
-    widths = [max(map(len, (heading, *column))) for heading, *column in _columns(headings, rows)]
+    widths = [max(len(heading), *(len(row[k]) for row in rows)) for k, heading in enumerate(headings)]
     if sum(widths) + len(_GAP) * (len(widths) - 1) > console.width:
         return False
     for row in ([headings] if any(headings) else []) + list(rows):
@@ -87,7 +87,3 @@ def grid(console: Console, headings: Sequence[str], rows: Sequence[Sequence[Cell
             line.stylize("dim")
         say(console, line)
     return True
-
-
-def _columns(headings: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
-    return [[heading, *(row[number] for row in rows)] for number, heading in enumerate(headings)]

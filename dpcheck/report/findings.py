@@ -111,7 +111,8 @@ class Report(Results):
         text : str
             The JSON text.
         catalogue : Catalogue, optional
-            Titles of papers and names of algorithms, for those who show the report.
+            Titles of papers and names of algorithms, for those who show the report, such as
+            ``dpcheck.catalogue.names.catalogue()``.
 
         Returns
         -------
@@ -148,6 +149,8 @@ def parsed(text: str) -> dict[str, Any]:
     seconds, seed = _required(report, "seconds"), _required(report, "seed")
     require(is_finite(seconds) and seconds >= 0, "seconds", "be a finite number >= 0", seconds)
     require(type(seed) is int, "seed", "be a whole number", seed)
+    made = report.get("made", {})  # where and how the report was made; older reports do not say
+    _object(made, "made")
     return {
         "findings": tuple(_list(report, "findings", _finding)),
         "algorithms": tuple(_list(report, "algorithms", _text)),
@@ -156,16 +159,10 @@ def parsed(text: str) -> dict[str, Any]:
         "version": _text(_required(report, "version"), "version"),
         "seconds": seconds,
         "tables": _tables(_required(report, "tables")),
-        "made": _made(report.get("made", {})),
+        "made": {name: _text(text, f"made.{name}") for name, text in made.items()},
         "stages": _stages(report.get("stages", {})),
         "shown": tuple(_list(report, "shown", _text) if "shown" in report else ()),
     }
-
-
-def _made(value: Any) -> dict[str, str]:
-    """Where and how the report was made; older reports do not say."""
-    _object(value, "made")
-    return {name: _text(text, f"made.{name}") for name, text in value.items()}
 
 
 def _stages(value: Any) -> dict[str, float]:

@@ -26,7 +26,14 @@ from dpcheck.report.findings import SCHEMA, Report
 from dpcheck.report.results import Finding, Results
 from dpcheck.running.store import KeptRun, Store, open_store
 
+LEVEL = 0.05
+_SAME = 1e-9  # relative: a number that was computed, on another machine
+_FREEDOM = 7.0  # of a mean in a table: no experiment of `dpcheck check` takes fewer than 8 measurements for it
+_RESULTS = ("measured", "error", "predicted", "bound", "order", "measured/bound", "room over noise")
 _PATIENCE = 10.0  # seconds for git
+_SINGLE = {"dpcheck.audit/1": ("privacy", "audit"), "dpcheck.rate/1": ("rate", "fit")}
+
+Interval = tuple[float, float]
 
 
 class Named(NamedTuple):
@@ -138,9 +145,6 @@ def read(text: str) -> Report:
     return Report.from_json(json.dumps(given | header))
 
 
-_SINGLE = {"dpcheck.audit/1": ("privacy", "audit"), "dpcheck.rate/1": ("rate", "fit")}
-
-
 def _is(run: KeptRun, wanted: str) -> bool:
     """Whether a run has this number, or this beginning of a commit."""
     if wanted.isdecimal() and len(wanted) < 7:  # which no commit is told by
@@ -150,12 +154,6 @@ def _is(run: KeptRun, wanted: str) -> bool:
 
 def _report(run: KeptRun) -> Report:
     return Report.from_json(run.report)
-
-
-LEVEL = 0.05
-_SAME = 1e-9  # relative: a number that was computed, on another machine
-_FREEDOM = 7.0  # of a mean in a table: no experiment of `dpcheck check` takes fewer than 8 measurements for it
-Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -297,7 +295,7 @@ def _of_finding(finding: Finding) -> Iterator[tuple[str, _Measured]]:
     if isinstance(audit, Mapping) and isinstance(event, Mapping) and finding.audited is not None:
         x, y, n = (event.get(name) for name in ("hits", "other_hits", "trials"))
         delta = audit.get("delta", 0.0)
-        if all(map(_is_count, (x, y, n))) and is_finite(delta):
+        if all(type(count) is int and count >= 0 for count in (x, y, n)) and is_finite(delta):
             assert x is not None and y is not None and n is not None
             if max(x, y) <= n and n > 0 and 0 <= delta < 1:
                 yield "audited epsilon", _Measured(finding.audited, counts=(x, y, n, float(delta)))
@@ -323,7 +321,9 @@ def _of_table(rows: list[dict[str, Any]]) -> Iterator[tuple[str, _Measured]]:
     if rows and {"measured", "error"} <= rows[0].keys():
         for number, row in enumerate(rows):
             if is_finite(row["measured"]) and is_finite(row["error"]):
-                yield _place_in_table(row, number), _Measured(float(row["measured"]), float(row["error"]))
+                settings = ", ".join(f"{name} = {value}" for name, value in row.items() if name not in _RESULTS)
+                name = f"measured at {settings or f'row {number}'}"
+                yield name, _Measured(float(row["measured"]), float(row["error"]))
     if rows and {"seed", "outcome"} <= rows[0].keys():
         names = list(rows[0])
         keys, metrics = names[: names.index("seed")], names[names.index("seed") + 1 : names.index("outcome")]
@@ -338,14 +338,6 @@ def _of_table(rows: list[dict[str, Any]]) -> Iterator[tuple[str, _Measured]]:
                     yield f"{metric} at {where}", _Measured(
                         fmean(values), stdev(values) / math.sqrt(len(values)), len(values) - 1.0
                     )  # fmt: skip
-
-
-_RESULTS = ("measured", "error", "predicted", "bound", "order", "measured/bound", "room over noise")
-
-
-def _place_in_table(row: dict[str, Any], number: int) -> str:
-    where = ", ".join(f"{name} = {value}" for name, value in row.items() if name not in _RESULTS)
-    return f"measured at {where or f'row {number}'}"
 
 
 def _moved(before: _Measured, after: _Measured, level: float) -> tuple[float, ...] | None:
@@ -365,10 +357,6 @@ def _freedom(before: _Measured, after: _Measured) -> float:
     """Degrees of freedom of a difference, by Welch and Satterthwaite."""
     parts = [number.error**2 for number in (before, after)]
     return sum(parts) ** 2 / sum(part**2 / number.freedom for part, number in zip(parts, (before, after), strict=True))
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and value >= 0
 
 
 def _quantile(alpha: float, freedom: float) -> float:

@@ -41,6 +41,9 @@ def to_html(report: Results) -> str:
     summary = Summary(report)
     rows = rows_of(summary)
     inline = len(rows) <= _INLINE
+    # the report and, where it is not in the page, the evidence as the page shows it: the reader's browser unpacks them
+    evidence = [] if inline else [part("inside", row) for row in rows]
+    data = zlib.compress(json.dumps({"report": json.loads(report.to_json()), "shown": evidence}).encode(), 9)
     return fill(
         "report.html", report=report, made=report.made, title=f"dpcheck: {summary.title}", heading=summary.title,
         papers=[f"{id}: {title}" if title else id for id, title in summary.papers.items()],
@@ -51,7 +54,7 @@ def to_html(report: Results) -> str:
             for word, count in summary.totals.items()
         ],
         sections=_sections(report, rows), stages=summary.stages, about=_about(report), inline=inline, width=WIDTH,
-        height=HEIGHT, data=_packed(report, [] if inline else rows),
+        height=HEIGHT, data=base64.b64encode(data).decode(),
     )  # fmt: skip
 
 
@@ -130,12 +133,6 @@ def _about(report: Results) -> list[tuple[str, str]]:
         ("profile", str(report.profile)), ("seed", str(report.seed)), ("time", f"{report.seconds:.0f} s"),
     ]  # fmt: skip
     return facts + [(name, made.pop(name)) for name in order if name in made] + list(made.items())
-
-
-def _packed(report: Results, rows: list[Row]) -> str:
-    """The report and, for these rows, the evidence as the page shows it, for the reader's browser to unpack."""
-    text = json.dumps({"report": json.loads(report.to_json()), "shown": [part("inside", row) for row in rows]})
-    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ LAYERS = ("solvers", "kernels", "problems", "bases", "bounds", "audits", "accoun
 @pytest.mark.parametrize("mutant", [*MUTANTS, *HARMLESS_EDITS], ids=lambda mutant: mutant.name)
 def test_an_edit_applies_and_leaves_python(mutant):
     """Each fragment is in its definition once; what comes out can be read; a mutant changes more than words."""
-    edited = mutant.edited(SOURCES)
+    edited = SOURCES.edited(mutant.edits, mutant.name)
     for path, text in edited.items():
         changed = ast.dump(ast.parse(text)) != ast.dump(ast.parse(SOURCES.texts[path]))
         assert changed or mutant.area == HARMLESS

@@ -12,7 +12,7 @@ from mutants import Edit
 from rate_faults import assert_red, assert_there_once, findings, plant, plant_in_schedule
 
 from dpcheck.algorithms.kernels.gradients import difference, mean
-from dpcheck.algorithms.kernels.named import Place
+from dpcheck.algorithms.kernels.jit import Place
 from dpcheck.algorithms.problem import data_of
 from dpcheck.bounds.registry import theorem
 from dpcheck.bounds.symbols import d

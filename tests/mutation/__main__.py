@@ -46,12 +46,12 @@ def main() -> int:
     known = drawn(options.fresh, options.count, sources, chosen) if area == FRESH else mutants(area)
     wanted = [mutant for mutant in known if area == FRESH or chosen(mutant.name, f"{mutant.area}/{mutant.name}")]
     for mutant in known:
-        mutant.edited(sources)  # so that one that no longer fits stops the run before it begins
+        sources.edited(mutant.edits, mutant.name)  # so that one that no longer fits stops the run before it begins
     if not options.tally:
         _run([mutant for mutant in wanted if options.again or not table.row(mutant)], table, sources, options)
     report, good = tally(known, table, area)
     print(report)
-    return 0 if good else 1
+    return int(not good)
 
 
 def _run(wanted: list[Mutant], table: Table, sources: Sources, options: argparse.Namespace) -> None:
@@ -63,7 +63,8 @@ def _run(wanted: list[Mutant], table: Table, sources: Sources, options: argparse
     waiting, lock = iter(list(groups.values())), Lock()
 
     def work(number: int) -> None:
-        bench = Bench(Path(tempfile.gettempdir(), "dpcheck-mutation", str(number)), options.limit, sources)
+        folder = Path(tempfile.gettempdir(), f"dpcheck-mutation{ROOT.as_posix().replace('/', '-')}", str(number))
+        bench = Bench(folder, options.limit, sources)
         for group in waiting:
             steps = table.steps(group[0], sources, [file.relative_to(ROOT).as_posix() for file in files])
             rows = bench.run(group, [step for step in steps if options.by in ("both", "pytest" if step else "check")])
@@ -86,7 +87,7 @@ def tally(known: Sequence[Mutant], table: Table, area: str) -> tuple[str, bool]:
     test, red, error = ([row for row in rows if row["outcome"] == outcome] for outcome in KILLED)
     survivors = [row for row in rows if row["outcome"] not in KILLED]
     if area == HARMLESS:
-        lines += [f"not green: {row['name']}: {row['id']}" for row in (*test, *red, *error)]
+        lines += [f"not green: {row['name']}: {row['id']}" for row in rows if row["outcome"] != "survived"]
         return "\n".join(lines), len(lines) == 1
     changing = len(rows) - sum(row["survives"].startswith(SAME) for row in survivors)
     killed, unnamed = len(rows) - len(survivors), [row["name"] for row in red if row["naming"] == "0" and not area]
@@ -99,8 +100,8 @@ def tally(known: Sequence[Mutant], table: Table, area: str) -> tuple[str, bool]:
     for row in survivors:
         reason = row["survives"] or "NOT EXPLAINED"
         lines.append(f"  {row['name']} ({row['outcome']}): {row['definition']}: {row['edit']}: {reason}")
-    explained = all(row["survives"] for row in survivors)
-    return "\n".join(lines), explained and killed >= LEAST * changing and len(unnamed) <= (1 - NAMED) * len(red)
+    good = killed >= LEAST * changing and len(unnamed) <= (1 - NAMED) * len(red)
+    return "\n".join(lines), good and all(row["survives"] for row in survivors)
 
 
 if __name__ == "__main__":

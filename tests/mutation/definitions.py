@@ -1,8 +1,4 @@
-"""Definitions of the package by their qualified names, and edits of them as fragments of Python.
-
-Neither a file nor a line is named, so that an edit outlives a move; a fragment is matched as a syntax tree, so that it
-outlives another layout, comment or docstring.
-"""
+"""Edits of definitions, found by qualified name and matched as syntax trees: they outlive moves, layouts, comments."""
 
 from __future__ import annotations
 
@@ -15,6 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2] / "dpcheck"
+tree = lru_cache(maxsize=2048)(ast.parse)  # of a module's text
+Place = tuple[str, Sequence[ast.AST]]
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Edit:
     def fragments(self) -> tuple[Sequence[ast.AST], Sequence[ast.AST]]:
         """Both as syntax trees: an expression each, or statements where one of them is no expression."""
         try:
-            return [_expression(self.old)], [_expression(self.new)]
+            return [ast.parse(self.old.strip(), mode="eval").body], [ast.parse(self.new.strip(), mode="eval").body]
         except SyntaxError:
             return ast.parse(self.old).body, ast.parse(self.new).body
 
@@ -52,7 +50,7 @@ class Sources:
             path: set(re.findall(r"\w+", " ".join(heads.findall(text)))) for path, text in self.texts.items()
         }
 
-    def place(self, edit: Edit, texts: Mapping[str, str] | None = None) -> tuple[str, Sequence[ast.AST]]:
+    def place(self, edit: Edit, texts: Mapping[str, str] | None = None, of: str = "an edit") -> Place:
         """The module, and the nodes of the fragment in it; ValueError where it is not there exactly once."""
         names, (fragment, _) = edit.definition.split("."), edit.fragments()
         modules = {path: tree((texts or self.texts)[path]) for path in self.texts if names[-1] in self._words[path]}
@@ -65,22 +63,16 @@ class Sources:
         if len(places) != 1:
             bound = [path for path, module in modules.items() if [*definitions(module.body, names)]]
             where = f"{edit.definition} (hint: {edit.hint or 'none'}), which is defined in {bound or 'no module'}"
-            raise ValueError(f"{len(places)} times in {where}: {edit.old}")
+            raise ValueError(f"{of}: {len(places)} times in {where}: {edit.old}")
         return places[0]
 
-    def edited(self, edits: Iterable[Edit]) -> dict[str, str]:
-        """The new text of every module that the edits change."""
+    def edited(self, edits: Iterable[Edit], of: str = "an edit") -> dict[str, str]:
+        """The new text of every module that the edits of a mutant change."""
         texts = dict(self.texts)
         for edit in edits:
-            path, nodes = self.place(edit, texts)
+            path, nodes = self.place(edit, texts, of)
             texts[path] = _replaced(texts[path], nodes, edit)
         return {path: text for path, text in texts.items() if text != self.texts[path]}
-
-
-@lru_cache(maxsize=2048)
-def tree(text: str) -> ast.Module:
-    """The syntax tree of a module."""
-    return ast.parse(text)
 
 
 def definitions(body: Sequence[ast.stmt], names: Sequence[str]) -> Iterator[ast.stmt]:
@@ -115,10 +107,6 @@ def _fits(hint: str, path: str, module: ast.Module) -> bool:
     return hint.lower().replace("_", "") in (word.lower().replace("_", "") for word in words)
 
 
-def _expression(text: str) -> ast.expr:
-    return ast.parse(text.strip(), mode="eval").body
-
-
 def _replaced(text: str, nodes: Sequence[ast.AST], edit: Edit) -> str:
     """The text with ``new`` where the nodes stand; all else stays as it is, lines and comments included."""
     lines = text.encode().splitlines(keepends=True)
@@ -130,7 +118,7 @@ def _replaced(text: str, nodes: Sequence[ast.AST], edit: Edit) -> str:
     )
     old, new = edit.fragments()
     if isinstance(old[0], ast.expr):
-        if ast.dump(_expression(f"({segment})")) != ast.dump(old[0]):  # Python before 3.12 misplaces nodes of f-strings
+        if ast.dump(ast.parse(f"({segment})", mode="eval").body) != ast.dump(old[0]):  # misplaced before Python 3.12
             raise ValueError(f"{edit.definition}: a part of an f-string: {edit.old}")
         return f"{before}({ast.unparse(new[0])}){after}"
     indent = "\n" + " " * first.col_offset  # type: ignore[attr-defined]

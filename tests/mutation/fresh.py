@@ -17,7 +17,6 @@ from .mutant import Mutant, mutants
 
 FRESH = "fresh"  # their area
 _PAPERS = re.compile(r"/bounds/\w+\d{4}/")  # their theorems and claims are data; the engine is edited
-_UNSEEN = ("annotation", "returns", "decorator_list")  # fields of a node that no run looks at
 _SWAPS = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult, ast.Mod: ast.FloorDiv,
     ast.FloorDiv: ast.Div, ast.And: ast.Or, ast.Or: ast.And, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE,
@@ -67,8 +66,8 @@ def _chains(node: ast.AST, above: list[ast.AST]) -> Iterator[list[ast.AST]]:
     for name, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
             docstring = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
-            message = isinstance(child, (ast.JoinedStr, ast.Raise))
-            if isinstance(child, ast.AST) and name not in _UNSEEN and not docstring and not message:
+            unseen = docstring or name in ("annotation", "returns", "decorator_list")
+            if isinstance(child, ast.AST) and not unseen and not isinstance(child, (ast.JoinedStr, ast.Raise)):
                 yield [child, node, *above]
                 yield from _chains(child, [node, *above])
 

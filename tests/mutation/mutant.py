@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .definitions import Edit, Sources
+from .definitions import Edit
 
 ROOT = Path(__file__).resolve().parents[2]
 HARMLESS = "harmless"  # the list of edits that must change no verdict
@@ -51,13 +51,6 @@ class Mutant:
     def digest(self) -> str:
         """Of all that decides a run of it."""
         return hashlib.sha256(repr((self.definition, self.edit, self.check, self.seed)).encode()).hexdigest()[:12]
-
-    def edited(self, sources: Sources) -> dict[str, str]:
-        """The new texts of the modules that are edited."""
-        try:
-            return sources.edited(self.edits)
-        except ValueError as error:
-            raise ValueError(f"{self.name}: {error}") from error
 
     def named_by(self, finding: Mapping[str, Any]) -> bool:
         """Whether what a reader sees of a finding names the part: its id without the algorithm, its text, its place."""

@@ -12,24 +12,20 @@ from typing import Any
 
 import dpcheck
 
-KEPT = ("id", "subject", "verdict", "expected", "reason", "place", "surprise")
-
 
 def main(names: list[str], seed: int, every: bool) -> None:
     """Check these algorithms on one worker."""
-    current, red = "", False
+    stages, red, kept = [""], set[str](), ("id", "subject", "verdict", "expected", "reason", "place", "surprise")
 
     def watch(stage: str, done: int, total: int) -> None:
-        nonlocal current
-        if red and not every and stage != current:
+        if red and stage not in red and not every:
             sys.exit(0)
-        current = stage
+        stages.append(stage)
 
     def look(finding: Any) -> None:
-        nonlocal red
         if not finding.ok:
-            red = True
-            print(json.dumps({"stage": current} | {key: getattr(finding, key) for key in KEPT}), flush=True)
+            red.add(stages[-1])
+            print(json.dumps({"stage": stages[-1]} | {key: getattr(finding, key) for key in kept}), flush=True)
 
     dpcheck.check(names, seed=seed, jobs=1, watch=watch, on_finding=look)
 

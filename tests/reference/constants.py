@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.named import Play
+from dpcheck.algorithms.kernels.jit import Play
 from dpcheck.algorithms.kernels.tape import MARKS
 from dpcheck.algorithms.problem import ball, with_record
 from dpcheck.algorithms.tapes import new_tape, perform

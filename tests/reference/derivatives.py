@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.named import Place
+from dpcheck.algorithms.kernels.jit import Place
 from dpcheck.algorithms.problem import Array, Problem, data_of
 
 Gradient = Callable[[Array, Array, Array], tuple[Array, Array]]  # (record, w, v) -> in w, in v

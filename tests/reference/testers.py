@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 from dpcheck.algorithms.kernels import transcripts
-from dpcheck.algorithms.kernels.named import Scheme, Tape
+from dpcheck.algorithms.kernels.jit import Scheme, Tape
 from dpcheck.algorithms.kernels.parts import WITH_REPLACEMENT, WITHOUT_REPLACEMENT
 from dpcheck.algorithms.kernels.tape import DRAWS, RELEASES
 from dpcheck.algorithms.kernels.transcripts import log_ratio

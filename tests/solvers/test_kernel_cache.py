@@ -255,9 +255,8 @@ EDITS = [
         "found = np.zeros(3)\nadd_clipped(np.ones(3), 2, np.full(2, 9.0), 1, found)",
     ),
     (
-        "algorithms/kernels/named.py", 'f"vector[{place}]"', 'f"vector[{place} * 0]"',
-        "from dpcheck.algorithms.kernels.named import named, Scheme\n"
-        "from dpcheck.algorithms.kernels.jit import INDICES, kernel\n"
+        "algorithms/kernels/jit.py", 'f"vector[{place}]"', 'f"vector[{place} * 0]"',
+        "from dpcheck.algorithms.kernels.jit import INDICES, Scheme, kernel, named\n"
         "from numba import types\n"
         "second = kernel(types.int64(INDICES))(lambda vector: named(Scheme, vector).population)\n"
         "found = np.array([second(np.array([1, 2]))])",

@@ -18,8 +18,7 @@ from scipy.optimize import minimize
 
 from dpcheck import InputError, certify
 from dpcheck.algorithms.kernels import gradients, mlp
-from dpcheck.algorithms.kernels.jit import ASCENT_SIGNATURE, kernel
-from dpcheck.algorithms.kernels.named import Place
+from dpcheck.algorithms.kernels.jit import ASCENT_SIGNATURE, Place, kernel
 from dpcheck.algorithms.problem import data_of, with_record
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.catalogue.yang2022.nseg import NSEG
@@ -508,7 +507,7 @@ import numpy as np
 sys.path.insert(0, sys.argv[1])
 from test_mlp import problems
 from dpcheck.algorithms.kernels.jit import ASCENT_SIGNATURE, kernel
-from dpcheck.algorithms.kernels.named import Place
+from dpcheck.algorithms.kernels.jit import Place
 from dpcheck.algorithms.problem import data_of
 for name in ("auc, two layers", "td", "wgan"):
     problem, rng = problems()[name], np.random.default_rng(2)

@@ -1,7 +1,7 @@
 """Clipped means of per-record gradients and of their differences, and steps by them, for any problem.
 
 They call the problem's gradient one record at a time. A problem whose gradients come cheaper in
-batches brings kernels of the same signatures instead.
+batches brings kernels of the same signatures instead; and what an algorithm never calls has stand-ins here.
 """
 
 from __future__ import annotations
@@ -9,7 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from dpcheck.algorithms.kernels.jit import ASCENT_SIGNATURE, DIFFERENCE_SIGNATURE, MEAN_SIGNATURE, VECTOR, kernel
+from dpcheck.algorithms.kernels.jit import (
+    ASCENT_SIGNATURE,
+    BASE_SIGNATURE,
+    DIFFERENCE_SIGNATURE,
+    MEAN_SIGNATURE,
+    VECTOR,
+    kernel,
+)
 from dpcheck.algorithms.kernels.parts import clip_factor, project
 
 
@@ -63,3 +70,30 @@ def ascent(gradient, mean, data, index, steps, clip, point, g):  # type: ignore[
         for j in range(d, g.size):
             point[j] += steps[i] * g[j]
         project(point[d:], data.domain_v)
+
+
+@kernel(MEAN_SIGNATURE)
+def no_mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
+    """Stand in where an algorithm takes no means: compiled at once, and all NaN if one is taken after all."""
+    for i in range(out.size):
+        out[i] = np.nan
+
+
+@kernel(DIFFERENCE_SIGNATURE)
+def no_difference(gradient, data, new, old, batch, clip, out):  # type: ignore[no-untyped-def]
+    """Stand in where an algorithm takes no differences: compiled at once, and all NaN if one is taken after all."""
+    for i in range(out.size):
+        out[i] = np.nan
+
+
+@kernel(ASCENT_SIGNATURE)
+def no_ascent(gradient, mean, data, index, steps, clip, point, g):  # type: ignore[no-untyped-def]
+    """Stand in where an algorithm climbs by itself: compiled at once, and all NaN if it is called after all."""
+    for i in range(point.size):
+        point[i] = np.nan
+
+
+@kernel(BASE_SIGNATURE)
+def no_base(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
+    """Stand in where an algorithm calls no base solver: it has not arrived if it is called after all."""
+    return -1

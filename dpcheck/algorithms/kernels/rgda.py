@@ -18,9 +18,12 @@ from dpcheck.algorithms.kernels.jit import (
     STREAM,
     TAPE,
     VECTOR,
+    Indices,
+    Place,
+    Vector,
     kernel,
+    named,
 )  # fmt: skip
-from dpcheck.algorithms.kernels.named import Indices, Place, Vector, named
 from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, clip_factor, copy, move_in_ball, norm, project, scale
 from dpcheck.algorithms.kernels.spider import distance
 from dpcheck.algorithms.kernels.tape import CERTIFIED, OUTCOME, RETURNED, UNCERTIFIED, mark, release, sample

@@ -27,8 +27,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from dpcheck.algorithms.kernels.jit import DATA, GRADIENT, INDICES, STREAM, VECTOR, kernel
-from dpcheck.algorithms.kernels.named import Data
+from dpcheck.algorithms.kernels.jit import DATA, GRADIENT, INDICES, STREAM, VECTOR, Data, kernel
 from dpcheck.algorithms.kernels.parts import project
 
 L, MU_W, MU_V, R_W, R_V, ENERGY, MOST = range(7)  # the entries of ``constants``

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, kernel
-from dpcheck.algorithms.kernels.named import named
+from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, kernel, named
 from dpcheck.algorithms.kernels.parts import AVERAGE, POISSON, UNIFORM, below, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
 

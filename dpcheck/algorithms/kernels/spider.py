@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from dpcheck.algorithms.kernels.jit import INDICES, OBJECTIVE, STREAM, TAPE, VECTOR, kernel
-from dpcheck.algorithms.kernels.named import Bounds, Place, Scratch
+from dpcheck.algorithms.kernels.jit import INDICES, OBJECTIVE, STREAM, TAPE, VECTOR, Bounds, Place, Scratch, kernel
 from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT
 from dpcheck.algorithms.kernels.tape import release, sample
 

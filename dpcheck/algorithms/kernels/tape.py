@@ -1,6 +1,6 @@
 """What a run writes down, and the one place where noise is added.
 
-A tape is a :class:`dpcheck.algorithms.kernels.named.Tape`, whose fields it says.
+A tape is a :class:`dpcheck.algorithms.kernels.jit.Tape`, whose fields it says.
 
 With the mode ``COUNT`` the arrays have no rows and nothing but the counts is kept; ``RECORD`` fills
 them; ``REPLAY`` takes the released quantities from the tape in place of fresh noise, so that a run

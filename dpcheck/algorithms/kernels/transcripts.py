@@ -1,7 +1,8 @@
-"""Whole noisy transcripts, scored by the likelihood of two data sets that differ in one record.
+"""Many runs on one stream: their outputs, their iterates, and their whole noisy transcripts with a score.
 
-A release is Gaussian about a clean value that depends on earlier releases and on the records alone. So the
-same run, fed the released quantities again (``REPLAY``), tells its clean value on any other data:
+A transcript is scored by the likelihood of two data sets that differ in one record. A release is Gaussian about a clean
+value that depends on earlier releases and on the records alone. So the same run, fed the released quantities again
+(``REPLAY``), tells its clean value on any other data:
 
 - on the data and on the neighbour, for a release that reads all records;
 - where it reads a minibatch, on three sets whose records are all alike: all are the canary, all are the record
@@ -17,8 +18,20 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from dpcheck.algorithms.kernels.jit import INDEX_MATRIX, INDICES, MATRIX, OTHERS, PARTS, PLAY, RUN, TAPE, VECTOR, kernel
-from dpcheck.algorithms.kernels.named import Objective, Scheme
+from dpcheck.algorithms.kernels.jit import (
+    INDEX_MATRIX,
+    INDICES,
+    MATRIX,
+    OTHERS,
+    PARTS,
+    PLAY,
+    RUN,
+    TAPE,
+    VECTOR,
+    Objective,
+    Scheme,
+    kernel,
+)
 from dpcheck.algorithms.kernels.parts import WITH_REPLACEMENT, copy
 from dpcheck.algorithms.kernels.tape import DRAWS, MARKS, RELEASES
 
@@ -127,3 +140,10 @@ def paths(run, parts, play, outputs):  # type: ignore[no-untyped-def]
         tape.path[:] = 0.0
         run(Objective(*parts), play.numbers, play.rng, outputs[trial, tape.path.size :], tape)
         copy(tape.path.ravel(), outputs[trial, : tape.path.size])
+
+
+@kernel(types.void(RUN, PARTS, PLAY, MATRIX))
+def trials(run, parts, play, outputs):  # type: ignore[no-untyped-def]
+    """Run once for each row of ``outputs`` (runs, d_w + d_v)."""
+    for trial in range(outputs.shape[0]):
+        run(Objective(*parts), play.numbers, play.rng, outputs[trial], play.tape)

@@ -18,8 +18,7 @@ import numpy as np
 from numba import types
 from scipy import stats
 
-from dpcheck.algorithms.kernels.jit import MATRIX, PARTS, VECTOR, kernel
-from dpcheck.algorithms.kernels.named import Objective
+from dpcheck.algorithms.kernels.jit import MATRIX, PARTS, VECTOR, Objective, kernel
 from dpcheck.algorithms.kernels.parts import project
 from dpcheck.algorithms.packing import fill
 from dpcheck.algorithms.problem import Array

@@ -52,7 +52,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpcheck.algorithms.budget import modulus
 from dpcheck.algorithms.kernels import rgda as kernels
 from dpcheck.algorithms.kernels import tree
-from dpcheck.algorithms.kernels.named import Numbers
+from dpcheck.algorithms.kernels.jit import Numbers
 from dpcheck.algorithms.layout import ascents
 from dpcheck.algorithms.packing import fill, pack
 from dpcheck.algorithms.problem import Problem

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcheck.algorithms.domains import finite_norm, norm, positive, records, share, whole
-from dpcheck.algorithms.kernels.named import Numbers
+from dpcheck.algorithms.kernels.jit import Numbers
 from dpcheck.algorithms.noise import certified
 from dpcheck.algorithms.packing import fill, pack
 from dpcheck.algorithms.problem import Problem

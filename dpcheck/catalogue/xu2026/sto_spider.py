@@ -33,8 +33,18 @@ import numpy as np
 from numba import types
 
 from dpcheck.algorithms.domains import positive, share
-from dpcheck.algorithms.kernels.jit import MATRIX, OBJECTIVE, RUN_SIGNATURE, STREAM, TAPE, VECTOR, kernel
-from dpcheck.algorithms.kernels.named import Bounds, Place, named
+from dpcheck.algorithms.kernels.jit import (
+    MATRIX,
+    OBJECTIVE,
+    RUN_SIGNATURE,
+    STREAM,
+    TAPE,
+    VECTOR,
+    Bounds,
+    Place,
+    kernel,
+    named,
+)
 from dpcheck.algorithms.kernels.parts import copy, norm, project
 from dpcheck.algorithms.kernels.spider import distance, estimate, scratch
 from dpcheck.algorithms.kernels.tape import CERTIFIED, MODE, OUTCOME, RECORD, RELEASES, REPLAY, UNCERTIFIED, mark

@@ -30,7 +30,7 @@ import numpy as np
 from dpcheck.algorithms.budget import gradient_bounds, modulus, private_modulus, smoothness_for_eta
 from dpcheck.algorithms.domains import anything, norm, one_of, positive, records, whole
 from dpcheck.algorithms.kernels import sgda as kernels
-from dpcheck.algorithms.kernels.named import Numbers
+from dpcheck.algorithms.kernels.jit import Numbers
 from dpcheck.algorithms.kernels.parts import AVERAGE, LAST, UNIFORM
 from dpcheck.algorithms.layout import pairs
 from dpcheck.algorithms.noise import certified_noise, gaussian, moves
@@ -222,16 +222,6 @@ class Theorem3Repaired(Theorem2aRepaired, Theorem3):
         return private_modulus(self.problem)
 
 
-SCHEDULES = {
-    ("2a", "as_printed"): Theorem2a,
-    ("2a", "repaired"): Theorem2aRepaired,
-    ("2b", "as_printed"): Theorem2b,
-    ("2b", "repaired"): Theorem2bRepaired,
-    ("3", "as_printed"): Theorem3,
-    ("3", "repaired"): Theorem3Repaired,
-}
-
-
 def printed_batch(n: int, steps: int, epsilon: float) -> int:
     """Return Remark 1's minibatch, max(1, n sqrt(epsilon / (4T))) rounded up, at most n."""
     return min(n, prescribed("yang2022.theorem_1", "m", n=n, T=steps, epsilon=epsilon))
@@ -362,7 +352,11 @@ class DPSGDA(GradientDescentAscent):
         "repaired.poisson": ("repaired", {"steps": 10, "sampling": "poisson"}),
     }
     theorems = ("2a", "2b", "3")
-    schedules = SCHEDULES
+    schedules: ClassVar[dict[tuple[str, str], type[Schedule]]] = {
+        ("2a", "as_printed"): Theorem2a, ("2a", "repaired"): Theorem2aRepaired,
+        ("2b", "as_printed"): Theorem2b, ("2b", "repaired"): Theorem2bRepaired,
+        ("3", "as_printed"): Theorem3, ("3", "repaired"): Theorem3Repaired,
+    }  # fmt: skip
 
     def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
         """Answer for Theorem 2a, 2b or 3, and as printed also for Remark 1, which sets the noise."""

@@ -38,8 +38,7 @@ import numpy as np
 
 from dpcheck.algorithms.budget import smoothness_for_eta
 from dpcheck.algorithms.domains import norm, one_of, positive, records, whole
-from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, kernel
-from dpcheck.algorithms.kernels.named import Numbers, named
+from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Numbers, kernel, named
 from dpcheck.algorithms.kernels.parts import POISSON, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
 from dpcheck.algorithms.layout import halves

@@ -25,11 +25,20 @@ from numba import types
 
 from dpcheck.algorithms.budget import Sizes
 from dpcheck.algorithms.domains import anything, whole
-from dpcheck.algorithms.kernels.jit import BASE_SIGNATURE, DATA, RUN_SIGNATURE, STREAM, TAPE, VECTOR, kernel
-from dpcheck.algorithms.kernels.named import Numbers, named
+from dpcheck.algorithms.kernels.gradients import no_ascent, no_difference, no_mean
+from dpcheck.algorithms.kernels.jit import (
+    BASE_SIGNATURE,
+    DATA,
+    RUN_SIGNATURE,
+    STREAM,
+    TAPE,
+    VECTOR,
+    Numbers,
+    kernel,
+    named,
+)
 from dpcheck.algorithms.kernels.parts import BALL, copy, project, scale
 from dpcheck.algorithms.kernels.saddle import ENERGY, MOST, MU_V, MU_W, R_V, R_W, L
-from dpcheck.algorithms.kernels.stand_ins import no_ascent, no_difference, no_mean
 from dpcheck.algorithms.kernels.tape import EVALUATIONS, EXHAUSTED, OUTCOME, mark, release, sample
 from dpcheck.algorithms.layout import JOINT, Release
 from dpcheck.algorithms.packing import SCHEMES, fill, pack

@@ -29,8 +29,7 @@ import numpy as np
 
 from dpcheck.algorithms.budget import gradient_bounds
 from dpcheck.algorithms.domains import norm, positive, records, whole
-from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, kernel
-from dpcheck.algorithms.kernels.named import Numbers, named
+from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Numbers, kernel, named
 from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, copy, project, scale
 from dpcheck.algorithms.kernels.tape import mark, release, sample
 from dpcheck.algorithms.layout import pairs

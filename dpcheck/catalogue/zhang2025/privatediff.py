@@ -40,8 +40,21 @@ import numpy as np
 from numba import types
 
 from dpcheck.algorithms.budget import modulus
-from dpcheck.algorithms.kernels.jit import INDICES, NUMBERS, OBJECTIVE, RUN_SIGNATURE, STREAM, TAPE, VECTOR, kernel
-from dpcheck.algorithms.kernels.named import Indices, Numbers, Place, Vector, named
+from dpcheck.algorithms.kernels.jit import (
+    INDICES,
+    NUMBERS,
+    OBJECTIVE,
+    RUN_SIGNATURE,
+    STREAM,
+    TAPE,
+    VECTOR,
+    Indices,
+    Numbers,
+    Place,
+    Vector,
+    kernel,
+    named,
+)
 from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, below, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
 from dpcheck.algorithms.layout import Release

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.algorithms.kernels.named import Others, Play, Replay, Scheme
+from dpcheck.algorithms.kernels.jit import Others, Play, Replay, Scheme
 from dpcheck.algorithms.kernels.tape import COUNT, RECORD, REPLAY
 from dpcheck.algorithms.kernels.transcripts import paths, transcripts
 from dpcheck.algorithms.packing import SCHEMES
