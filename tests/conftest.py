@@ -25,6 +25,8 @@ LONGEST = (
     "test_kernel_cache.py",
     "test_training_step.py",
     "test_accounting.py",
+    "test_second_route.py",
+    "test_replay.py",
     "test_mlp.py",
 )
 TOGETHER = {  # compile the same

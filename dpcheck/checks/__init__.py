@@ -93,7 +93,7 @@ def check(
     >>> report.ok, "violated" in {finding.verdict for finding in report.findings if finding.kind == "privacy"}
     (False, True)
     """
-    chosen, own = _chosen(names)
+    chosen, others = _chosen(names)
     started = time.perf_counter()
     current, tables = "", dict[str, list[dict[str, Any]]]()
 
@@ -114,13 +114,13 @@ def check(
 
     with nullcontext() if store is None else closing(open_store(store, "store")) as opened:
         context = replace(context, store=opened)
-        for name, title, stage in _stages(context, chosen, own, measured):
+        for name, title, stage in _stages(context, chosen, others, measured):
             current, began = title, time.perf_counter()
             progress(0, 1)
             if measurements is not None:
                 measurements.begin(title)
             found = _run(name, title, stage)
-            of_others = title.partition(":")[0] in {each.name for each in own}
+            of_others = title.partition(":")[0] in {each.name for each in others}
             if opened is not None and not of_others:
                 found = kept(context, title, found, measured)
             for finding in found:
@@ -133,7 +133,7 @@ def check(
         stopped = {finding.id.split(".", 1)[0] for finding in findings if finding.kind == "stopped"}
         for finding in [*missing(findings, {*chosen} - stopped, _papers(chosen))]:
             add(finding)
-        named = (*chosen, *(each.name for each in own))
+        named = (*chosen, *(each.name for each in others))
         seconds = time.perf_counter() - started
         shown = (*claims.shown(_papers(chosen)), *([] if measurements is None else measurements.said(chosen)))
         report = Report(
@@ -160,7 +160,7 @@ def _chosen(names: Any) -> tuple[list[str], list[Algorithm]]:
     wanted = [names] if isinstance(names, str | Algorithm | PathLike) else list(dict.fromkeys(names or ALGORITHMS))
     taken = {*ALGORITHMS, *(id.split(".", 1)[0] for id in expected_verdicts())}  # others' ids keep apart from these
     chosen: list[str] = []
-    own: list[Algorithm] = []
+    others: list[Algorithm] = []
     for each in wanted:
         if isinstance(each, str) and each in ALGORITHMS:
             require_unshadowed(each)
@@ -169,10 +169,10 @@ def _chosen(names: Any) -> tuple[list[str], list[Algorithm]]:
         found = [each] if isinstance(each, Algorithm) else find(each, ALGORITHMS)
         for declared in found:
             require(declared.name not in taken, "name of an algorithm", "be none of dpcheck's own", declared.name)
-        own += (declared for declared in found if declared not in own)
-    names = [declared.name for declared in own]
+        others += (declared for declared in found if declared not in others)
+    names = [declared.name for declared in others]
     require(len(set(names)) == len(names), "algorithms", "have names of their own", ", ".join(names))
-    return chosen, own
+    return chosen, others
 
 
 def _run(name: str, title: str, stage: Callable[[], Iterable[Finding]]) -> Iterable[Finding]:
@@ -212,9 +212,9 @@ def _stages(
             yield name, f"{name}: {title}", stage
     for paper in _papers(names):
         yield "", f"claims of {paper}", partial(claims.decided, context, paper)
-    for own in declared:
-        for title, stage in stages_of_declared(context, own, tables):
-            yield "", f"{own.name}: {title}", stage
+    for other in declared:
+        for title, stage in stages_of_declared(context, other, tables):
+            yield "", f"{other.name}: {title}", stage
 
 
 def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:

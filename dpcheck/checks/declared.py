@@ -38,60 +38,61 @@ _LOOKS, _RATE_LEVEL = 3, 0.05
 _TRANSCRIPT, _OUTPUT, _SEARCH = range(3)
 
 
-def stages(context: Context, own: Algorithm, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:
+def stages(context: Context, declared: Algorithm, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:
     """Yield all of them, each a title and a call that yields findings."""
-    yield "certificate", partial(certificate, own)
-    yield "releases", partial(releases, context, own)
-    yield "sampling", partial(sampling, context, own)
-    yield "audits", partial(membership, context, own)
-    yield "rate", partial(rate, context, own, tables)
+    yield "certificate", partial(certificate, declared)
+    yield "releases", partial(releases, context, declared)
+    yield "sampling", partial(sampling, context, declared)
+    yield "audits", partial(membership, context, declared)
+    yield "rate", partial(rate, context, declared, tables)
 
 
-def certificate(own: Algorithm) -> Iterator[Finding]:
+def certificate(declared: Algorithm) -> Iterator[Finding]:
     """Compare what the declared events are certified at with what is claimed."""
     subject = "the declared events against the claimed epsilon"
-    if own.events is None:
+    if declared.events is None:
         example = 'Repeated(Sampled((Gaussian(z),), "poisson", n, batch), steps)'
         reason = f"No events are declared: say what a run releases in events=, such as {example}."
-        yield not_checked(own, "certificate", "accounting", subject, reason)
+        yield not_checked(declared, "certificate", "accounting", subject, reason)
         return
-    found = certify(own.events, delta=own.delta)
-    enough = found.epsilon <= own.epsilon * (1 + 1e-6)
-    reason = f"the declared events are certified at epsilon {found.epsilon:.4g} at delta {own.delta:g}, "
+    found = certify(declared.events, delta=declared.delta)
+    enough = found.epsilon <= declared.epsilon * (1 + 1e-6)
+    reason = f"the declared events are certified at epsilon {found.epsilon:.4g} at delta {declared.delta:g}, "
     if enough:
-        reason += f"within the claimed {own.epsilon:g}"
+        reason += f"within the claimed {declared.epsilon:g}"
     else:
-        reason += f"above the claimed {own.epsilon:g}{_more(own)}"
+        reason += f"above the claimed {declared.epsilon:g}{_more(declared)}"
     yield finding(
-        own, "certificate", "accounting", subject, "consistent" if enough else "violated", reason,
-        certified=found.epsilon, claimed=float(own.epsilon), evidence=found.to_dict(), place=shown_place(own.place),
+        declared, "certificate", "accounting", subject, "consistent" if enough else "violated", reason,
+        certified=found.epsilon, claimed=float(declared.epsilon), evidence=found.to_dict(),
+        place=shown_place(declared.place),
     )  # fmt: skip
 
 
-def _more(own: Algorithm) -> str:
+def _more(declared: Algorithm) -> str:
     """Return how much more noise would do, where there is an answer."""
-    if own.epsilon == 0 or own.delta == 0 or any(multiplier == 0 for _, multiplier in own.releases):
+    if declared.epsilon == 0 or declared.delta == 0 or any(multiplier == 0 for _, multiplier in declared.releases):
         return ""
-    factor = calibrate(lambda z: scaled(own.events, z), own.epsilon, own.delta)
+    factor = calibrate(lambda z: scaled(declared.events, z), declared.epsilon, declared.delta)
     return f": all noise would have to be {factor:.3g} times as large"
 
 
-def membership(context: Context, own: Algorithm) -> Iterator[Finding]:
+def membership(context: Context, declared: Algorithm) -> Iterator[Finding]:
     """Audit everything that is released, and the output alone, on the pair that shows most.
 
     Null hypothesis: the algorithm is (epsilon, delta)-private on this pair; each audit's level is ``_LEVEL``.
     """
-    pair = worst_pair(own, context.stream(crc32(own.name.encode()), _SEARCH))
-    certified = None if own.events is None else certify(own.events, delta=own.delta).epsilon
-    parts = [("output", "final output only", own.output, _OUTPUT)]
-    if own.run is None and (own.steps > 1 or own.update is not None):
-        parts.insert(0, ("transcript", "everything released", own.transcript, _TRANSCRIPT))
+    pair = worst_pair(declared, context.stream(crc32(declared.name.encode()), _SEARCH))
+    certified = None if declared.events is None else certify(declared.events, delta=declared.delta).epsilon
+    parts = [("output", "final output only", declared.output, _OUTPUT)]
+    if declared.run is None and (declared.steps > 1 or declared.update is not None):
+        parts.insert(0, ("transcript", "everything released", declared.transcript, _TRANSCRIPT))
     for what, words, mechanism, number in parts:
         for look in range(2):
             audit = audit_privacy(
-                mechanism, pair.data, pair.neighbour, epsilon=own.epsilon, delta=own.delta,
+                mechanism, pair.data, pair.neighbour, epsilon=declared.epsilon, delta=declared.delta,
                 trials=_TRIALS[context.profile], confidence=1 - _LEVEL,
-                seed=context.stream(crc32(own.name.encode()), number, look), jobs=context.jobs,
+                seed=context.stream(crc32(declared.name.encode()), number, look), jobs=context.jobs,
                 executor=context.executor,
                 progress=context.progress,
             )  # fmt: skip
@@ -100,34 +101,36 @@ def membership(context: Context, own: Algorithm) -> Iterator[Finding]:
         reason = f"{audit.event}, where {pair.words}"
         if audit.verdict == "violated":
             reason = (
-                f"epsilon is at least {audit.epsilon_lower:.3g} at delta {own.delta:g}, with confidence "
-                f"{audit.confidence:g}, and {own.epsilon:g} is claimed: {reason}"
+                f"epsilon is at least {audit.epsilon_lower:.3g} at delta {declared.delta:g}, with confidence "
+                f"{audit.confidence:g}, and {declared.epsilon:g} is claimed: {reason}"
             )
         elif audit.verdict == "inconclusive":
-            reason = f"{audit.trials} runs a data set cannot break a claim of {own.epsilon:g}; --profile full runs more"
+            reason = (
+                f"{audit.trials} runs a data set cannot break a claim of {declared.epsilon:g}; --profile full runs more"
+            )
         yield finding(
-            own, what, "privacy", words, audit.verdict, reason, audited=audit.epsilon_lower, certified=certified,
-            claimed=float(own.epsilon), evidence={"audit": audit.to_dict(), "pair": pair.words},
+            declared, what, "privacy", words, audit.verdict, reason, audited=audit.epsilon_lower, certified=certified,
+            claimed=float(declared.epsilon), evidence={"audit": audit.to_dict(), "pair": pair.words},
         )  # fmt: skip
-    if len(parts) == 1 and own.run is not None:
-        yield not_checked(own, "transcript", "privacy", "everything released",
+    if len(parts) == 1 and declared.run is not None:
+        yield not_checked(declared, "transcript", "privacy", "everything released",
                           "The algorithm is declared as a whole: declare step=, start= and steps= if more than its "
                           "output is released.")  # fmt: skip
 
 
-def rate(context: Context, own: Algorithm, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Finding]:
+def rate(context: Context, declared: Algorithm, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Finding]:
     """Compare the measured law with the claimed one, and with the theorem's number where there is a theorem."""
-    subject, claim = "measured rate against the claimed one", own.rate
+    subject, claim = "measured rate against the claimed one", declared.rate
     if claim is None:
         reason = (
             "No rate is declared: say in rate=dpcheck.RateClaim(...) how it is measured, where, and what is claimed."
         )
-        yield not_checked(own, "rate", "rate", subject, reason)
+        yield not_checked(declared, "rate", "rate", subject, reason)
         return
     factors = list(claim.grid)
     claimed = dict(claim.claimed) if claim.theorem is None else dict.fromkeys(factors, 0.0)
     for look in range(_LOOKS):
-        frame = _measured(context, own, claim, look)
+        frame = _measured(context, declared, claim, look)
         fit = fit_rate(
             frame, response="measured", factors=factors, claimed=claimed, confidence=1 - _RATE_LEVEL,
             offset=None if claim.theorem is None else "bound",
@@ -135,15 +138,17 @@ def rate(context: Context, own: Algorithm, tables: dict[str, list[dict[str, Any]
         above = _above(frame, factors, claim)
         if fit.verdict != "contradicted" and not above:
             break
-    place = place_of(own.code) if claim.theorem is None else place_of_theorem(claim.theorem)
-    yield finding(own, "rate", "rate", subject, fit.verdict, fit.reason, evidence={"fit": fit.to_dict()}, place=place)
-    tables[f"{own.name}: rate"] = rows = _rows(frame, factors)
+    place = place_of(declared.code) if claim.theorem is None else place_of_theorem(claim.theorem)
+    yield finding(
+        declared, "rate", "rate", subject, fit.verdict, fit.reason, evidence={"fit": fit.to_dict()}, place=place
+    )
+    tables[f"{declared.name}: rate"] = rows = _rows(frame, factors)
     if claim.theorem is None:
         return
     worst = max(rows, key=lambda row: row["measured/bound"])
     at = ", ".join(f"{name} = {worst[name]:g}" for name in factors)
     yield finding(
-        own, "bound", "bound", f"measured error against the number of {claim.theorem.id}",
+        declared, "bound", "bound", f"measured error against the number of {claim.theorem.id}",
         "violated" if above else "consistent",
         f"the mean is at most {worst['measured/bound']:.3g} times the theorem's bound, at {at}",
         evidence={"largest": worst}, place=place,
@@ -170,10 +175,10 @@ def _above(frame: pd.DataFrame, factors: list[str], claim: RateClaim) -> bool:
     return any(row["measured"] - reach * row["error"] > row.get("bound", np.inf) for row in rows)
 
 
-def _measured(context: Context, own: Algorithm, claim: RateClaim, look: int) -> pd.DataFrame:
+def _measured(context: Context, declared: Algorithm, claim: RateClaim, look: int) -> pd.DataFrame:
     """Return a row for each measurement, each with a stream of its own."""
     cells = [dict(zip(claim.grid, levels, strict=True)) for levels in itertools.product(*claim.grid.values())]
-    seed, rows = context.stream(crc32(own.name.encode()), 30, look), []
+    seed, rows = context.stream(crc32(declared.name.encode()), 30, look), []
     for number, cell in enumerate(cells):
         bound = {} if claim.theorem is None else {"bound": claim.theorem.bound(**claim.constants, **cell)}
         for k in range(claim.seeds):
@@ -181,6 +186,6 @@ def _measured(context: Context, own: Algorithm, claim: RateClaim, look: int) -> 
             try:
                 value = float(claim.measure(np.random.default_rng([seed, number, k]), **cell))
             except (Exception, SystemExit) as error:
-                raise InputError(f"measure of {own.name} must return a number, got {raised(error)}") from error
+                raise InputError(f"measure of {declared.name} must return a number, got {raised(error)}") from error
             rows.append({**cell, "measured": value, **bound})
     return pd.DataFrame(rows)

@@ -54,27 +54,27 @@ class Moved:
         return 0.0 if self.by == 0 else self.by / self.allowed if self.allowed > 0 else math.inf
 
 
-def releases(context: Context, own: Algorithm) -> Iterator[Finding]:
+def releases(context: Context, declared: Algorithm) -> Iterator[Finding]:
     """Yield one finding for all releases, which names the worst."""
-    skip = partial(not_checked, own, "releases", "noise", _SUBJECT)
-    if own.events is None:
+    skip = partial(not_checked, declared, "releases", "noise", _SUBJECT)
+    if declared.events is None:
         yield skip("No events are declared: say in events= with which noise multiplier each step is released.")
         return
-    if len(own.releases) != own.steps:
+    if len(declared.releases) != declared.steps:
         yield skip(
-            f"The events stand for {len(own.releases)} releases and a run makes {own.steps}: declare one event a step "
-            "(mechanisms on one minibatch in one Sampled), or step= and steps= for what is now a run=."
+            f"The events stand for {len(declared.releases)} releases and a run makes {declared.steps}: declare one "
+            "event a step (mechanisms on one minibatch in one Sampled), or step= and steps= for what is now a run=."
         )
         return
-    seed = context.stream(crc32(own.name.encode()), 10)
-    chosen = np.unique(np.linspace(0, own.steps - 1, min(own.steps, _STEPS[context.profile])).astype(int))
+    seed = context.stream(crc32(declared.name.encode()), 10)
+    chosen = np.unique(np.linspace(0, declared.steps - 1, min(declared.steps, _STEPS[context.profile])).astype(int))
     found: list[Moved] = []
-    for step, (state, released) in enumerate(own.walk(own.data, np.random.default_rng(seed))):
+    for step, (state, released) in enumerate(declared.walk(declared.data, np.random.default_rng(seed))):
         if released is None or step not in chosen:
             continue
-        context.progress(step, own.steps)
-        law, multiplier = own.releases[step]
-        look = _Step(own, state, seed + step).look(law)
+        context.progress(step, declared.steps)
+        law, multiplier = declared.releases[step]
+        look = _Step(declared, state, seed + step).look(law)
         if isinstance(look, str):
             yield skip(f"In step {step + 1}, {look}; {_REMEDY}.")
             return
@@ -83,28 +83,28 @@ def releases(context: Context, own: Algorithm) -> Iterator[Finding]:
             reason = f"in step {step + 1}, {by} ({words})" if isinstance(by, str) else (
                 f"the noise of step {step + 1} is {drawn}, its event declares {law}"
             )  # fmt: skip
-            yield finding(own, "releases", "noise", _SUBJECT, "violated", reason)
+            yield finding(declared, "releases", "noise", _SUBJECT, "violated", reason)
             return
         # replacing a record is removing one and adding another
-        twice = 2.0 if own.relation == "add_or_remove_one" else 1.0
+        twice = 2.0 if declared.relation == "add_or_remove_one" else 1.0
         found.append(Moved(step + 1, law, by, twice / multiplier if multiplier > 0 else math.inf, words))
-    yield _judged(own, found)
+    yield _judged(declared, found)
 
 
-def _judged(own: Algorithm, found: list[Moved]) -> Finding:
+def _judged(declared: Algorithm, found: list[Moved]) -> Finding:
     most = max(look.share for look in found)
     worst = next(look for look in found if look.share >= most * (1 - 1e-9))  # the first, whatever rounding says
     units, at = f"{_UNITS[worst.law]} of its noise", f"step {worst.step}"
-    declared = f"its event declares {1 / worst.allowed:.4g}" if worst.allowed < math.inf else "its event declares 0"
+    event = f"its event declares {1 / worst.allowed:.4g}" if worst.allowed < math.inf else "its event declares 0"
     if worst.by == 0:
         verdict, reason = "inconclusive", "no record that was tried moves any release: declare replacements= that do"
     elif worst.by == math.inf:
         verdict = "violated"
-        reason = f"the release of {at} has noise 0 where a record moves it ({worst.pair}); {declared}"
+        reason = f"the release of {at} has noise 0 where a record moves it ({worst.pair}); {event}"
     elif worst.share > 1 + _ROUNDING:
         verdict = "violated"
         reason = (
-            f"the release of {at} has noise multiplier {1 / worst.by:.4g} and {declared}: a record moves it by "
+            f"the release of {at} has noise multiplier {1 / worst.by:.4g} and {event}: a record moves it by "
             f"{worst.by:.4g} {units}, {worst.share:.3g} times what is declared ({worst.pair})"
         )
     else:
@@ -113,14 +113,16 @@ def _judged(own: Algorithm, found: list[Moved]) -> Finding:
             f"a record moves no release by more than {worst.by:.4g} {units} ({at}); {worst.allowed:.4g} are declared"
         )
     rows = [asdict(look) | {"share": look.share} for look in found]
-    return finding(own, "releases", "noise", _SUBJECT, verdict, reason, evidence={"releases": rows, "steps": own.steps})
+    return finding(
+        declared, "releases", "noise", _SUBJECT, verdict, reason, evidence={"releases": rows, "steps": declared.steps}
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class _Step:
     """One step from one state, its draws fixed by ``seed``."""
 
-    own: Algorithm
+    declared: Algorithm
     state: Any
     seed: int
 
@@ -128,7 +130,7 @@ class _Step:
         """Measure by how many units of noise the worst record moves the release (or what is wrong), law, pair; or
         why unknown.
         """
-        first = self._response(self.own.data, law)
+        first = self._response(self.declared.data, law)
         if isinstance(first, str):
             return first
         worst = self._worst(first)
@@ -152,7 +154,7 @@ class _Step:
         return respond(lambda recorder: self._released(data, recorder), self.seed)
 
     def _released(self, data: Any, recorder: Recorder) -> Array:
-        return flat(self.own.released(self.state, data, recorder))
+        return flat(self.declared.released(self.state, data, recorder))
 
     def _query(self, data: Any) -> Array:
         return self._released(data, Recorder(self.seed, standard=()))
@@ -160,7 +162,7 @@ class _Step:
     def _worst(self, first: Response) -> Pair | str:
         """Return the pair that moves most, each coordinate in units of its own noise."""
         spread = np.linalg.norm(first.mixing, axis=1)
-        best, found = -1.0, Pair(self.own.data, self.own.data, "no record")
+        best, found = -1.0, Pair(self.declared.data, self.declared.data, "no record")
         for pair in self._pairs():
             one, other = self._query(pair.data), self._query(pair.neighbour)
             if one.shape != other.shape:
@@ -175,14 +177,14 @@ class _Step:
 
     def _pairs(self) -> Iterator[Pair]:
         """Yield neighbours that differ in a record of this step's minibatch, and some others."""
-        own = self.own
-        if own.neighbour is not None and len(own.neighbour) == len(own.data):
-            yield Pair(own.data, own.neighbour, "the declared pair")
-        some = {int(index) for index in np.linspace(0, len(own.data) - 1, min(_RECORDS, len(own.data)))}
-        for words, base in bases(own):
-            for k, record in enumerate(candidates(own)):
+        declared = self.declared
+        if declared.neighbour is not None and len(declared.neighbour) == len(declared.data):
+            yield Pair(declared.data, declared.neighbour, "the declared pair")
+        some = {int(index) for index in np.linspace(0, len(declared.data) - 1, min(_RECORDS, len(declared.data)))}
+        for words, base in bases(declared):
+            for k, record in enumerate(candidates(declared)):
                 hit = _member(self._query, base, record)
-                for index in sorted({hit} | (some if base is own.data else set())) if hit is not None else ():
+                for index in sorted({hit} | (some if base is declared.data else set())) if hit is not None else ():
                     yield Pair(base, with_record(base, index, record),
                                f"in {words}, record {index} becomes replacement {k}")  # fmt: skip
 

@@ -31,13 +31,13 @@ _MINIBATCHES = 200
 _CONFIDENCE = 0.999
 
 
-def sampling(context: Context, own: Algorithm) -> Iterator[Finding]:
+def sampling(context: Context, declared: Algorithm) -> Iterator[Finding]:
     """Check population, scheme, size, and how the records are drawn.
 
     Null hypothesis: each minibatch is drawn by the declared scheme, independently of the others.
     """
-    skip = partial(not_checked, own, "sampling", "sampling", _SUBJECT)
-    sampled = list(dict.fromkeys((e.scheme, e.population, e.batch) for e in _sampled(own.events or ())))
+    skip = partial(not_checked, declared, "sampling", "sampling", _SUBJECT)
+    sampled = list(dict.fromkeys((e.scheme, e.population, e.batch) for e in _sampled(declared.events or ())))
     if not sampled:
         yield skip("No event is sampled, so that no sampling is accounted for.")
         return
@@ -45,12 +45,12 @@ def sampling(context: Context, own: Algorithm) -> Iterator[Finding]:
         yield skip("The events are sampled in several ways: check an algorithm of each.")
         return
     ((scheme, population, batch),) = sampled
-    found = partial(finding, own, "sampling", "sampling", _SUBJECT)
-    n = len(own.data)
+    found = partial(finding, declared, "sampling", "sampling", _SUBJECT)
+    n = len(declared.data)
     if population != n:
         yield found(
             "violated", f"the events account for a population of {population} records and the data hold {n}: the rate "
-            f"batch/n is {batch / n:.3g} and not {batch / population:.3g}", place=shown_place(own.place),
+            f"batch/n is {batch / n:.3g} and not {batch / population:.3g}", place=shown_place(declared.place),
         )  # fmt: skip
         return
     if batch != round(batch):
@@ -58,21 +58,21 @@ def sampling(context: Context, own: Algorithm) -> Iterator[Finding]:
         return
     audits: list[SamplingAudit] = []
     for look in range(2):
-        drawn = _drawn(own, context.stream(crc32(own.name.encode()), 20, look))
+        drawn = _drawn(declared, context.stream(crc32(declared.name.encode()), 20, look))
         if isinstance(drawn, str):
             yield skip(drawn)
             return
         audits.append(
             audit_sampling(
                 drawn, scheme=scheme, population=population, batch=round(batch), confidence=_CONFIDENCE,
-                seed=context.stream(crc32(own.name.encode()), 21, look),
+                seed=context.stream(crc32(declared.name.encode()), 21, look),
             )
         )  # fmt: skip
         if audits[-1].verdict == "consistent":
             break
     words = f"{scheme.replace('_', ' ')}, {batch:g} of {population}"
     reason = audits[-1].reason if audits[-1].verdict == "consistent" else f"{audits[-1].reason}; declared is {words}"
-    place = None if own.sampler is None else place_of(own.sampler)
+    place = None if declared.sampler is None else place_of(declared.sampler)
     yield found(audits[-1].verdict, reason, evidence={"audit": audits[-1].to_dict()}, place=place)
 
 
@@ -84,21 +84,21 @@ def _sampled(events: tuple[Event, ...]) -> Iterator[Sampled]:
             yield from _sampled((event.event,))
 
 
-def _drawn(own: Algorithm, seed: int) -> np.ndarray[Any, np.dtype[np.int64]] | str:
+def _drawn(declared: Algorithm, seed: int) -> np.ndarray[Any, np.dtype[np.int64]] | str:
     """Record numbers of consecutive minibatches, unused places -1; or why they are not seen."""
     rows: list[Any] = []
-    if own.sampler is not None:
+    if declared.sampler is not None:
         rng = np.random.default_rng(seed)
-        rows = [_numbers(own.sampler(own.data, rng)) for _ in range(_MINIBATCHES)]
+        rows = [_numbers(declared.sampler(declared.data, rng)) for _ in range(_MINIBATCHES)]
     run = 0
     while len(rows) < _MINIBATCHES:
         recorder, run = Recorder(int(np.random.SeedSequence([seed, run]).generate_state(1)[0])), run + 1
         before = 0
-        for _, released in own.walk(own.data, recorder):
+        for _, released in declared.walk(declared.data, recorder):
             if released is None:
                 break
             draws, before = recorder.draws[before:], len(recorder.draws)
-            batches = [draw.value for draw in draws if _is_minibatch(draw.method, draw.arguments, len(own.data))]
+            batches = [draw.value for draw in draws if _is_minibatch(draw.method, draw.arguments, len(declared.data))]
             if len(batches) != 1:
                 return (
                     f"A step draws {len(batches)} minibatches by rng.choice or rng.integers, and what it draws by "

@@ -83,12 +83,13 @@ def membership() -> Iterator[str]:
 
 
 def noise() -> Iterator[str]:
-    """Test on normal noise as claimed, of another scale, and of another shape."""
+    """Test on normal noise as claimed, of a larger and a smaller scale, and of another shape."""
     rng = np.random.default_rng(1)
     normal, flat = rng.standard_normal((600, 2)), rng.uniform(-math.sqrt(3), math.sqrt(3), (600, 2))
     for sample, due, words in (
         (normal, "consistent", "normal noise of the claimed scale"),
         (1.3 * normal, "violated", "normal noise of 1.3 times the claimed scale"),
+        (normal / 1.3, "violated", "normal noise that is 1.3 times too small"),
         (flat, "violated", "uniform noise that is claimed to be normal"),
     ):
         audit = audit_noise_sample(sample, scale=1.0, centred=True)
@@ -126,12 +127,12 @@ def constants() -> Iterator[str]:
 
 
 def rates() -> Iterator[str]:
-    """Test on a law n^(-1/2) that is claimed to be that, to be slower, and to be n^-1."""
+    """Test on a law n^(-1/2) that is claimed to be that, to be slower, and to be faster, by little and by much."""
     import pandas as pd
 
     rng, sizes = np.random.default_rng(3), np.repeat([100, 200, 400, 800, 1600], 12)
     frame = pd.DataFrame({"n": sizes, "gap": sizes**-0.5 * (1 + 0.05 * rng.standard_normal(sizes.size))})
-    for exponent, due in ((-0.5, "supported"), (-0.3, "supported"), (-1.0, "contradicted")):
+    for exponent, due in ((-0.5, "supported"), (-0.3, "supported"), (-0.65, "contradicted"), (-1.0, "contradicted")):
         found = fit_rate(frame, response="gap", factors=["n"], claimed={"n": exponent})
         yield _unless(found.verdict, due, f"n^-0.5 that is claimed to be n^{exponent:g}")
 
