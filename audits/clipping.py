@@ -180,23 +180,23 @@ def audit_clipping(
     def divided(size: int) -> float:
         return float(size if by_size else divisor)
 
-    asked = BatchQuery(lambda batch: query(given.back(batch)), given.values, given.grown(scale))
+    batches_of = BatchQuery(lambda batch: query(given.back(batch)), given.values, given.grown(scale))
     rng = np.random.default_rng(seed)
     outliers = [(int(k), f) for k in rng.integers(0, len(records), 3) for f in (*_FACTORS, -1e3)]
     norm = _Worst("norm")
-    first = asked.alone(outliers[0])
-    rounds = rounding if rounding is not None else Rounding(asked.unit, width=first.size)
-    for each in outliers:
-        words = f"a batch of record {brief(asked.member(each))} alone"
+    first = batches_of.alone(outliers[0])
+    rounds = rounding if rounding is not None else Rounding(batches_of.unit, width=first.size)
+    for outlier in outliers:
+        words = f"a batch of record {brief(batches_of.member(outlier))} alone"
         due = bound / divided(1)
-        norm.see(float(np.linalg.norm(asked.alone(each))), due, words, rounds.alone(due))
+        norm.see(float(np.linalg.norm(batches_of.alone(outlier))), due, words, rounds.alone(due))
     few = [int(size) for size in rng.integers(2, min(len(records), FEW) + 1, batches)]
-    tests = [norm.result(), *_with_others(asked, outliers, bound, divided, [*few, *sizes], rng, rounds)]
-    odd_one = _not_finite(asked, bound, divided)
+    tests = [norm.result(), *_with_others(batches_of, outliers, bound, divided, [*few, *sizes], rng, rounds)]
+    odd_one = _not_finite(batches_of, bound, divided)
     if odd_one is not None and not finite:
         tests.append(odd_one)
     if not by_size:
-        tests.append(_empty(asked, asked.alone(outliers[0])))
+        tests.append(_empty(batches_of, batches_of.alone(outliers[0])))
     verdicts = [test.verdict for test in tests]
     verdict = next((v for v in ("violated", "inconclusive") if v in verdicts), "consistent")
     reasons = [f"{test.test}: {test.reason}" for test in tests if test.verdict != "consistent"]
@@ -224,54 +224,57 @@ class _Worst:
 
 
 def _with_others(
-    asked: BatchQuery, outliers: list[Member], bound: float, divided: Callable[[int], float], sizes: Sequence[int],
+    batches_of: BatchQuery, outliers: list[Member], bound: float, divided: Callable[[int], float], sizes: Sequence[int],
     rng: np.random.Generator, rounds: Rounding,
 ) -> list[Clipping]:  # fmt: skip
     """Test batches with an outlier against the sum of their records, and against the batch with an ordinary one."""
-    addition, replacement, own = _Worst("sum"), _Worst("replacement"), 0.0
-    count = len(asked.records)
+    addition, replacement, by_size = _Worst("sum"), _Worst("replacement"), 0.0
+    count = len(batches_of.records)
     pool = rng.choice(count, min(count, _POOL), replace=False)
     for number, size in enumerate(sizes):
         chosen = rng.choice(pool, size, replace=True) if size > len(pool) else rng.choice(count, size, replace=False)
         usual = [(int(k), _SMALL if number % 2 else 1.0) for k in chosen]
         odd = outliers[rng.integers(len(outliers))]
         members = [*usual[1:], odd]
-        whole, before = asked.on(members), asked.on(usual)
-        parts = sum(map(asked.alone, members), np.zeros_like(whole)) * (divided(1) / divided(size))
-        words = f"a batch of {size} with record {brief(asked.member(odd))}"
+        whole, before = batches_of.on(members), batches_of.on(usual)
+        parts = sum(map(batches_of.alone, members), np.zeros_like(whole)) * (divided(1) / divided(size))
+        words = f"a batch of {size} with record {brief(batches_of.member(odd))}"
         due = bound / divided(size)
         addition.see(_gap(whole, parts), rounds.total(size, due), words)
-        own = max(own, _gap(whole, parts * divided(size) / divided(1) / size) / rounds.total(size, bound) * size)
+        by_size = max(
+            by_size, _gap(whole, parts * divided(size) / divided(1) / size) / rounds.total(size, bound) * size
+        )
         replacement.see(_gap(whole, before), 2 * due, words, rounds.between(size, due))
-    if addition.ratio > 1 and own <= 1:
+    if addition.ratio > 1 and by_size <= 1:
         addition.words += ", which is divided by its own size"
     return [addition.result(), replacement.result()]
 
 
-def _not_finite(asked: BatchQuery, bound: float, divided: Callable[[int], float]) -> Clipping | None:
+def _not_finite(batches_of: BatchQuery, bound: float, divided: Callable[[int], float]) -> Clipping | None:
     """Test records that hold NaN or infinity, if records are numbers or arrays of numbers."""
-    records = asked.records
+    records = batches_of.records
     if not isinstance(records[0], (float, np.floating, np.ndarray)) or np.asarray(records[0]).dtype.kind != "f":
         return None
-    before = asked.on_records([records[0], records[1]])
+    before = batches_of.on_records([records[0], records[1]])
     worst = _Worst("not finite")
     for value in (np.nan, np.inf, -np.inf):
         record = np.array(records[0], float)
         record.flat[0] = value
         words = f"a batch of two with a record that holds {value}"
         try:
-            after = asked.tried_on([record, records[1]])
-        except ENDS as error:
-            return _raised(worst.test, error, words)
+            after = batches_of.tried_on([record, records[1]])
+        except _ENDS as error:  # it reveals a record, unless such records were ruled out beforehand
+            reason = f"{words} raises {type(error).__name__}, which tells that it was there"
+            return Clipping(worst.test, "inconclusive", np.inf, np.inf, reason)
         worst.see(_gap(after, before), 2 * bound / divided(2), words)
     return worst.result()
 
 
-def _empty(asked: BatchQuery, example: Array) -> Clipping:
+def _empty(batches_of: BatchQuery, example: Array) -> Clipping:
     worst, words = _Worst("empty batch"), "the batch without records"
     try:
-        value = asked.tried_on([])
-    except ENDS as error:
+        value = batches_of.tried_on([])
+    except _ENDS as error:
         reason = (
             f"{words} raises {raised(error)}; Poisson sampling draws it now and then, so return zeros for it and add "
             "the noise"
@@ -283,12 +286,6 @@ def _empty(asked: BatchQuery, example: Array) -> Clipping:
     return worst.result()
 
 
-def _raised(test: str, error: BaseException, words: str) -> Clipping:
-    """Report an exception: it reveals a record, unless such records were ruled out beforehand."""
-    reason = f"{words} raises {type(error).__name__}, which tells that it was there"
-    return Clipping(test, "inconclusive", np.inf, np.inf, reason)
-
-
 def _gap(one: Array, other: Array) -> float:
     if one.shape != other.shape or not (np.isfinite(one).all() and np.isfinite(other).all()):
         return np.inf
@@ -298,7 +295,7 @@ def _gap(one: Array, other: Array) -> float:
 Member = tuple[int, float]  # the number of a record, and the factor that it is multiplied by
 
 # What a query may end with, apart from an interrupt.
-ENDS = (Exception, SystemExit)
+_ENDS = (Exception, SystemExit)
 
 
 class BatchQuery:
@@ -325,7 +322,7 @@ class BatchQuery:
             return self.records[number] if factor == 1 else self.scale(self.records[number], factor)
         except InputError:
             raise
-        except ENDS as error:
+        except _ENDS as error:
             raise InputError(f"scale must return a record, got {raised(error)}") from error
 
     def on(self, members: Sequence[Member]) -> Array:
@@ -338,7 +335,7 @@ class BatchQuery:
             return self.tried_on(batch)
         except InputError:
             raise
-        except ENDS as error:
+        except _ENDS as error:
             raise InputError(f"query must return numbers, got {raised(error)}") from error
 
     def tried_on(self, batch: list[Any]) -> Array:
@@ -346,10 +343,10 @@ class BatchQuery:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # outliers overflow, empty batches have no mean
             value = self.query(self._as_given(batch))
-            found = real_numbers(value, "query", verb="return").ravel()
+            vector = real_numbers(value, "query", verb="return").ravel()
         kind = np.asarray(value).dtype
         self.unit = max(self.unit, float(np.finfo(kind).eps) if kind.kind == "f" else 0.0)
-        return found
+        return vector
 
     def _as_given(self, batch: list[Any]) -> Any:
         """Return a batch as an array where the records are one."""
@@ -368,12 +365,7 @@ class BatchQuery:
 
 
 Floats = NDArray[np.float64]
-# Significant binary digits of bfloat16, float16 and float32, which numbers keep when they are cast to a wider type.
-_DIGITS = (8, 11)
-_SINGLE = 2.0**-23
 _LEAST = 1e-4  # relative: enough for single precision, whatever the query does in it
-_MANY = 16  # numbers that all lie on a coarse grid by no chance
-_ODD = 1 / 8  # share of rounded numbers whose last digit is 1, where a half is due: small whole numbers have none
 _FAR = 6  # standard deviations of the rounding of noise along a gradient
 
 
@@ -402,24 +394,10 @@ class Rounding:
 
     def total(self, size: int, bound: float) -> float:
         """Return how far a sum of so many vectors may be from the vectors' own sum."""
-        each = self.unit * (3 * bound + 1.5 * self.beside)
-        return _LEAST * size * bound + (size + 1) * each + self.unit * bound * size * (size + 1) / 4
+        rounded = self.unit * (3 * bound + 1.5 * self.beside)
+        return _LEAST * size * bound + (size + 1) * rounded + self.unit * bound * size * (size + 1) / 4
 
     def between(self, size: int, bound: float) -> float:
         """Return by how much two sums that differ in one vector may be further apart than twice the bound."""
         added = self.unit * bound * size * (size + 1) / 4 + 1.5 * self.unit * self.beside
         return 2 * (_LEAST * bound + 3 * self.unit * bound + added)
-
-
-def unit_of(values: Floats, errors: Floats) -> float:
-    """Return the unit of the coarsest type that all numbers (k,) are of, each up to an error (k,); float32 at best."""
-    for digits in _DIGITS:
-        mantissas, exponents = np.frexp(values)
-        spacing = np.ldexp(1.0, exponents - digits)
-        telling = (values != 0) & (errors < spacing / 16)
-        nearest = np.ldexp(np.rint(np.ldexp(mantissas, digits)), exponents - digits)
-        odd = np.rint(np.ldexp(mantissas, digits)) % 2 == 1
-        of_type = (np.abs(values - nearest) <= errors)[telling].all() and odd[telling].sum() >= _ODD * telling.sum()
-        if telling.sum() >= _MANY and of_type:
-            return 2.0 ** (1 - digits)
-    return _SINGLE

@@ -58,11 +58,11 @@ class ConstantsAudit(Shown):
     neighbours: int
 
     def _sentence(self) -> str:
-        found = "; ".join(
-            f"{each.name} is {each.on_data} on the data and {each.on_neighbour} on neighbour {each.neighbour}"
-            for each in self.differences
+        differing = "; ".join(
+            f"{d.name} is {d.on_data} on the data and {d.on_neighbour} on neighbour {d.neighbour}"
+            for d in self.differences
         )
-        return f"{self.verdict}: {found or 'no constant differs'}"
+        return f"{self.verdict}: {differing or 'no constant differs'}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""
@@ -117,9 +117,9 @@ def audit_constants(configure: Callable[[Any], Any], data: Any, neighbours: Iter
     differences: dict[str, Difference] = {}
     count = 0
     for count, neighbour in enumerate(neighbours, 1):
-        found = _constants(configure, neighbour)
-        for name in sorted(expected.keys() | found.keys()):
-            one, other = expected.get(name, _Missing), found.get(name, _Missing)
+        constants = _constants(configure, neighbour)
+        for name in sorted(expected.keys() | constants.keys()):
+            one, other = expected.get(name, _Missing), constants.get(name, _Missing)
             if not _equal(one, other):
                 differences.setdefault(name, Difference(name, _shown(one), _shown(other), count - 1))
     require(count > 0, "neighbours", "hold at least one dataset", "none")

@@ -138,11 +138,11 @@ def audit_evaluation_points(
             if not (draw.scale > 0).all():
                 return PointsAudit("violated", queries, f"the noise of answer {k} has scale 0")
         else:
-            found = _moved(mechanism, oracle, plain, [noise[place] for place in places], noise, weight, seed)
-            if found is None:
+            change = _moved(mechanism, oracle, plain, [noise[place] for place in places], noise, weight, seed)
+            if change is None:
                 words = "points and output depend on the answers through the releases alone"
                 return PointsAudit("consistent", queries, words)
-            reason = reason or found
+            reason = reason or change
     words = f"{reason} when answers move and their noise moves back: it depends on more than the releases"
     return PointsAudit("violated", queries, words)
 
@@ -161,7 +161,7 @@ def _pairings(run: _Run) -> Iterator[list[int]]:
 
 
 def _moved(
-    mechanism: Mechanism, oracle: Callable[..., Any], plain: _Run, own: list[Draw], noise: list[Draw], weight: float,
+    mechanism: Mechanism, oracle: Callable[..., Any], plain: _Run, drawn: list[Draw], noise: list[Draw], weight: float,
     seed: int,
 ) -> str | None:  # fmt: skip
     """Move the answers and move ``own``, their noise, back; say what changes, or None."""
@@ -169,9 +169,9 @@ def _moved(
     for move in _MOVES:
         moves = [
             move * (draw.scale / weight + np.sqrt((answer**2).mean())) * rng.standard_normal(answer.size)
-            for draw, answer in zip(own, plain.answers, strict=True)
+            for draw, answer in zip(drawn, plain.answers, strict=True)
         ]
-        shifted = {id(draw): draw.standard - weight * d / draw.scale for draw, d in zip(own, moves, strict=True)}
+        shifted = {id(draw): draw.standard - weight * d / draw.scale for draw, d in zip(drawn, moves, strict=True)}
         standard = np.concatenate([shifted.get(id(draw), draw.standard) for draw in noise])
         moved = _run(mechanism, oracle, Recorder(seed, standard=standard), moves, frozen=plain.answers)
         reason = _difference(plain, moved)
@@ -189,7 +189,7 @@ def _run(
     answers: list[Array] = []
     before: list[int] = []
 
-    def asked(*point: Any) -> Any:
+    def answered(*point: Any) -> Any:
         k = len(points)
         before.append(len(rng.draws))
         points.append(np.concatenate([np.zeros(0), *(real_numbers(part, "oracle's point").ravel() for part in point)]))
@@ -199,7 +199,7 @@ def _run(
         answers.append(value.ravel())
         return value if value.shape else value[()]
 
-    output = returned_numbers(mechanism, "mechanism", asked, rng).ravel()
+    output = returned_numbers(mechanism, "mechanism", answered, rng).ravel()
     return _Run(points, answers, output, rng.draws, before)
 
 

@@ -157,13 +157,13 @@ def audit_floating_point(
     audits = []
     for k, seen in enumerate(views):
 
-        def told(done: int, total: int, offset: int = k) -> None:
+        def report(done: int, total: int, offset: int = k) -> None:
             if progress is not None:
                 progress(offset * total + done, 2 * total)
 
         audits.append(audit_privacy(
             seen, data, neighbour, epsilon=epsilon, delta=delta, trials=trials, confidence=(1 + confidence) / 2,
-            seed=seed, jobs=jobs, vectorized=vectorized, progress=told,
+            seed=seed, jobs=jobs, vectorized=vectorized, progress=report,
         ))  # fmt: skip
     low, rounded = audits
     if rounded.verdict == "violated":

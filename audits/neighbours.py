@@ -146,7 +146,7 @@ def drawn(strategy: Any, count: int = 100, *, seed: int = 0) -> list[Pair]:
     import hypothesis
 
     require_count(count, "count")
-    found: list[Pair] = []
+    pairs: list[Pair] = []
 
     @hypothesis.seed(seed)
     @hypothesis.settings(
@@ -155,10 +155,10 @@ def drawn(strategy: Any, count: int = 100, *, seed: int = 0) -> list[Pair]:
     )  # fmt: skip
     @hypothesis.given(strategy)
     def collect(pair: tuple[Any, Any]) -> None:
-        found.append(Pair(*pair, f"example {len(found)}"))
+        pairs.append(Pair(*pair, f"example {len(pairs)}"))
 
     collect()
-    return found
+    return pairs
 
 
 def canary(
@@ -211,8 +211,8 @@ def canary(
 
     def distance(records: Array) -> float:
         a, b = (
-            runner.outputs(with_record(dataset, index, each), np.random.default_rng(seed), _COMPARED)
-            for each in records
+            runner.outputs(with_record(dataset, index, made), np.random.default_rng(seed), _COMPARED)
+            for made in records
         )
         with np.errstate(invalid="ignore"):
             moved = np.where(same(a, b), 0.0, np.fmin(np.abs(a - b), _FAR))  # NaN on one side is far
@@ -238,7 +238,7 @@ def canary(
             best, reached = moved, farther
         else:
             step /= 2
-    ours, theirs = (with_record(dataset, index, each) for each in best)
+    ours, theirs = (with_record(dataset, index, made) for made in best)
     return Pair(ours, theirs, f"record {index}: {best[0].tolist()} against {best[1].tolist()}")
 
 

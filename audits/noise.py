@@ -219,9 +219,9 @@ def audit_noise_sample(
         simulated = statistics(drawn if centred else about_centre(drawn, law), law, scale, centred)
         for name, values in simulated.items():
             null[name].see(values)
-        if all(each.beyond_doubt(level * (simulations + 1)) for each in null.values()):
+        if all(statistic.beyond_doubt(level * (simulations + 1)) for statistic in null.values()):
             break  # whatever the further simulations are, none of these tests can reject
-    p_values = {name: each.p_value for name, each in null.items()}
+    p_values = {name: statistic.p_value for name, statistic in null.items()}
     if law.discrete:
         impossible = int((np.abs(noise - np.round(noise)) > room(sample)).sum())
         p_values["lattice"] = 0.0 if impossible else 1.0

@@ -69,7 +69,7 @@ class RandomnessAudit(Shown):
             shown["epsilon"] = shown["epsilon"] if math.isfinite(shown["epsilon"]) else "inf"
         return {
             "verdict": self.verdict,
-            "observations": [asdict(each) for each in self.observations],
+            "observations": [asdict(seen) for seen in self.observations],
             "implied": shown,
             "seed": self.seed,
         }
@@ -124,7 +124,7 @@ def audit_randomness(
     >>> def noisy_sum(data, rng):
     ...     return sum(data) + rng.laplace(scale=max(data))  # the scale depends on the data
     >>> audit = dpcheck.audit_randomness(noisy_sum, [1, 1], [1, 2], epsilon=1.0)
-    >>> audit.verdict, [each.topic for each in audit.observations if each.verdict == "violated"]
+    >>> audit.verdict, [seen.topic for seen in audit.observations if seen.verdict == "violated"]
     ('violated', ['privacy'])
     """
     require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
@@ -153,11 +153,11 @@ def audit_randomness(
     if outside is not None:  # nothing can be replayed
         return RandomnessAudit(outside.verdict, (outside,), None, data, neighbour, seed)
 
-    seen, found = _compare(run, data, neighbour, delta, seed)
-    seen.append(_judge(found, epsilon))
-    verdicts = [each.verdict for each in seen]
+    seen, noise = _compare(run, data, neighbour, delta, seed)
+    seen.append(_judge(noise, epsilon))
+    verdicts = [observation.verdict for observation in seen]
     verdict = next((v for v in ("violated", "inconclusive") if v in verdicts), "consistent")
-    known = found.implied if isinstance(found, _Found) else None
+    known = noise.implied if isinstance(noise, _Found) else None
     return RandomnessAudit(verdict, tuple(seen), known, data, neighbour, seed)
 
 
@@ -190,25 +190,25 @@ def _compare(run: Run, data: Any, neighbour: Any, delta: float, seed: int) -> tu
         return seen, f"{first if isinstance(first, str) else second}{gap}"
     if first.query.shape == second.query.shape:
         seen += reuse(run, data, neighbour, np.abs(first.mixing).sum(1), seed)
-    found, most = implied(first, second, delta), implied(first, second, _ANY_DELTA)
-    if isinstance(found, str) or isinstance(most, str):
-        return seen, str(found)
-    return seen, _Found(found, most.epsilon == math.inf, first.given)
+    needed, most = implied(first, second, delta), implied(first, second, _ANY_DELTA)
+    if isinstance(needed, str) or isinstance(most, str):
+        return seen, str(needed)
+    return seen, _Found(needed, most.epsilon == math.inf, first.given)
 
 
-def _judge(found: _Found | str, epsilon: float | None) -> Observation:
-    if isinstance(found, str):
-        return Observation("privacy", "inconclusive", f"no epsilon follows from the noise: {found}")
-    bound = found.implied
+def _judge(noise: _Found | str, epsilon: float | None) -> Observation:
+    if isinstance(noise, str):
+        return Observation("privacy", "inconclusive", f"no epsilon follows from the noise: {noise}")
+    bound = noise.implied
     size = f"epsilon {'=' if bound.exact else '>='} {bound.epsilon:.6g} at delta {bound.delta:g}"
-    if found.given:
-        given = ", ".join(found.given)
+    if noise.given:
+        given = ", ".join(noise.given)
         reason = f"given the values it draws from {given}, {bound.reason}: {size}; this alone bounds nothing"
         return Observation("privacy", "inconclusive", reason)
     assumed = "for this pair, assuming that the output is affine in the noise throughout"
     reason = f"{bound.reason}: {size} {assumed}"
     if epsilon is None:
-        return Observation("privacy", "violated" if found.singular else "consistent", reason)
+        return Observation("privacy", "violated" if noise.singular else "consistent", reason)
     broken = bound.epsilon > epsilon * (1 + _SLACK) + _SLACK
     return Observation("privacy", "violated" if broken else "consistent", f"{reason}; claimed {epsilon:g}")
 
@@ -274,7 +274,7 @@ def differences(first: Sequence[Draw], second: Sequence[Draw]) -> list[Observati
     kinds = [_kinds(first), _kinds(second)]
     if kinds[0] != kinds[1]:
         at = next((k for k, (a, b) in enumerate(zip(*kinds, strict=False)) if a != b), min(map(len, kinds)))
-        shown = [f"{each[at][0]} of shape {each[at][1]}" if at < len(each) else "nothing" for each in kinds]
+        shown = [f"{drawn[at][0]} of shape {drawn[at][1]}" if at < len(drawn) else "nothing" for drawn in kinds]
         reason = f"what is drawn depends on the data: draw {at} is {shown[0]} on data, {shown[1]} on neighbour"
         return [Observation("draws", "inconclusive", reason)]
     seen = []

@@ -202,8 +202,8 @@ def fit_rate(
     known = np.log(table.known(frame, response, offset))
     return RateFit(
         exponents=fitted.exponents(), interval=fitted.intervals(confidence),
-        verdict=verdict, reason=reason, by_factor={name: each.verdict for name, each in judged.items()},
-        faster={name: each.faster for name, each in judged.items() if each.faster is not None},
+        verdict=verdict, reason=reason, by_factor={name: judgement.verdict for name, judgement in judged.items()},
+        faster={name: judgement.faster for name, judgement in judged.items() if judgement.faster is not None},
         claimed=claimed, confidence=confidence, margin=margin, equal=equal, cluster=cluster, offset=offset,
         rows=len(frame), independent=measurements.independent, response=response,
         frame=frame[shown].assign(offset=known),
@@ -273,8 +273,8 @@ def _partial(fit: RateFit, name: str) -> tuple[Any, Any, Any]:
     for i, level in enumerate(levels):
         here = values == level
         means[i] = y[here].mean()
-        _, own = np.unique(clusters[here], return_inverse=True)
-        sums = np.bincount(own.reshape(-1), y[here] - means[i])
+        _, members = np.unique(clusters[here], return_inverse=True)
+        sums = np.bincount(members.reshape(-1), y[here] - means[i])
         if len(sums) > 1:
             errors[i] = np.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)) / here.sum()
     return levels, means, errors

@@ -190,14 +190,14 @@ def _words(observed: dict[str, float], due: dict[str, float], steps: int, batch:
 def _null(seed: int, scheme: str, population: int, batch: int, steps: int, simulations: int) -> dict[str, Floats]:
     """Return the statistics of so many simulations of the scheme, to be read only."""
     rng = np.random.default_rng(seed)
-    found = np.empty((simulations, len(STATISTICS)))
+    statistics = np.empty((simulations, len(STATISTICS)))
     order = np.arange(population)
-    for row in found:
+    for row in statistics:
         sizes = rng.binomial(population, batch / population, steps) if scheme == "poisson" else np.full(steps, batch)
         drawn = np.full((steps, max(1, int(sizes.max()))), -1)
         draw(rng, order, sizes, scheme == "with_replacement", drawn)
         row[:] = describe(drawn, population)
-    return dict(zip(STATISTICS, found.T, strict=True))
+    return dict(zip(STATISTICS, statistics.T, strict=True))
 
 
 def _again(drawn: Index, scheme: str, population: int, batch: int) -> float:

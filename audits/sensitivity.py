@@ -163,10 +163,10 @@ def audit_sensitivity(
     require_count(budget, "budget", least=10)
     require_seed(seed)
 
-    def asked(data: Any) -> Any:
+    def evaluated(data: Any) -> Any:
         return query(given.back(data))
 
-    first, second = (_evaluate(asked, dataset) for _ in range(2))
+    first, second = (_evaluate(evaluated, dataset) for _ in range(2))
     require(bool(np.isfinite(first).all()), "query", "return finite numbers on the dataset", first)
     require(np.array_equal(first, second), "query", "be deterministic", "two outputs on one dataset that differ")
 
@@ -178,11 +178,11 @@ def audit_sensitivity(
         bases.append((f"every record equal to replacement {k}", _filled(dataset, replacements[k])))
     budget -= len(walks) * len(dataset)
     for name, base in bases:
-        centre = _evaluate(asked, base)
+        centre = _evaluate(evaluated, base)
         distance: dict[tuple[int, int], float] = {}
         share = max(2, budget // len(bases))  # one to begin with, and one to climb from it
         for index, k in _search(len(dataset), len(replacements), share, rng, distance):
-            moved = _evaluate(asked, _replaced(base, index, replacements[k]), unchanged=False)
+            moved = _evaluate(evaluated, _replaced(base, index, replacements[k]), unchanged=False)
             require(moved.shape == centre.shape, "query", "keep its output's shape", moved.shape)
             distance[index, k] = _distance(moved, centre, norm)
             pairs += 1
@@ -190,7 +190,7 @@ def audit_sensitivity(
                 best, witness = distance[index, k], Witness(base, index, replacements[k], name)
     for j, k in walks:
         name = f"replacements {j} and {k} alone"
-        for base, index, before, after in _walk(asked, dataset, replacements[j], replacements[k]):
+        for base, index, before, after in _walk(evaluated, dataset, replacements[j], replacements[k]):
             pairs += 1
             moved_by = _distance(after, before, norm)
             if moved_by > best:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from dpcheck.audits.clipping import FEW, Rounding, audit_clipping, unit_of
+from dpcheck.audits.clipping import FEW, Rounding, audit_clipping
 from dpcheck.audits.noise import TESTS, NoiseAudit, audit_noise_sample
 from dpcheck.audits.step_parts import Floats, StepFinding, TrainingStep, gathered, taken
 from dpcheck.errors import InputError, raised
@@ -191,6 +191,10 @@ _REFUSED = (
     "label or another number that may not grow, say by outlier= how it is made larger"
 )
 _TELLING = 64  # numbers that show by which type they were rounded
+# Significant binary digits of bfloat16 and float16, kept when numbers are cast to a wider type; float32's unit.
+_TYPES, _SINGLE = (8, 11), 2.0**-23
+_ON_A_GRID = 16  # numbers that all lie on a coarse grid by no chance
+_ODD = 1 / 8  # share of rounded numbers whose last digit is 1, where a half is due: small whole numbers have none
 Query = Callable[[Any], Floats]
 
 
@@ -340,8 +344,8 @@ def _rounding(step: TrainingStep, records: Any, beside: Floats) -> Rounding:
     ])  # fmt: skip
     error = 2.0**-22  # of what was computed in float32 after the coarser type
     seen = [
-        unit_of(released, 0 * released), unit_of(released * step.divisor, error * np.abs(released) * step.divisor),
-        unit_of((sums * step.divisor).ravel(), (error * (np.abs(beside) + np.abs(sums)) * step.divisor).ravel()),
+        _unit_of(released, 0 * released), _unit_of(released * step.divisor, error * np.abs(released) * step.divisor),
+        _unit_of((sums * step.divisor).ravel(), (error * (np.abs(beside) + np.abs(sums)) * step.divisor).ravel()),
     ]  # fmt: skip
     return Rounding(max(seen), float(np.linalg.norm(beside)), len(beside))
 
@@ -376,3 +380,17 @@ def _chosen(records: Any, count: int, seed: int) -> list[int]:
         extremes = [*order[:some].tolist(), *order[population - some :].tolist()]
     drawn = np.random.default_rng([seed, 3]).permutation(np.setdiff1d(np.arange(population), extremes))
     return sorted([*extremes, *drawn[: count - len(extremes)].tolist()])
+
+
+def _unit_of(values: Floats, errors: Floats) -> float:
+    """Return the unit of the coarsest type that all numbers (k,) are of, each up to an error (k,); float32 at best."""
+    for digits in _TYPES:
+        mantissas, exponents = np.frexp(values)
+        spacing = np.ldexp(1.0, exponents - digits)
+        telling = (values != 0) & (errors < spacing / 16)
+        nearest = np.ldexp(np.rint(np.ldexp(mantissas, digits)), exponents - digits)
+        odd = np.rint(np.ldexp(mantissas, digits)) % 2 == 1
+        of_type = (np.abs(values - nearest) <= errors)[telling].all() and odd[telling].sum() >= _ODD * telling.sum()
+        if telling.sum() >= _ON_A_GRID and of_type:
+            return 2.0 ** (1 - digits)
+    return _SINGLE

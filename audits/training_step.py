@@ -187,10 +187,10 @@ def audit_training_step(
     claimed = float(epsilon) if epsilon is not None else certify(events, delta).epsilon
 
     kept = certified <= claimed * (1 + _ACCURACY)
-    told = "what the accountant was told" if epsilon is None else "the claim"
+    promise = "what the accountant was told" if epsilon is None else "the claim"
     accounting = StepFinding(
         "accounting", "consistent" if kept else "violated",
-        f"the step as stated is certified at epsilon {certified:.5g}, {told} is {claimed:.5g}",
+        f"the step as stated is certified at epsilon {certified:.5g}, {promise} is {claimed:.5g}",
         "" if kept else "Give the accountant the noise over clip, sampling rate and steps of this step, or add noise",
     )  # fmt: skip
     findings = [_CORRELATED if here.correlated else accounting]

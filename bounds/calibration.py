@@ -14,13 +14,14 @@ which needs finite intervals.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import sympy
 from sympy import erfc, exp, log, sqrt
 
 from dpcheck.bounds.formula import formula
-from dpcheck.bounds.prover import Domain, ball, branch, witness
+from dpcheck.bounds.kind import Method
+from dpcheck.bounds.prover import Domain, ball, ranges, search
 from dpcheck.bounds.prover.decide import decide
 
 _LEAST = sympy.Rational(1, 10**12)  # what is at least this is positive
@@ -45,6 +46,7 @@ class Private:
     over: Domain
     epsilon: Any
     delta: Any
+    METHOD: ClassVar[Method] = Method.PRIVACY_CURVE
 
     def formula(self) -> str:
         """Return the claim and its region."""
@@ -59,7 +61,7 @@ class Private:
     def holds(self) -> bool:
         """Say whether the tail bound holds, or ball arithmetic on the curve shows the guarantee."""
         s, e, share = formula(self.multiplier), formula(self.epsilon), formula(self.delta)
-        if witness.find(self.over, (s, e, share)) is None:
+        if search.find(self.over, (s, e, share)) is None:
             return False
         if not all(_positive(each, self.over) for each in (s, share)):
             return False  # the bounds below are about noise, and about a delta that is not 0
@@ -73,7 +75,7 @@ class Private:
         else:
             above, below = (Domain(intervals, (*where, relation)) for relation in (away >= 0, away <= 0))
             coarse = decide(tail, above).verdict == "proved" and decide(middle, below).verdict == "proved"
-        return coarse or branch.proves(share - curve(s, e), self.over)
+        return coarse or ranges.proves(share - curve(s, e), self.over)
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,7 @@ class NotPrivate:
     multiplier: Any
     epsilon: Any
     delta: Any
+    METHOD: ClassVar[Method] = Method.PRIVACY_CURVE
 
     def formula(self) -> str:
         """Return the curve's value."""

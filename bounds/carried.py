@@ -9,10 +9,11 @@ and otherwise typed again from the paper. A theorem that says something else lea
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import sympy
 
@@ -22,6 +23,7 @@ from dpcheck.errors import require
 if TYPE_CHECKING:
     from dpcheck.bounds.theorem import Theorem
 
+Decider = TypeVar("Decider", bound=Callable[..., Any])
 _POINTS, _DIGITS = 24, 30
 _SHARES = ("delta", "delta_1", "delta_2", "theta")  # letters below 1
 _SMALL = ("K", "k", "m", "t")  # counts that are small beside n
@@ -104,9 +106,46 @@ def formulas(theorem: Theorem) -> dict[str, Any]:
     return found | {f"rate {name}": term for name, term in theorem.regimes}
 
 
-def carried(paper: str) -> Mapping[str, tuple[Carried, ...]]:
-    """Return the formulas of theorems that each claim of a paper carries, by its id."""
-    found: Mapping[str, tuple[Carried, ...]] = importlib.import_module(f"dpcheck.bounds.{paper}.carried").CARRIED
+def carries(
+    theorem: str, formulas: Mapping[str, Any], where: Mapping[Any, Any] | None = None
+) -> Callable[[Decider], Decider]:  # fmt: skip
+    """Say below ``@claim(...)`` that the claim is about formulas of a registered theorem.
+
+    Parameters
+    ----------
+    theorem : str
+        Its id, such as ``"zhang2022.theorem_4_5"``.
+    formulas : mapping of str to sympy expression
+        The formulas as the claim has them, by field: ``"bound"``, ``"rate privacy"``, a letter of the schedule.
+    where : mapping of letter to expression, optional
+        What the claim's own letters stand for.
+
+    Returns
+    -------
+    callable
+        A decorator of the function that decides the claim.
+    """
+    steps = tuple(Carried(theorem, field, formula, tuple((where or {}).items())) for field, formula in formulas.items())
+
+    def marked(function: Decider) -> Decider:
+        function.__dict__["carries"] = (*steps, *carried_by(function))
+        return function
+
+    return marked
+
+
+def carried_by(function: Callable[..., Any]) -> tuple[Carried, ...]:
+    """Return the formulas that :func:`carries` named above a function."""
+    steps: tuple[Carried, ...] = getattr(function, "carries", ())
+    return steps
+
+
+def listed(paper: str) -> Mapping[str, tuple[Carried, ...]]:
+    """Return the formulas of theorems that claims of a paper carry, by id, where a file ``carried`` lists them."""
+    name = f"dpcheck.bounds.{paper}.carried"
+    if importlib.util.find_spec(name) is None:
+        return {}
+    found: Mapping[str, tuple[Carried, ...]] = importlib.import_module(name).CARRIED
     return found
 
 

@@ -18,21 +18,31 @@ such as ``002:(31)`` for equation (31).
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from dpcheck.bounds.carried import Carried
-from dpcheck.bounds.claim_result import ClaimResult as ClaimResult
+from dpcheck.bounds.carried import Carried as Carried
+from dpcheck.bounds.carried import carried_by
+from dpcheck.bounds.carried import carries as carries
 from dpcheck.bounds.decision import BY_HAND
 from dpcheck.bounds.decision import Decision as Decision
 from dpcheck.bounds.decision import Evidence as Evidence
 from dpcheck.bounds.decision import Verdict as Verdict
+from dpcheck.bounds.decision import conditional as conditional
+from dpcheck.bounds.decision import proved as proved
+from dpcheck.bounds.decision import refuted as refuted
+from dpcheck.bounds.decision import unresolved as unresolved
 from dpcheck.bounds.evidence import Counterexample, to_dict
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
+from dpcheck.bounds.evidence import Step as Step
+from dpcheck.bounds.kind import Kind as Kind
+from dpcheck.bounds.kind import Method as Method
 from dpcheck.bounds.prover import Inequality
+from dpcheck.bounds.results import ClaimResult as ClaimResult
 from dpcheck.bounds.statement import Statement
 from dpcheck.errors import require
 
@@ -170,17 +180,23 @@ class Claim:
 
 
 def claim(
-    id: str, kind: Kind | str, statement: Statement | str, location: str, *, paper: str = ""
+    id: str, kind: Kind | str, statement: Statement | str | None = None, location: str = "", *, paper: str = "",
+    **formulas: Any,
 ) -> Callable[[Callable[[], Decision]], Claim]:  # fmt: skip
-    """Make a function that returns a :class:`Decision` a :class:`Claim`, with the statement above it.
+    """Make a function that returns a :class:`Decision` a :class:`Claim`.
 
     Parameters
     ----------
-    id, kind, statement, location
-        As in :class:`Claim`, in the same order.
+    id, kind, location
+        As in :class:`Claim`.
+    statement : Statement or str, optional
+        By default the docstring of the function, with a name in braces where one of ``formulas`` stands.
     paper : str
         Whose statement it is; by default the folder of the function's file in the catalogue, and the
         file's name otherwise.
+    **formulas : sympy expression, relation, number or str
+        What the statement has in its places. A formula must occur in a step of the evidence; words are put in as they
+        are. Without any, braces in the statement are braces.
 
     Returns
     -------
@@ -190,24 +206,27 @@ def claim(
     Raises
     ------
     InputError
-        If the name is that of another claim of the same file, which would be lost.
+        If the name is that of another claim of the same file, which would be lost, or there is no statement.
 
     Examples
     --------
     >>> from sympy import symbols
     >>> from dpcheck.bounds.evidence import Identity
-    >>> from dpcheck.bounds.statement import stated
     >>> x, y = symbols("x y", positive=True)
-    >>> @claim("square", Kind.STEP, stated("2 x y is {it}.", it=(x + y) ** 2 - x**2 - y**2), "Lemma 1", paper="mine")
+    >>> @claim("square", Kind.STEP, location="Lemma 1", paper="mine", it=(x + y) ** 2 - x**2 - y**2)
     ... def square() -> Decision:
+    ...     '''2 x y is {it}.'''
     ...     step = Identity("the square, multiplied out", 2 * x * y, (x + y) ** 2 - x**2 - y**2)
-    ...     return Decision("proved", "exact algebra", Evidence((step,)), "A binomial formula.")
+    ...     return proved(step, note="A binomial formula.")
     >>> square.decide().verdict
     'proved'
     """
 
     def decided_by(function: Callable[[], Decision]) -> Claim:
-        made = Claim(id, paper or _home(function), kind, statement, location, function)
+        words = " ".join((function.__doc__ or "").split()) if statement is None else statement
+        require(bool(words), "the statement of a claim", "be given, or be the docstring of its function", repr(words))
+        said = _filled(words, formulas) if isinstance(words, str) else words
+        made = Claim(id, paper or _home(function), kind, said, location, function, carried_by(function))
         before = getattr(sys.modules.get(function.__module__), function.__name__, None)
         require(
             not isinstance(before, Claim) or before.id == id, "the function of a claim", "have a name of its own",
@@ -216,6 +235,16 @@ def claim(
         return made
 
     return decided_by
+
+
+def _filled(text: str, formulas: dict[str, Any]) -> Statement | str:
+    """Return the statement with its words put in, and its formulas where there are any."""
+    words = {name: value for name, value in formulas.items() if isinstance(value, str)}
+    for name, value in words.items():
+        require(f"{{{name}}}" in text, "the words of a statement", "have a place in it", name)
+        text = text.replace(f"{{{name}}}", value)
+    exact = {name: value for name, value in formulas.items() if name not in words}
+    return Statement(text, exact) if exact else text
 
 
 def _home(function: Callable[[], Decision]) -> str:
@@ -229,3 +258,13 @@ def _uncovered(decision: Decision) -> list[str]:
     if decision.verdict != "proved":
         return []
     return [step.formula() for step in decision.evidence.quoted() if not step.unconditional()]
+
+
+def place(claim: Claim) -> str:
+    """Return ``"FILE:LINE"`` of the function that decides the claim; nothing where relations alone decide it."""
+    decision: Any = claim.decision
+    while isinstance(decision, functools.partial):
+        decision = decision.func
+    if decision.__module__ == "dpcheck.bounds.judge":
+        return ""
+    return f"{Path(decision.__code__.co_filename).resolve()}:{decision.__code__.co_firstlineno}"

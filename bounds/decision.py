@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted, Searched, Step, to_dict
+from dpcheck.bounds.kind import Method
 from dpcheck.errors import require
 
 Verdict = Literal["proved", "refuted", "conditional", "unresolved"]
@@ -110,3 +112,102 @@ class Decision:
         require(stated, "a condition", "come with a conditional verdict", verdict)
         shown = verdict == "unresolved" or not all(isinstance(step, _CARRIES_NOTHING) for step in steps)
         require(shown, "a verdict", "rest on a recomputed step", "citations and searches only")
+
+
+def proved(
+    *steps: Step, note: str, readings: Mapping[str, Verdict] | None = None, repaired: str = "",
+    method: str | tuple[str, ...] = (),
+) -> Decision:  # fmt: skip
+    """Return the decision that a claim holds as printed.
+
+    Parameters
+    ----------
+    *steps : Step
+        The evidence, which is recomputed. One step at least is more than a citation or a search.
+    note : str
+        A sentence for the reader.
+    readings : mapping of str to str, optional
+        A verdict for each way in which the statement can be read. A counterexample among the steps must belong to a
+        reading that is refuted.
+    repaired : str
+        A word on what is built on the claim.
+    method : Method, tuple of Method, or str
+        How it was decided; by default :func:`method_of` the steps.
+
+    Returns
+    -------
+    Decision
+        The verdict with its evidence.
+    """
+    return _decided("proved", steps, note, method, readings, repaired=repaired)
+
+
+def conditional(
+    *steps: Step, condition: str, note: str, readings: Mapping[str, Verdict] | None = None, repaired: str = "",
+    method: str | tuple[str, ...] = (),
+) -> Decision:  # fmt: skip
+    """Return the decision that a claim holds under a condition that it does not state.
+
+    Parameters
+    ----------
+    *steps, note, readings, repaired, method
+        As for :func:`proved`.
+    condition : str
+        The assumption that makes it true.
+
+    Returns
+    -------
+    Decision
+        The verdict with its evidence.
+    """
+    return _decided("conditional", steps, note, method, readings, condition, repaired)
+
+
+def refuted(
+    *steps: Step, repaired: str, note: str, readings: Mapping[str, Verdict] | None = None,
+    method: str | tuple[str, ...] = (),
+) -> Decision:  # fmt: skip
+    """Return the decision that a claim is false as printed.
+
+    Parameters
+    ----------
+    *steps, note, readings, method
+        As for :func:`proved`; one step at least is a counterexample.
+    repaired : str
+        What holds instead, or why the result that is built on it stands.
+
+    Returns
+    -------
+    Decision
+        The verdict with its evidence.
+    """
+    return _decided("refuted", steps, note, method, readings, repaired=repaired)
+
+
+def unresolved(
+    *steps: Step, note: str, readings: Mapping[str, Verdict] | None = None, repaired: str = "",
+    method: str | tuple[str, ...] = (),
+) -> Decision:  # fmt: skip
+    """Return that a claim is open; parameters as for :func:`proved`, where the note says what is missing."""
+    return _decided("unresolved", steps, note, method, readings, repaired=repaired)
+
+
+_ROUTES = (
+    Method.PRIVACY_CURVE, Method.EXPONENTS, Method.PROVER, Method.ALGEBRA, Method.ENUMERATION, Method.ARITHMETIC,
+)  # fmt: skip
+
+
+def method_of(steps: tuple[Step, ...], verdict: Verdict) -> tuple[str, ...]:
+    """Return the most telling way in which a step is shown, and that facts are cited where they are part of a proof."""
+    kinds = {getattr(type(step), "METHOD", "") for step in steps}
+    route = [method for method in _ROUTES if method in kinds][:1]
+    cited = [Method.CITED] if verdict == "proved" and Method.CITED in kinds else []
+    return (*route, *cited) or (Method.NONE,)
+
+
+def _decided(
+    verdict: Verdict, steps: tuple[Step, ...], note: str, method: str | tuple[str, ...],
+    readings: Mapping[str, Verdict] | None, condition: str = "", repaired: str = "",
+) -> Decision:  # fmt: skip
+    evidence = Evidence(steps, tuple((readings or {}).items()), condition, repaired)
+    return Decision(verdict, method or method_of(steps, verdict), evidence, note)

@@ -10,18 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import sympy
 
-from dpcheck.bounds.formula import formula
-from dpcheck.bounds.plain import written
+from dpcheck.bounds.formula import formula, written
+from dpcheck.bounds.kind import Method
+from dpcheck.bounds.prover import Domain as Domain
+from dpcheck.bounds.prover import Inequality as Inequality
 from dpcheck.bounds.prover import ball
+from dpcheck.bounds.prover import over as over
 from dpcheck.bounds.sources import Cited as Cited
 from dpcheck.bounds.sources import Quoted as Quoted
 from dpcheck.bounds.sources import Searched as Searched
-from dpcheck.bounds.step import Step as Step
-from dpcheck.bounds.step import to_dict as to_dict
+from dpcheck.bounds.sources import Step as Step
+from dpcheck.bounds.sources import to_dict as to_dict
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class Identity:
     says: str
     left: Any
     right: Any
+    METHOD: ClassVar[Method] = Method.ALGEBRA
 
     def __post_init__(self) -> None:
         """Keep the sides as written."""
@@ -87,6 +91,7 @@ class AtMost:
     says: str
     smaller: Any
     larger: Any
+    METHOD: ClassVar[Method] = Method.ALGEBRA
 
     def formula(self) -> str:
         """Return the inequality."""
@@ -117,6 +122,7 @@ class Below:
     says: str
     smaller: Any
     larger: Any
+    METHOD: ClassVar[Method] = Method.ARITHMETIC
 
     def formula(self) -> str:
         """Return the inequality."""
@@ -141,13 +147,18 @@ class Counterexample:
         What fails, in words.
     claimed : sympy relation
         The relation.
-    values : tuple of (letter, number)
-        The values, exact.
+    values : mapping of letter to number
+        The values, exact; kept as pairs.
     """
 
     says: str
     claimed: Any
-    values: tuple[tuple[Any, Any], ...]
+    values: Any
+    METHOD: ClassVar[Method] = Method.ARITHMETIC
+
+    def __post_init__(self) -> None:
+        """Keep the values as pairs."""
+        object.__setattr__(self, "values", tuple(dict(self.values).items()))
 
     def formula(self) -> str:
         """Return the relation, the values, and what the two sides become."""
@@ -197,6 +208,7 @@ class Enumerated:
     function: Callable[..., Fraction]
     arguments: tuple[int | Fraction, ...]
     value: Fraction
+    METHOD: ClassVar[Method] = Method.ENUMERATION
 
     def formula(self) -> str:
         """Return the call and its value."""

@@ -10,7 +10,7 @@ import sympy
 
 from dpcheck.bounds.claim import Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Quoted, Searched, Step
-from dpcheck.bounds.method import Method
+from dpcheck.bounds.kind import Method
 from dpcheck.bounds.prover import Inequality
 from dpcheck.errors import require
 
@@ -52,10 +52,11 @@ def judge(*steps: Step, note: str = "", repaired: str = "") -> Callable[[], Deci
     for step in steps:
         fit = hasattr(step, "holds") and not isinstance(step, Cited | Quoted | Searched | Counterexample)
         require(fit, "a judged claim", "be made of relations the machine decides", type(step).__name__)
-    return functools.partial(_judge, steps, note, repaired)
+    return functools.partial(judged, *steps, note=note, repaired=repaired)
 
 
-def _judge(steps: tuple[Step, ...], note: str, repaired: str) -> Decision:
+def judged(*steps: Step, note: str = "", repaired: str = "") -> Decision:
+    """Return the machine's own verdict on a claim that all ``steps`` hold; parameters as for :func:`judge`."""
     methods = ", ".join(dict.fromkeys(_method(step) for step in steps))
     broken = [step for step in steps if not step.holds()]
     for step in broken:

@@ -1,10 +1,13 @@
 """Every theorem and claim of the catalogue, found by name, and those of a file of one's own.
 
-A paper is a folder; each module in it may define ``THEOREMS``, a tuple of
+A paper is a folder beside this file, or a module that an installed package registers under the entry-point group
+``dpcheck.papers``, in the same shape: each module in it may define ``THEOREMS``, a tuple of
 :class:`~dpcheck.bounds.theorem.Theorem`, and claims: every name at its top level that holds a
 :class:`~dpcheck.bounds.claim.Claim`, such as a function under the decorator
 :func:`~dpcheck.bounds.claim.claim`. Any Python file may state claims in the same way, or list them in
 ``CLAIMS``; it is imported as it is: formulas are sympy expressions, never strings.
+
+A paper is imported once something of it is asked for.
 """
 
 from __future__ import annotations
@@ -17,18 +20,109 @@ import pkgutil
 import re
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
-from dpcheck.bounds.carried import carried
+from dpcheck.bounds import ledger
+from dpcheck.bounds.carried import listed
 from dpcheck.bounds.claim import OWN_FILE, Claim
 from dpcheck.bounds.results import ClaimResults
 from dpcheck.bounds.theorem import Theorem
 from dpcheck.bounds.workers import decide_all, decide_file
 from dpcheck.errors import InputError, one_line, raised, require
 
-PAPERS = ("zhang2022", "yang2022", "zhang2025", "xu2026")
+GROUP = "dpcheck.papers"  # the entry points of papers, each a package or a module
+_ENGINE = ("coq", "prover")  # folders beside this file that are no papers
+
+
+def _folders() -> tuple[str, ...]:
+    """Return the papers that lie beside this file, those of the ledger first and in its order."""
+    here = {file.parent.name for file in Path(__file__).parent.glob("*/__init__.py")} - {*_ENGINE}
+    order = [entry["paper"] for entry in ledger.recorded().values()]
+    return tuple(dict.fromkeys(name for name in (*order, *sorted(here)) if name in here))
+
+
+PAPERS = _folders()
+
+
+def papers() -> dict[str, str]:
+    """List every paper, those of installed packages last.
+
+    Returns
+    -------
+    dict of str to str
+        The module of each, by the paper's name.
+
+    Raises
+    ------
+    InputError
+        If a package registers a name that is taken.
+    """
+    modules = {paper: f"dpcheck.bounds.{paper}" for paper in PAPERS}
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        other = modules.setdefault(entry.name, entry.value)
+        require(other == entry.value, f"paper {entry.name}", "be registered once", f"{other}, {entry.value}")
+    return modules
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What the modules of a paper state."""
+
+    theorems: tuple[Theorem, ...]
+    claims: tuple[Claim, ...]
+
+
+@functools.cache
+def paper_of(name: str, module: str) -> Paper:
+    """Import a paper, and return its theorems and claims in order of id.
+
+    Raises :class:`~dpcheck.errors.InputError` for a registered module that cannot be imported, an id that occurs
+    twice, and a claim or theorem that says that it is another paper's.
+    """
+    try:
+        folder = importlib.import_module(module)
+        inside = [entry.name for entry in pkgutil.iter_modules(getattr(folder, "__path__", ()))]
+        modules = [folder, *(importlib.import_module(f"{module}.{entry}") for entry in inside)]
+    except (Exception, SystemExit) as error:
+        if name in PAPERS:
+            raise
+        raise InputError(f"{module}, the paper {name}, must be importable, got {raised(error)}") from error
+    theorems = [theorem for part in modules for theorem in getattr(part, "THEOREMS", ())]
+    claims = [claim for part in modules for claim in _claims_in(part)]
+    claims = [_carrying_too(claim) for claim in claims]
+    for stated in (theorems, claims):
+        _require_unique([each.id for each in stated])
+        others = sorted({each.paper for each in stated} - {name})
+        require(not others, f"what {module} states", f"be of the paper {name}", ", ".join(others))
+    return Paper(
+        tuple(sorted(theorems, key=lambda theorem: _natural(theorem.id))),
+        tuple(sorted(claims, key=lambda claim: _natural(claim.id))),
+    )
+
+
+def _carrying_too(claim: Claim) -> Claim:
+    """Return the claim with the formulas that a list beside it says it carries."""
+    of = listed(claim.paper) if claim.paper in PAPERS else {}
+    return replace(claim, carries=of[claim.id]) if claim.id in of else claim
+
+
+def _module(paper: str) -> str:
+    """Return the module of a paper, or nothing for a name that no paper has; the papers here need no look-up."""
+    return f"dpcheck.bounds.{paper}" if paper in PAPERS else papers().get(paper, "")
+
+
+def _loaded(paper: str | None) -> list[Paper]:
+    """Return one paper, or all, whose ids are unique then; InputError for an unknown one."""
+    if paper is not None:
+        if not _module(paper):
+            raise _unknown("paper", paper, papers())
+        return [paper_of(paper, _module(paper))]
+    loaded = [paper_of(name, module) for name, module in papers().items()]
+    _require_unique([claim.id for part in loaded for claim in part.claims])
+    return loaded
 
 
 def theorem(id: str) -> Theorem:
@@ -60,9 +154,10 @@ def theorem(id: str) -> Theorem:
     >>> found.schedule(n=10_000, d=50, epsilon=1, delta=1e-8, G_w=1, G_v=1, L=1)["m"]
     50
     """
-    known = {each.id: each for each in theorems()}
+    home = str(id).partition(".")[0]
+    known = {theorem.id: theorem for theorem in (theorems(home) if _module(home) else ())}
     if id not in known:
-        raise _unknown("theorem", id, known)
+        raise _unknown("theorem", id, [theorem.id for theorem in theorems()])
     return known[id]
 
 
@@ -72,15 +167,15 @@ def theorems(paper: str | None = None) -> tuple[Theorem, ...]:
     Parameters
     ----------
     paper : str, optional
-        One of ``PAPERS``, such as ``"yang2022"``.
+        One of :func:`papers`, such as ``"yang2022"``.
 
     Returns
     -------
     tuple of Theorem
         The theorems.
     """
-    _require_paper(paper)
-    return tuple(each for each in _catalogue()[0] if paper in (None, each.paper))
+    found = [theorem for part in _loaded(paper) for theorem in part.theorems]
+    return tuple(found if paper else sorted(found, key=lambda theorem: _natural(theorem.id)))
 
 
 def claims(paper: str | None = None) -> tuple[Claim, ...]:
@@ -89,15 +184,14 @@ def claims(paper: str | None = None) -> tuple[Claim, ...]:
     Parameters
     ----------
     paper : str, optional
-        One of ``PAPERS``, such as ``"yang2022"``.
+        One of :func:`papers`, such as ``"yang2022"``.
 
     Returns
     -------
     tuple of Claim
         The claims, which are not decided yet.
     """
-    _require_paper(paper)
-    return tuple(each for each in _catalogue()[1] if paper in (None, each.paper))
+    return tuple(claim for part in _loaded(paper) for claim in part.claims)
 
 
 def find(target: str | None = None) -> tuple[Claim, ...]:
@@ -123,12 +217,29 @@ def find(target: str | None = None) -> tuple[Claim, ...]:
     require(target is None or isinstance(target, str), "target", "be a name", target)
     if target is not None and target.endswith(".py"):
         return _load(target)
-    chosen = tuple(each for each in claims() if target in (None, each.paper, each.id, f"{each.paper}.{each.id}"))
-    chosen = chosen or carrying(str(target)) or tuple(each for each in claims() if _says(each, str(target).split()))
+    if target is None or _module(target):
+        return claims(target)
+    home, _, id = target.partition(".")
+    paper, id = (home, id) if _module(home) else (ledger.recorded().get(target, {}).get("paper"), target)
+    chosen = _alone(_module(paper), id) if paper else ()
+    chosen = chosen or tuple(claim for claim in claims() if id == claim.id and paper in (None, claim.paper))
+    chosen = chosen or carrying(target) or tuple(claim for claim in claims() if _says(claim, target.split()))
     if not chosen:
-        known = (*PAPERS, *(each.id for each in claims()), *(each.id for each in theorems()))
+        known = (*papers(), *(claim.id for claim in claims()), *(theorem.id for theorem in theorems()))
         raise _unknown("paper, claim, theorem or words of a claim", target, known)
     return chosen
+
+
+def _alone(module: str, id: str) -> tuple[Claim, ...]:
+    """Return a claim from the one file of its paper that states it, without importing the others; or nothing."""
+    spec = importlib.util.find_spec(module)
+    stated = re.compile(rf'^@claim\(\s*"{re.escape(id)}"', re.MULTILINE)
+    for folder in (spec and spec.submodule_search_locations) or ():
+        for file in Path(folder).glob("*.py"):
+            if stated.search(file.read_text("utf-8")):
+                inside = _claims_in(importlib.import_module(f"{module}.{file.stem}"))
+                return tuple(_carrying_too(claim) for claim in inside if claim.id == id)
+    return ()
 
 
 def carrying(theorem: str) -> tuple[Claim, ...]:
@@ -231,26 +342,6 @@ def _claims_in(module: ModuleType) -> list[Claim]:
     return [*listed, *named.values()]
 
 
-@functools.cache
-def _catalogue() -> tuple[tuple[Theorem, ...], tuple[Claim, ...]]:
-    found: list[Theorem] = []
-    stated: list[Claim] = []
-    for paper in PAPERS:
-        folder = importlib.import_module(f"dpcheck.bounds.{paper}")
-        for entry in pkgutil.iter_modules(folder.__path__):
-            module = importlib.import_module(f"{folder.__name__}.{entry.name}")
-            found += getattr(module, "THEOREMS", ())
-            stated += _claims_in(module)
-        of = carried(paper)
-        stated = [replace(each, carries=of[each.id]) if each.id in of else each for each in stated]
-    for ids in ([each.id for each in found], [each.id for each in stated]):
-        _require_unique(ids)
-    return (
-        tuple(sorted(found, key=lambda each: _natural(each.id))),
-        tuple(sorted(stated, key=lambda each: (PAPERS.index(each.paper), _natural(each.id)))),
-    )
-
-
 def _natural(id: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", id)]
 
@@ -258,11 +349,6 @@ def _natural(id: str) -> list[tuple[int, str]]:
 def _require_unique(ids: list[str]) -> None:
     twice = sorted({each for each in ids if ids.count(each) > 1})
     require(not twice, "ids", "be unique", ", ".join(twice))
-
-
-def _require_paper(paper: str | None) -> None:
-    if paper is not None and paper not in PAPERS:
-        raise _unknown("paper", paper, PAPERS)
 
 
 def _unknown(what: str, name: object, known: Iterable[str]) -> InputError:

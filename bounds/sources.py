@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Protocol
+
+from dpcheck.bounds.carried import Carried
+from dpcheck.bounds.kind import Method
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Cited:
 
     says: str
     source: str
+    METHOD: ClassVar[Method] = Method.CITED
 
     def formula(self) -> str:
         """Return where the fact is from."""
@@ -61,6 +65,7 @@ class Quoted:
     claim: str
     reading: str = ""
     holds_here: str = ""
+    METHOD: ClassVar[Method] = Method.CITED
 
     def formula(self) -> str:
         """Return the claim, the reading and its verdict."""
@@ -129,3 +134,49 @@ class Searched:
 
         rng = np.random.default_rng(self.seed)
         return all(self.function(rng) <= self.bound for _ in range(self.samples))
+
+
+class Step(Protocol):
+    """One piece of evidence: what it says in words, its formula, and whether it holds."""
+
+    @property
+    def says(self) -> str:
+        """What the step shows, in words."""
+
+    def formula(self) -> str:
+        """Return the step as text that can be evaluated again elsewhere."""
+
+    def latex(self) -> str:
+        """Return the step in LaTeX, without dollar signs."""
+
+    def holds(self) -> bool:
+        """Recompute the step."""
+
+
+def to_dict(step: Step) -> dict[str, Any]:
+    """Return a step as plain text, fit for JSON; an inequality adds how it was shown and how tight it is."""
+    shown = {"kind": type(step).__name__.lower(), "says": step.says, "formula": step.formula(), "latex": step.latex()}
+    details = getattr(step, "details", None)
+    return shown | (details() if details else {}) | {"trust": trust(step)}
+
+
+def trust(step: Step) -> str:
+    """Return who vouches for a step.
+
+    ``"kernel"``: the kernel of a proof assistant accepted its statement. ``"replayed"``: exact or
+    ball arithmetic recomputes it each time. ``"solver"``: an SMT solver's word. ``"cited"``: a
+    source's. ``"search"``: nobody; nothing was found. ``"compared"``: a registered theorem says what the
+    claim says.
+    """
+    if isinstance(step, Carried):
+        return "compared"
+    if isinstance(step, Cited | Quoted):
+        return "cited"
+    if isinstance(step, Searched):
+        return "search"
+    from dpcheck.bounds.coq import kernel  # which writes steps out, and so imports them
+
+    if kernel.accepted(step):
+        return "kernel"
+    methods = step.outcome().methods if hasattr(step, "outcome") else ()
+    return "solver" if any(method.startswith("solver") for method in methods) else "replayed"

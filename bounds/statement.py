@@ -17,7 +17,7 @@ import sympy
 
 from dpcheck.bounds.asymptotics import Region
 from dpcheck.bounds.evidence import Below
-from dpcheck.bounds.plain import plain
+from dpcheck.bounds.formula import plain
 from dpcheck.bounds.prover import Domain
 from dpcheck.errors import require
 

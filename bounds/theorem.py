@@ -14,9 +14,8 @@ from typing import Any
 import sympy
 
 from dpcheck.bounds.assumption import Assumption as Assumption
-from dpcheck.bounds.assumption import Formulas, number
+from dpcheck.bounds.assumption import Formulas, Letters, number
 from dpcheck.bounds.assumption import Parameter as Parameter
-from dpcheck.bounds.letters import Letters
 from dpcheck.errors import InputError, require, require_positive
 from dpcheck.shown import Shown
 

@@ -1,6 +1,6 @@
 """Claims decided side by side, each within its time and memory, in processes that can be killed.
 
-A worker is a program that runs :mod:`.worker`: it reads a claim's id from its input, decides the claim,
+A worker is a program that runs :func:`main`: it reads a claim's id from its input, decides the claim,
 and writes the result. The caller's own program is never imported again, as it would be by
 ``multiprocessing``, and a file of one's own is imported by workers alone, so that one that never
 ends or takes all memory stops nobody else.
@@ -27,11 +27,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dpcheck.bounds.claim import Claim, ClaimResult
-from dpcheck.bounds.method import Method
-from dpcheck.errors import InputError, one_line, require_count, require_positive
+from dpcheck.bounds.kind import Method
+from dpcheck.errors import InputError, one_line, require, require_count, require_positive
 from dpcheck.running.streams import workers
 
-LENGTH = struct.Struct("!Q")  # of a message, which goes before it
+_LENGTH = struct.Struct("!Q")  # of a message, which goes before it
+_MEMORY = 4 * 2**30  # bytes of address space of a worker, and of each solver it starts
 _STARTING = 60.0  # seconds the interpreter and this package may take to start
 
 _PACKAGE = __name__.partition(".")[0]
@@ -41,8 +42,8 @@ import sys
 sys.path.insert(0, sys.argv.pop(1))
 import {_PACKAGE}
 del sys.path[0]
-from {_PACKAGE}.bounds.worker import main
-main()
+from {_PACKAGE}.bounds import registry, workers
+workers.main(registry.find)
 """
 
 Watch = Callable[[str, int, int], object]
@@ -181,7 +182,7 @@ class _Worker:
         return found
 
     def _message(self, deadline: float, stop: threading.Event) -> Any:
-        (length,) = LENGTH.unpack(self._read(LENGTH.size, deadline, stop))
+        (length,) = _LENGTH.unpack(self._read(_LENGTH.size, deadline, stop))
         return json.loads(self._read(length, deadline, stop))  # plain text: a user's own file had a hand in it
 
     def kill(self) -> None:
@@ -212,3 +213,39 @@ def _bad_file(constraint: str, value: object) -> InputError:
 
 def _elsewhere() -> NoReturn:
     raise RuntimeError("a claim of a file is decided in a worker")
+
+
+def main(find: Callable[..., tuple[Claim, ...]]) -> None:
+    """Say which claims ``find`` finds, then decide those whose ids come in, one a line: the program of a worker."""
+    import resource
+
+    from dpcheck.running.processes import end_with_parent
+
+    end_with_parent()
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    # what a user's own file prints must not mix with the results
+    results = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+
+    def send(message: Any) -> None:
+        answer = json.dumps(message).encode()
+        results.write(_LENGTH.pack(len(answer)) + answer)
+        results.flush()
+
+    require(len(sys.argv) <= 2, "arguments", "be a target or nothing", sys.argv[1:])
+    results.write(b"!")
+    results.flush()
+    if sys.argv[1:] and sys.argv[1].endswith(".py"):
+        sys.path.append(str(Path(sys.argv[1]).resolve().parent))
+    try:
+        known = {claim.id: claim for claim in find(*sys.argv[1:])}
+    except InputError as error:
+        send(str(error))
+        return
+    send([(claim.id, claim.paper, claim.kind, str(claim.statement), claim.location) for claim in known.values()])
+    for line in sys.stdin:
+        try:
+            result = known[line.rstrip("\n")].decide()
+            send((result.verdict, result.method, result.note, result.evidence, result.seconds, result.basis))
+        except Exception as error:
+            send(f"{type(error).__name__}: {one_line(error)}")

@@ -89,14 +89,14 @@ class LabelTree:
 @njit("int32[::1](float64[::1], float64[:])", nogil=True)
 def _leaves(cuts: Floats, values: Floats) -> Leaves:
     """Return ``searchsorted(cuts, values, side="right")``, without branches; cuts are one fewer than a power of two."""
-    found = np.empty(values.size, np.int32)
+    places = np.empty(values.size, np.int32)
     for i in range(values.size):
         value, place, step = values[i], 0, (cuts.size + 1) // 2
         while step > 0:
             place += step * ((value >= cuts[place + step - 1]) | (value != value))
             step //= 2
-        found[i] = place
-    return found
+        places[i] = place
+    return places
 
 
 @njit("float64(int64, float64, float64[::1])", nogil=True)
@@ -140,12 +140,12 @@ def _averaged(counts: Counts, tables: Floats) -> Floats:
             likely += share
             mean[i] += share * means[j]
         mean[i] /= likely
-        own = most + math.log(likely / 3)
-        total[i] = own
+        alone = most + math.log(likely / 3)
+        total[i] = alone
         if i < inner:  # the leaves cannot be split
             split = total[2 * i + 1] + total[2 * i + 2]
-            weight[i] = 1 / (1 + math.exp(min(split - own, 700.0)))
-            total[i] = max(own, split) + math.log1p(math.exp(-abs(own - split))) - math.log(2.0)
+            weight[i] = 1 / (1 + math.exp(min(split - alone, 700.0)))
+            total[i] = max(alone, split) + math.log1p(math.exp(-abs(alone - split))) - math.log(2.0)
     chances, left = weight * mean, 1 - weight
     for i in range(1, size):
         up = (i - 1) // 2

@@ -57,7 +57,7 @@ def unsealed(saved: Any) -> Saved:
     require(state.get("schema") == SCHEMA, "earlier", f"have the schema {SCHEMA}", state.get("schema"))
     require(state.get("checksum") == _checksum(saved), "earlier", "be as it was saved", "one that was changed")
     try:
-        found = Saved(
+        audit = Saved(
             saved["verdict"], {name: saved[name] for name in ("epsilon", "delta", "confidence", "seed")},
             saved["trials"], tuple(Standing(**look) for look in saved["looks"]), _state(state),
         )  # fmt: skip
@@ -65,8 +65,8 @@ def unsealed(saved: Any) -> Saved:
         if isinstance(error, InputError):
             raise
         raise _refused(f"{type(error).__name__}: {error}") from error
-    _require_sound(found)
-    return found
+    _require_sound(audit)
+    return audit
 
 
 def _checksum(audit: Mapping[str, Any]) -> str:
@@ -134,5 +134,5 @@ def _require_sound(saved: Saved) -> None:
         require(digest(a[:FIRST], b[:FIRST]) == state.first, "earlier", "have the outputs that it began with", "others")
 
 
-def _refused(found: str) -> InputError:
-    return InputError(f"earlier must be a sequential audit as it was saved, got {' '.join(found.split())[:200]}")
+def _refused(reason: str) -> InputError:
+    return InputError(f"earlier must be a sequential audit as it was saved, got {' '.join(reason.split())[:200]}")

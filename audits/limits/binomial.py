@@ -292,8 +292,8 @@ def _next(tried: list[tuple[float, float]], edge: float, low: float, high: float
     slope = -1.0
     if len(tried) > 1 and y != tried[-2][1]:
         slope = min((y - tried[-2][1]) / (x - tried[-2][0]), -0.1)
-    found = math.exp(x + max(-3.0, min(3.0, (edge - y) / slope)))
-    found *= _CLOSE**0.4 if high > found * _CLOSE else _CLOSE**-0.4
-    if found <= low:
-        found = low * _CLOSE**0.8
-    return found if found < high and len(tried) < _LINES else math.sqrt(low * high)
+    place = math.exp(x + max(-3.0, min(3.0, (edge - y) / slope)))
+    place *= _CLOSE**0.4 if high > place * _CLOSE else _CLOSE**-0.4
+    if place <= low:
+        place = low * _CLOSE**0.8
+    return place if place < high and len(tried) < _LINES else math.sqrt(low * high)

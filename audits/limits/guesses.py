@@ -296,14 +296,14 @@ def _proposed(right: int, guesses: int, canaries: int, epsilons: Floats, deltas:
         [sparse.csr_array((n, k.size)), sparse.kron(sparse.identity(n), np.ones((1, k.size - 1)), format="csr")]
     )
     one = np.concatenate([np.ones(k.size), np.zeros(rises)])[None]
-    found = optimize.linprog(
+    solution = optimize.linprog(
         np.concatenate([-(k >= right).astype(float), np.zeros(rises)]),
         A_ub=sparse.vstack([excess, total]).tocsr(), b_ub=np.concatenate([np.zeros(rises), canaries * deltas]),
         A_eq=one, b_eq=[1.0], method="highs-ipm",
     )  # fmt: skip
-    if not found.success or found.ineqlin.marginals is None:
+    if not solution.success or solution.ineqlin.marginals is None:
         return None
-    return np.maximum(-np.asarray(found.ineqlin.marginals[rises:], np.float64), 0.0)
+    return np.maximum(-np.asarray(solution.ineqlin.marginals[rises:], np.float64), 0.0)
 
 
 @njit("boolean(float64, float64[::1], float64[::1], int64, int64)", nogil=True)

@@ -61,9 +61,9 @@ def estimate(
         centres = _centre(a), _centre(b)
         if np.isfinite(centres).all():
             noise = _merged(a, centres[0][0], b, centres[1][0])
-            found = _shifted(a, b, noise, np.array(centres), thresholds, smooth)
-            if found.size:
-                return found[0], found[1], found[2]
+            shifted = _shifted(a, b, noise, np.array(centres), thresholds, smooth)
+            if shifted.size:
+                return shifted[0], shifted[1], shifted[2]
     (p, p_error), (q, q_error) = _single(a, thresholds), _single(b, thresholds)
     return p, q, _COUNTS * np.hypot(p_error, q_error)
 
@@ -262,26 +262,26 @@ def _shifted(a: Floats, b: Floats, noise: Floats, centres: Floats, t: Floats, sm
     if tail.size == 0:
         return none
     n, m = noise.size, t.size
-    found, used = np.zeros((3, m)), np.empty((2, m))
+    result, used = np.zeros((3, m)), np.empty((2, m))
     for side in range(2):
         centre = centres[side, 0]
-        _survival(tail, noise, t, centre, found[side])
-        if _contradicts(b if side else a, found[side], t):
+        _survival(tail, noise, t, centre, result[side])
+        if _contradicts(b if side else a, result[side], t):
             return none
         for i in range(m):
             used[side, i] = min(max((t[i] - centre - tail[_START]) / tail[_SCALE], 0.0), 1.0)
             if smooth and t[i] - centre < tail[_START]:
-                found[side, i] = _smoothed(noise, t[i] - centre)
-            if found[side, i] > tail[_SHARE]:
-                found[2, i] += (1 - found[side, i]) / (found[side, i] * n)
+                result[side, i] = _smoothed(noise, t[i] - centre)
+            if result[side, i] > tail[_SHARE]:
+                result[2, i] += (1 - result[side, i]) / (result[side, i] * n)
     off = math.hypot(centres[0, 1], centres[1, 1]) / tail[_SCALE]
     for i in range(m):
         u, v = used[0, i], used[1, i]
         upper = max(u, v)
         hazard = tail[_HAZARD] + tail[_GROWTH] * upper if upper > 0 else 0.0
-        found[2, i] += (hazard * off) ** 2 + _variance(tail, u - v, (u * u - v * v) / 2)
-        found[2, i] = _SHIFTED * math.sqrt(found[2, i])
-    return found
+        result[2, i] += (hazard * off) ** 2 + _variance(tail, u - v, (u * u - v * v) / 2)
+        result[2, i] = _SHIFTED * math.sqrt(result[2, i])
+    return result
 
 
 Points = NDArray[np.int64]

@@ -59,19 +59,23 @@ def judge(
     ``claim`` is signed as the slopes are, and ``sign`` restores the exponent's own sign. ``equal`` means that the claim
     is an equality rather than an upper bound.
     """
-    found = _verdict(name, slopes, claim, margin=margin, level=level, equal=equal, sign=sign)
+    judgement = _verdict(name, slopes, claim, margin=margin, level=level, equal=equal, sign=sign)
     if slopes.line.high(level) < claim:
-        return replace(found, faster=claim - slopes.line.value)
-    return found
+        return replace(judgement, faster=claim - slopes.line.value)
+    return judgement
 
 
 def overall(judged: Mapping[str, Judgement]) -> tuple[str, str]:
     """Return the worst verdict, and the sentence that says why."""
     if not judged:
         return "inconclusive", "inconclusive: no exponent was claimed"
-    verdict = next(word for word in _ORDER if word in {each.verdict for each in judged.values()})
-    reasons = dict.fromkeys(each.reason for each in judged.values() if each.verdict == verdict)
-    by = [f"{name} is faster than claimed by {each.faster:.2f}" for name, each in judged.items() if each.faster]
+    verdict = next(word for word in _ORDER if word in {judgement.verdict for judgement in judged.values()})
+    reasons = dict.fromkeys(judgement.reason for judgement in judged.values() if judgement.verdict == verdict)
+    by = [
+        f"{name} is faster than claimed by {judgement.faster:.2f}"
+        for name, judgement in judged.items()
+        if judgement.faster
+    ]
     return verdict, f"{verdict}: {'; '.join([*reasons, *by])}"
 
 
@@ -97,8 +101,8 @@ def _verdict(
         return Judgement("not asymptotic", f"{bent}, out of the margin of {claimed}")
     if line.value > claim + margin and steepens:
         return Judgement("not asymptotic", f"{bent}, towards {claimed}")
-    own = _but(level, _ELSEWHERE)
-    elsewhere = line.high(own) < claim or line.low(own) > claim
+    care = _but(level, _ELSEWHERE)
+    elsewhere = line.high(care) < claim or line.low(care) > claim
     may_leave = end.value + _BEYOND * max(bend.high(rescue), -bend.low(rescue)) > claim + margin
     left = margin / 2 if elsewhere and may_leave else margin
     if end.high(level) > claim + left:
@@ -149,8 +153,8 @@ class Fitted:
         """Return two-sided intervals, simultaneous over the factors."""
         names = self.measurements.factors
         level = 1 - (1 - confidence) / (2 * len(names))
-        found = {name: self._exponent(i) for i, name in enumerate(names)}
-        return {name: (each.low(level), each.high(level)) for name, each in found.items()}
+        estimates = {name: self._exponent(i) for i, name in enumerate(names)}
+        return {name: (estimate.low(level), estimate.high(level)) for name, estimate in estimates.items()}
 
     def judge(
         self, claimed: Mapping[str, float], *, confidence: float, margin: float, equal: bool = False

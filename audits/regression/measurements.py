@@ -76,10 +76,10 @@ def read(
     x, y, offsets, labels = x[order], y[order], offsets[order], labels[order]
     cells = np.concatenate([[0], np.cumsum((np.abs(np.diff(x, axis=0)) > _SAME).any(1))])
     clusters = np.unique(labels, return_inverse=True)[1].reshape(-1) if cluster else np.arange(len(x))
-    found = Measurements(tuple(factors), x, y, offsets, clusters.astype(np.int64), cells.astype(np.int64))
-    full = np.linalg.matrix_rank(found.line) == found.line.shape[1]
+    table = Measurements(tuple(factors), x, y, offsets, clusters.astype(np.int64), cells.astype(np.int64))
+    full = np.linalg.matrix_rank(table.line) == table.line.shape[1]
     require(bool(full), "factors", "vary independently", list(factors))
-    return found
+    return table
 
 
 def claim(claimed: Mapping[str, float] | None, factors: Sequence[str]) -> dict[str, float]:
@@ -122,8 +122,8 @@ def _numbers(frame: pd.DataFrame, name: str) -> Array:
 def _logs(values: Array, name: str) -> Array:
     row = int(np.argmax(values <= 0))
     require(bool(np.all(values > 0)), name, "be positive", f"{values[row]} at row {row}")
-    found: Array = np.log(values)
-    return found
+    logs: Array = np.log(values)
+    return logs
 
 
 def known(frame: pd.DataFrame, response: str, offset: str | None) -> Array:

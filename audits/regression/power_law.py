@@ -53,10 +53,10 @@ class PowerLaw:
         count = len(self.moves)
         size = np.bincount(self.clusters, weights**2, count)
         shared = _sums(self.design * weights[:, None], self.clusters, count)
-        own = ((shared @ self.inverse) * shared).sum(1)
+        within = ((shared @ self.inverse) * shared).sum(1)
         square = self.inverse @ (shared.T @ shared)
-        total = float((size**2).sum() - 2 * (size * own).sum() + np.trace(square @ square))
-        trace = float((size - own).sum())
+        total = float((size**2).sum() - 2 * (size * within).sum() + np.trace(square @ square))
+        trace = float((size - within).sum())
         return trace**2 / total if total > 0 else float(count)
 
 
@@ -112,8 +112,8 @@ def start(design: Array, response: Array, offset: Array, cells: NDArray[np.int64
     if good.sum() < design.shape[1] or np.linalg.matrix_rank(designs[good]) < design.shape[1]:
         level = np.linalg.lstsq(design, np.ones(len(design)), rcond=None)[0]
         return np.asarray(level * (np.log(max(scaled.mean(), 1e-300)) - offset.mean()))
-    found: Array = np.linalg.lstsq(designs[good], np.log(means[good]) - offset.mean(), rcond=None)[0]
-    return found
+    line: Array = np.linalg.lstsq(designs[good], np.log(means[good]) - offset.mean(), rcond=None)[0]
+    return line
 
 
 def _solve(design: Array, response: Array, offset: Array, inverse: Array, start: Array) -> Array | None:
@@ -124,8 +124,8 @@ def _solve(design: Array, response: Array, offset: Array, inverse: Array, start:
 
     def equations(at: Array) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            found: Array = design.T @ (response * np.exp(-(design @ at) - offset) - 1)
-        return found
+            value: Array = design.T @ (response * np.exp(-(design @ at) - offset) - 1)
+        return value
 
     now = equations(beta)
     for _ in range(_STEPS):

@@ -198,9 +198,9 @@ class Records:
 
 def read(records: Any, name: str = "records") -> Records:
     """Read records: an array of NumPy, torch or JAX, or a sequence of anything, which stays as it is."""
-    found = as_numpy(records)
-    if found is not None:
-        return Records(*found)
+    tensor = as_numpy(records)
+    if tensor is not None:
+        return Records(*tensor)
     kind = type(records).__name__
     require(not hasattr(records, "to_numpy"), name, "be an array or a list", f"{kind}: take its to_numpy()")
     ordered = hasattr(records, "__len__") and hasattr(records, "__getitem__") and not isinstance(records, Mapping | str)

@@ -201,7 +201,7 @@ _NO_PROCESS = "start no process when it is isolated"
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 
 
-def _serve(runner: Runner, megabytes: float, calls: mmap.mmap, asked: int, answered: int) -> NoReturn:
+def _serve(runner: Runner, megabytes: float, calls: mmap.mmap, asking: int, answered: int) -> NoReturn:
     """Answer questions until there are no more; nothing that a mechanism does leads out of here."""
     try:
         forget_answer()
@@ -210,13 +210,13 @@ def _serve(runner: Runner, megabytes: float, calls: mmap.mmap, asked: int, answe
         os.register_at_fork(before=partial(_refuse, calls))
         _limit_memory(megabytes)
         end_with_parent()
-        own, load = os.getpid(), getattr(runner.mechanism, "load", None)
+        process, load = os.getpid(), getattr(runner.mechanism, "load", None)
         runner = replace(runner, mechanism=_Counted(runner.mechanism, calls))
-        with os.fdopen(asked, "rb") as questions:
+        with os.fdopen(asking, "rb") as questions:
             for line in questions:
                 head, body = _answer(runner, json.loads(line), load)
                 load = None
-                if os.getpid() != own:  # a process that the mechanism has split off
+                if os.getpid() != process:  # a process that the mechanism has split off
                     os._exit(0)
                 if _has_child():
                     words = f"mechanism must {_NO_PROCESS}, got one that does"

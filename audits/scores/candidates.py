@@ -87,31 +87,31 @@ def exact(a: Floats, b: Floats) -> list[Repeats | Lattice | Short]:
 def _pairs(a: Floats, b: Floats) -> list[Pair]:
     """Return the differences and sums that reveal most at a first glance."""
     a, b = a[:_LOOKED], b[:_LOOKED]
-    found = pairs(a, b, range(min(a.shape[1], _PAIRED)))
+    tried = pairs(a, b, range(min(a.shape[1], _PAIRED)))
     if _PAIRED < a.shape[1] <= _PRODUCT:
-        found += [pair for columns in _alike(a, b) for pair in pairs(a, b, columns)]
-    looked = [histogram(pair, a, b) for pair in dict.fromkeys(found)]
+        tried += [pair for columns in _alike(a, b) for pair in pairs(a, b, columns)]
+    looked = [histogram(pair, a, b) for pair in dict.fromkeys(tried)]
     return [h.source for h in _best(looked, a, b, _PAIRS) if isinstance(h.source, Pair)]
 
 
 def _alike(a: Floats, b: Floats) -> list[list[int]]:
     """Return the pairs of columns with the most correlated ranks on either dataset, and those most often equal."""
-    found: dict[tuple[int, int], None] = {}
+    alike: dict[tuple[int, int], None] = {}
     for v in (a, b):
         ranks = np.argsort(np.argsort(v, axis=0, kind="stable"), axis=0, kind="stable").astype(float)
         with np.errstate(all="ignore"):  # a constant is correlated with nothing
             likeness = np.triu(np.abs(np.nan_to_num(np.corrcoef(ranks, rowvar=False))), 1)
         width = likeness.shape[0]
         for place in np.argsort(-likeness, axis=None, kind="stable")[: _ALIKE // 4]:
-            found[divmod(int(place), width)] = None
+            alike[divmod(int(place), width)] = None
         order = np.argsort(v, axis=1, kind="stable")
         ordered = np.take_along_axis(v, order, axis=1)
         rows, places = np.nonzero(ordered[:, 1:] == ordered[:, :-1])
         both = np.sort(np.stack([order[rows, places], order[rows, places + 1]], axis=1), axis=1)
         equal, counts = np.unique(both, axis=0, return_counts=True)
         for i, j in equal[np.argsort(-counts, kind="stable")][: _ALIKE // 4]:
-            found[int(i), int(j)] = None
-    return [[i, j] for i, j in found]
+            alike[int(i), int(j)] = None
+    return [[i, j] for i, j in alike]
 
 
 def _best(scores: list[Histogram], a: Floats, b: Floats, most: int) -> list[Histogram]:

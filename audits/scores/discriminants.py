@@ -101,8 +101,8 @@ def _slope(a: Floats, b: Floats, shrunk: Floats, half: Floats) -> Floats:
     what the sum reveals.
     """
     slope = np.asarray(np.linalg.solve(shrunk, half))
-    found = (np.cov(a, rowvar=False) + np.cov(b, rowvar=False)) / 2
-    variances, directions = np.linalg.eigh(found)
+    covariance = (np.cov(a, rowvar=False) + np.cov(b, rowvar=False)) / 2
+    variances, directions = np.linalg.eigh(covariance)
     variances = np.maximum(variances, _FLAT * variances[-1])
     along = directions.T @ half
     sharp = np.asarray(directions @ (along / variances))

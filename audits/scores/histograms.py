@@ -114,15 +114,15 @@ def pairs(a: Floats, b: Floats, columns: Sequence[int]) -> list[Pair]:
 
 def promises(scores: Sequence[Histogram], a: Floats, b: Floats) -> Floats:
     """Return how well each score tells the datasets apart, (2, m): on average, and in its best set less a margin."""
-    found = np.empty((2, len(scores)))
+    promised = np.empty((2, len(scores)))
     for i, score in enumerate(scores):
         hits = _hits(score.edges, (score.source(a), score.source(b)))
         share = hits / hits.sum(axis=1, keepdims=True)
-        found[0, i] = ((share[0] - share[1]) * score.ratios).sum()
+        promised[0, i] = ((share[0] - share[1]) * score.ratios).sum()
         order = np.argsort(score.ratios, kind="stable")
         tails = (np.cumsum(hits[:, o], axis=1) for o in (order, order[::-1]))
-        found[1, i] = max(_limit(tail).max() for tail in tails)
-    return found
+        promised[1, i] = max(_limit(tail).max() for tail in tails)
+    return promised
 
 
 def partition(both: Floats, bins: int = _BINS, most: int = ATOMS) -> Floats:
@@ -219,8 +219,8 @@ def intervals(edges: Floats, inside: NDArray[np.bool_]) -> list[str]:
         ends.append(f"{exactly(before)}]" if before in single else f"{end})")
     ends.append("inf]")
     turns = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]])))
-    found = [(starts[low], ends[high - 1]) for low, high in zip(turns[::2], turns[1::2], strict=True)]
-    return [f"{{{low[1:]}}}" if (low[0], high) == ("[", f"{low[1:]}]") else f"{low}, {high}" for low, high in found]
+    joined = [(starts[low], ends[high - 1]) for low, high in zip(turns[::2], turns[1::2], strict=True)]
+    return [f"{{{low[1:]}}}" if (low[0], high) == ("[", f"{low[1:]}]") else f"{low}, {high}" for low, high in joined]
 
 
 # Numbers of bins that are tried, and the most cells (runs times columns) of each dataset that are fitted.
@@ -351,8 +351,8 @@ def patterns(a: Floats, b: Floats) -> list[Patterns]:
         return []
     rest = (np.array([len(a), len(b)]) - (hits[:, kept] - 1).sum(axis=1)) + 1.0
     ratios, others = np.log(hits[0] / hits[1])[kept], float(np.log(rest[0] / rest[1]))
-    found = np.concatenate(symbols)[first[kept]]
-    return [Patterns(tuple(columns), width, tuple(atoms), found, ratios, others)]
+    kept_symbols = np.concatenate(symbols)[first[kept]]
+    return [Patterns(tuple(columns), width, tuple(atoms), kept_symbols, ratios, others)]
 
 
 def _symbols(outputs: Floats, columns: Sequence[int], atoms: Sequence[Floats]) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from importlib import resources
 from pathlib import Path
 
 from dpcheck.bounds.coq import kernel, session
-from dpcheck.bounds.coq.check import confirm, find, stale, stated
+from dpcheck.bounds.coq.session import confirm, find, stale, stated
 from dpcheck.bounds.registry import claims
 from dpcheck.errors import InputError
 

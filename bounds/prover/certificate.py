@@ -6,15 +6,204 @@ denominator have only nonnegative coefficients is nonnegative. The check is one 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import sympy
 
 from dpcheck.bounds.formula import formula
-from dpcheck.bounds.prover import coverage, meaning
-from dpcheck.bounds.prover.coverage import Rule
+from dpcheck.bounds.prover import ball
 from dpcheck.bounds.prover.domain import Domain
+
+Kind = Literal["free", "point", "low", "high", "between", "above", "below"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How ``letter`` is written with its own parameter; ``fact`` is the number of the fact that allows it."""
+
+    letter: Any
+    kind: Kind
+    parameter: Any = None
+    fact: int | None = None
+
+
+def plain(letter: Any, low: Any, high: Any, t: Any) -> tuple[Rule, Any]:
+    """Return the rule that an interval gives, with what the letter becomes."""
+    if low.is_finite and high.is_finite:
+        if low == high:
+            return Rule(letter, "point"), low
+        return Rule(letter, "between", t), (low + high * t) / (1 + t) if low != 0 else high / (1 + t)
+    if low.is_finite:
+        return Rule(letter, "low", t), low + t
+    return (Rule(letter, "high", t), high - t) if high.is_finite else (Rule(letter, "free"), letter)
+
+
+def by_fact(fact: Any, letter: Any) -> tuple[Kind, Any] | None:
+    """Return what ``fact >= 0`` says of a letter in which it is linear: ``above`` or ``below``, and the bound."""
+    numerator, denominator = sympy.fraction(sympy.together(fact))
+    if not surely_positive(denominator) or not numerator.is_polynomial(letter):
+        return None
+    polynomial = sympy.Poly(numerator, letter)
+    if polynomial.degree() != 1:
+        return None
+    slope, rest = polynomial.all_coeffs()
+    bound = sympy.cancel(-rest / slope)
+    if surely_positive(slope):
+        return "above", bound
+    return ("below", bound) if letter.is_nonnegative and surely_positive(-slope) else None
+
+
+def surely_positive(expression: Any) -> bool:
+    """Say whether it is a polynomial of terms that are not negative, with a term of positive letters alone."""
+    letters = sorted(expression.free_symbols, key=str)
+    if not letters:
+        return bool(expression.is_Rational and expression > 0)
+    if not expression.is_polynomial(*letters):
+        return False
+    positive = False
+    for powers, coefficient in sympy.Poly(expression, *letters).terms():
+        factors = [(letter, power) for letter, power in zip(letters, powers, strict=True) if power]
+        if not (coefficient.is_Rational and coefficient >= 0):
+            return False
+        if not all(letter.is_nonnegative or power % 2 == 0 for letter, power in factors):
+            return False
+        positive |= bool(coefficient > 0) and all(letter.is_positive for letter, _ in factors)
+    return positive
+
+
+def covers(
+    rules: Sequence[Rule], shifts: Mapping[Any, Any], intervals: Mapping[Any, tuple[Any, Any]], facts: Sequence[Any]
+) -> bool:
+    """Say whether the shifts reach every point with all letters in ``intervals`` and all ``facts >= 0``."""
+    parameters = [rule.parameter for rule in rules if rule.kind not in ("free", "point")]
+    done: dict[Any, Any] = {}
+    if len(set(parameters)) < len(parameters) or any(each in intervals for each in parameters):
+        return False
+    if not all(isinstance(each, sympy.Symbol) and each.is_nonnegative for each in parameters):
+        return False
+    if {rule.letter for rule in rules} != shifts.keys() or len(rules) != len(shifts) or shifts.keys() - intervals:
+        return False
+    for rule in rules:
+        if not _justified(rule, shifts[rule.letter], intervals[rule.letter], facts, done):
+            return False
+        done[rule.letter] = shifts[rule.letter]
+    return True
+
+
+def _justified(rule: Rule, value: Any, ends: tuple[Any, Any], facts: Sequence[Any], done: Mapping[Any, Any]) -> bool:
+    low, high = ends
+    t = rule.parameter
+    if rule.kind in ("above", "below"):
+        if rule.fact is None or not 0 <= rule.fact < len(facts):
+            return False
+        known = by_fact(facts[rule.fact], rule.letter)
+        if known is None or known[0] != rule.kind or known[1].free_symbols - done.keys():
+            return False
+        bound = known[1].xreplace(dict(done))
+        return _same(value, bound + t if rule.kind == "above" else bound / (1 + t))
+    if rule.kind == "free":
+        return bool(value == rule.letter)
+    if rule.kind == "point":
+        return bool(value == low == high)
+    if rule.kind == "between":
+        if not (low.is_finite and high.is_finite and value.free_symbols == {t}):
+            return False
+        first = value.subs(t, 0)
+        last = 2 * value.subs(t, 1) - first
+        inside = any(_reaches(a, low) and _reaches(high, b) for a, b in ((first, last), (last, first)))
+        return inside and _same(value, (first + last * t) / (1 + t))
+    edge = value - t if rule.kind == "low" else value + t
+    if edge.free_symbols:
+        return False
+    return _reaches(edge, low) if rule.kind == "low" else _reaches(high, edge)
+
+
+def _same(first: Any, second: Any) -> bool:
+    return bool(sympy.cancel(sympy.together(first - second)) == 0)
+
+
+def _reaches(first: Any, second: Any) -> bool:
+    return bool(second.is_finite and first.is_finite and ball.sign(second - first, {}) in (0, 1))
+
+
+def fits(letter: Any, meaning: Any, ends: tuple[Any, Any], domain: Domain, speaking: Sequence[Any]) -> bool:
+    """Say whether the letter's assumptions and its interval hold for what it means, on the domain.
+
+    ``speaking`` are the expressions that have to be real: a root in them is of a number that is
+    not negative.
+    """
+    try:
+        true = _ends(meaning, domain, speaking)
+    except ball.UndefinedError:
+        return False
+    if true is None or not _at_most(ends[0], true[0]) or not _at_most(true[1], ends[1]):
+        return False
+    if letter.is_integer and not (meaning.is_Symbol and meaning.is_integer):
+        return False
+    above = _sign(true[0])
+    if letter.is_positive:
+        return above == 1 or bool(meaning.is_positive)
+    if letter.is_nonnegative:
+        return above in (0, 1)
+    below = _sign(true[1])
+    if letter.is_negative:
+        return below == -1 or bool(meaning.is_negative)
+    return below in (-1, 0) if letter.is_nonpositive else True
+
+
+def same(first: Any, second: Any) -> bool:
+    """Say whether two expressions are equal wherever both are defined."""
+    difference = sympy.expand_log(first - second)
+    if difference == 0:
+        return True
+    numerator, _ = sympy.fraction(sympy.together(difference))
+    return bool(sympy.expand(sympy.expand_log(sympy.expand(numerator))) == 0)
+
+
+def _ends(meaning: Any, domain: Domain, speaking: Sequence[Any]) -> tuple[Any, Any] | None:
+    """Return an interval that holds every real value of the meaning, or ``None`` if it is not one of the kinds."""
+    if not meaning.free_symbols:
+        at = ball.value(meaning, {})
+        return at, at
+    if meaning.is_Symbol:
+        return domain.intervals.get(meaning)
+    if meaning.is_Pow and meaning.exp.is_Rational and not meaning.exp.is_Integer:
+        if not _occurs(meaning, speaking):
+            return None
+        inner = domain.intervals.get(meaning.base)
+        if inner is None or meaning.exp < 0:
+            return sympy.Integer(0), sympy.oo
+        low, high = (end if not end.is_finite else max(end, sympy.Integer(0)) ** meaning.exp for end in inner)
+        return (low if low.is_finite else sympy.Integer(0)), high
+    least = sympy.Integer(0) if meaning.is_nonnegative else -sympy.oo
+    if meaning.func is sympy.log:
+        inner = _ends(meaning.args[0], domain, speaking)
+        if inner is not None:
+            low = sympy.log(inner[0]) if _sign(inner[0]) == 1 and inner[0].is_finite else least
+            return low, sympy.log(inner[1]) if inner[1].is_finite and _sign(inner[1]) == 1 else sympy.oo
+    return least, sympy.oo
+
+
+def _occurs(root: Any, speaking: Sequence[Any]) -> bool:
+    """Say whether a fractional power of the base has to be real, or the base cannot be negative."""
+    if root.base.is_nonnegative:
+        return True
+    powers = set().union(*(each.atoms(sympy.Pow) for each in speaking))
+    return any(each.base == root.base and each.exp.is_Rational and not each.exp.is_Integer for each in powers)
+
+
+def _sign(end: Any) -> int | None:
+    if not end.is_finite:
+        return 1 if end == sympy.oo else -1
+    return ball.sign(end, {})
+
+
+def _at_most(first: Any, second: Any) -> bool:
+    if first == -sympy.oo or second == sympy.oo:
+        return True
+    return bool(first.is_finite and second.is_finite and ball.sign(second - first, {}) in (0, 1))
 
 
 @dataclass(frozen=True)
@@ -75,14 +264,14 @@ class Certificate:
                if letter.name in domain_letters):  # fmt: skip
             return False
         speaking = (self.claimed, *self.domain.differences())
-        if not all(meaning.fits(each, meanings[each], intervals[each], self.domain, speaking) for each in meanings):
+        if not all(fits(each, meanings[each], intervals[each], self.domain, speaking) for each in meanings):
             return False
         relations = list(self.domain.differences())
         if len(relations) != len(self.facts) or not _positive_quotient(self.scale):
             return False
         pairs = [(self.claimed * self.scale.xreplace(meanings), self.difference)]
         pairs += zip(relations, self.facts, strict=True)
-        return all(meaning.same(whole, named.xreplace(meanings)) for whole, named in pairs)
+        return all(same(whole, named.xreplace(meanings)) for whole, named in pairs)
 
     def _covers(self) -> bool:
         """Say whether the shifts reach every point, and leave no letter of the difference unshifted."""
@@ -92,7 +281,7 @@ class Certificate:
         free = {rule.letter for rule in self.rules if rule.kind == "free"}
         if set().union(*(value.free_symbols for value in shifts.values())) - self._parameters() - free:
             return False
-        return coverage.covers(self.rules, shifts, dict(self.intervals), self.facts)
+        return covers(self.rules, shifts, dict(self.intervals), self.facts)
 
     def _expands(self) -> bool:
         """Say whether the quotient is the shifted difference, and no coefficient is negative."""
@@ -164,7 +353,7 @@ class Certificate:
 
 def _positive_quotient(expression: Any) -> bool:
     parts = sympy.fraction(sympy.together(expression))
-    return all(coverage.surely_positive(part) or bool(part.is_positive) for part in parts)
+    return all(surely_positive(part) or bool(part.is_positive) for part in parts)
 
 
 def _terms(polynomial: Any) -> list[tuple[str, dict[str, int]]]:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import sympy
 
-from dpcheck.bounds.prover import ball, branch, counted, forms, roots, search, shifting, slopes, smt, witness
+from dpcheck.bounds.prover import ball, forms, ranges, search, slopes, smt
 from dpcheck.bounds.prover.certificate import Certificate
 from dpcheck.bounds.prover.domain import Domain
 
@@ -73,7 +73,7 @@ def settle(smaller: Any, larger: Any, domain: Domain) -> Outcome:
     outcome = decide(larger - smaller, domain, sides=(smaller, larger))
     if outcome.verdict == "refuted":
         return outcome
-    point = witness.find(domain, (smaller, larger))
+    point = search.find(domain, (smaller, larger))
     if point is None:
         return replace(outcome, verdict="unresolved", note=NO_POINT)
     return replace(outcome, witness=point)
@@ -95,14 +95,14 @@ def decide(
     for each in (difference, *sides):
         domain.covers(each)
         ball.compile(each, list(domain.intervals))  # refuses unknown functions now
-    roots.require_real((difference, *sides), domain)
+    search.require_real((difference, *sides), domain)
     new, standard = domain.standard(difference, *sides)
     old = {letter: symbol for symbol, letter in new.items()}
 
     def genuine(values: Mapping[Any, Any]) -> Mapping[Any, Any] | None:
         point = {old[letter]: value for letter, value in values.items()}
         fails = domain.contains(point) and ball.sign(difference, point) == -1
-        return point if fails and all(witness.defined(side, point) for side in sides) else None
+        return point if fails and all(search.defined(side, point) for side in sides) else None
 
     if not domain.intervals:
         sign = ball.sign(difference, {})
@@ -169,8 +169,8 @@ def _decide(
         real = functools.partial(_original, case.form, genuine)
         verdict, point, text = smt.decide(case.form, real, seconds, short=True)
         # polynomials of an integer letter are cut further below, which gives certificates
-        routes = (slopes, counted) if case.form.ties else (slopes,)
-        if verdict == "unresolved" and any(route.proves(case.difference, case.where) for route in routes):
+        routes = (slopes.proves, slopes.proves_counted) if case.form.ties else (slopes.proves,)
+        if verdict == "unresolved" and any(proves(case.difference, case.where) for proves in routes):
             proof.methods.append(slopes.METHOD)
             continue
         if verdict == "unresolved" and not searched:
@@ -185,7 +185,7 @@ def _decide(
         if verdict == "proved":
             proof.methods.append("solver (z3)")
             proof.queries.append(smt.query(case.form, text))
-        elif branch.proves(case.plain, case.where):
+        elif ranges.proves(case.plain, case.where):
             proof.methods.append("ball arithmetic")
         else:
             halves = _halves(case.form, case.where, point or {}) if integers else None
@@ -203,7 +203,7 @@ def _uncertified(difference: Any, domain: Domain, proof: _Proof) -> list[_Case]:
     """Add to the proof the cases that a certificate settles, and return the others."""
     left = []
     for case in _cases(difference, domain):
-        found = shifting.find(case.form, case.plain, case.where) if case.form is not None else None
+        found = forms.find(case.form, case.plain, case.where) if case.form is not None else None
         if found is None:
             left.append(case)
         else:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import sympy
 
 from dpcheck.bounds.formula import real
-from dpcheck.bounds.prover import letters
+from dpcheck.bounds.kind import Method
+from dpcheck.bounds.prover import domain
 from dpcheck.bounds.prover.decide import Outcome, settle
 from dpcheck.bounds.prover.domain import Domain
 from dpcheck.bounds.prover.room import Tightness, Varied
@@ -57,6 +58,7 @@ class Inequality:
     larger: Any
     over: Domain
     constant: tuple[Any, Any] | None = None
+    METHOD: ClassVar[Method] = Method.PROVER
 
     def __post_init__(self) -> None:
         """Refuse an inequality about letters that are nowhere."""
@@ -67,10 +69,10 @@ class Inequality:
         if self.constant is not None:
             pair = isinstance(self.constant, tuple) and len(self.constant) == 2
             require(pair, "constant", "be a letter and its value", self.constant)
-            letters.require_distinct([*self.over.intervals, self.constant[0]])
+            domain.require_distinct([*self.over.intervals, self.constant[0]])
             value = real(self.constant[1], "the printed constant")
             require(not value.free_symbols, "the printed constant", "be a number", value)
-            fits = value == 0 or letters.allows(self.constant[0], value)
+            fits = value == 0 or domain.allows(self.constant[0], value)
             require(fits, "the printed constant", f"be a value that the letter {self.constant[0]} allows", value)
             object.__setattr__(self, "constant", (self.constant[0], value))
         for side in (self.smaller, self.larger):

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import sympy
 
-from dpcheck.bounds.prover import ball, search, witness
+from dpcheck.bounds.prover import ball, search
 from dpcheck.bounds.prover.decide import Outcome, decide, settle
 from dpcheck.bounds.prover.domain import Domain
 
@@ -153,7 +153,7 @@ class Varied:
 
     def _fails_at(self, value: Any, point: Mapping[Any, Any]) -> bool:
         sides = [side.xreplace({self.letter: value}) for side in (self.smaller, self.larger)]
-        return ball.sign(sides[1] - sides[0], point) == -1 and all(witness.defined(side, point) for side in sides)
+        return ball.sign(sides[1] - sides[0], point) == -1 and all(search.defined(side, point) for side in sides)
 
     def _parts(self) -> tuple[Any, Any] | None:
         """Return ``slope`` and ``rest`` where the difference is ``slope constant + rest``."""

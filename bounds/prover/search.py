@@ -1,4 +1,6 @@
-"""A search for points where an inequality fails, which can refute and never prove.
+"""Points of a domain: where an inequality fails, where everything is defined, where a root is complex.
+
+A search can refute and never prove; a proof about a domain in which no point was found would be about nothing.
 
 Candidates are a structured grid (ends of the intervals, powers of two and ten between them), log-uniform
 draws with a fixed seed, and a local descent from the best of them. Floating point only points the
@@ -7,15 +9,18 @@ way: a candidate counts once it fails at its exact rational value with the true 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import sympy
 
+from dpcheck.bounds.prover import ball
 from dpcheck.bounds.prover.domain import Domain
+from dpcheck.errors import require
 
 _DRAWS = 20_000
 _GRID = 30_000
@@ -193,3 +198,80 @@ def _range(low: Any, high: Any, letter: Any, reach: float) -> tuple[float, float
 
 def _numeric(expression: Any, letters: list[Any]) -> Any:
     return sympy.lambdify(letters, expression, modules=["scipy", "numpy"])
+
+
+_TRIED = 200  # points of the search
+
+
+@functools.lru_cache(maxsize=4096)
+def find(domain: Domain, expressions: tuple[Any, ...]) -> Mapping[Any, Any] | None:
+    """Return a point, exact, that lies in the domain for certain and at which all are defined; ``None`` if none is
+    found.
+    """
+    for point in _candidates(domain, expressions):
+        if domain.contains(point) and all(defined(each, point) for each in expressions):
+            return point
+    return None
+
+
+def defined(expression: Any, point: Mapping[Any, Any]) -> bool:
+    """Say whether every part of the expression is for certain a real number at an exact point."""
+    try:
+        return bool(ball.exact(ball.value(expression, point)).is_finite())
+    except ball.UndefinedError:
+        return False
+
+
+def _candidates(domain: Domain, expressions: tuple[Any, ...]) -> Iterator[dict[Any, Any]]:
+    """Yield simple points first, then those a search in floating point finds inside."""
+    columns = [_nearby(letter, *ends) for letter, ends in domain.limits.items()]
+    letters = list(domain.limits)
+    for k in range(max(map(len, columns), default=1)):
+        yield dict(zip(letters, (column[min(k, len(column) - 1)] for column in columns), strict=True))
+    if letters:
+        landscape = Landscape(sum(expressions, sympy.Integer(0)), domain)
+        for point in itertools.islice(landscape.inside(_TRIED), 4 * _TRIED):
+            yield dict(zip(letters, point, strict=True))
+
+
+def _nearby(letter: Any, low: Any, high: Any) -> list[Any]:
+    """Return a few values between the ends, from the middle outwards."""
+    inside = [sympy.Integer(k) for k in (1, 2, 3, 10, 100, 0, -1, -10)]
+    if low.is_finite and high.is_finite:
+        inside += [low + (high - low) * share for share in (sympy.Rational(1, 2), sympy.Rational(1, 10))] + [low, high]
+    elif low.is_finite:
+        inside += [low + 1, low + 10, low]
+    elif high.is_finite:
+        inside += [high - 1, high - 10, high]
+    return [value for value in inside if (low <= value) == True and (value <= high) == True] or [low]  # noqa: E712
+
+
+def require_real(expressions: Sequence[Any], domain: Domain) -> None:
+    """Raise :class:`~dpcheck.errors.InputError` for a root of odd degree of what is negative somewhere.
+
+    A square root is left out where its argument is negative, as everybody expects. Of ``x**(1/3)``
+    many expect the real root instead, which sympy's is not.
+    """
+    powers = set().union(*(each.find(_is_odd) for each in expressions))
+    for power in sorted(powers, key=str):
+        at = _negative(power.base, domain)
+        require(at is None, f"{power.base} in {power}", "be nonnegative, since the power is complex elsewhere", at)
+
+
+def _negative(base: Any, domain: Domain) -> str | None:
+    """Return where the base is negative, in words, if that is found."""
+    if base.is_nonnegative or not base.free_symbols:
+        return None
+    if base.is_Symbol:
+        low = domain.limits[base][0]
+        return None if low.is_finite and ball.sign(low, {}) in (0, 1) else f"values from {low}"
+    for height, point in Landscape(base, domain).lowest(count=2):
+        at = dict(zip(domain.limits, point, strict=True))
+        if height < 0 and domain.contains(at) and ball.sign(base, at) == -1:
+            return "a negative one at " + ", ".join(f"{letter} = {value}" for letter, value in at.items())
+    return None
+
+
+def _is_odd(expression: Any) -> bool:
+    power = expression.exp if expression.is_Pow else None
+    return power is not None and bool(power.is_Rational and power.q > 1 and power.q % 2 == 1)

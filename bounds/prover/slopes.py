@@ -1,4 +1,4 @@
-"""Inequalities by the signs of derivatives, each sign enclosed in ball arithmetic or shown in turn.
+"""Inequalities by the signs of derivatives, enclosed in ball arithmetic or shown in turn; integers one by one.
 
 A function on a box is nonnegative if it grows in a letter and is nonnegative at that letter's low end;
 falls, and is so at the high end; or is concave, and is so at both. The derivative's own sign is shown
@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 import sympy
 
-from dpcheck.bounds.prover import ball, cuts, limits, polynomials, ranges
-from dpcheck.bounds.prover.domain import Domain
-from dpcheck.bounds.prover.polynomials import Box
-from dpcheck.bounds.prover.reduction import reduced
-from dpcheck.bounds.prover.samples import Samples, way
-from dpcheck.bounds.prover.signs import continuous, logs_apart, ranged, sign, smooth
+from dpcheck.bounds.prover import ball, cuts, polynomials, ranges
+from dpcheck.bounds.prover.cuts import reduced
+from dpcheck.bounds.prover.domain import Domain, allows
+from dpcheck.bounds.prover.polynomials import Box, Samples, way
+from dpcheck.bounds.prover.signs import OpenError, continuous, limit_at, logs_apart, ranged, sign, smooth
 from dpcheck.errors import InputError
 
 METHOD = "derivatives in ball arithmetic"
@@ -155,8 +154,8 @@ class _Proof:
         if rest:
             return False
         try:
-            limit = limits.at(f, letter, end, other)
-        except limits.OpenError:
+            limit = limit_at(f, letter, end, other)
+        except OpenError:
             return False
         return bool(limit == sympy.oo) or (bool(limit.is_finite) and ball.sign(limit, {}) in (0, 1))
 
@@ -229,3 +228,33 @@ def _defined(f: Any, letter: Any, end: Any) -> bool:
         part.has(letter) and part.xreplace(at).has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo)
         for part in sympy.preorder_traversal(f)
     )
+
+
+_FIRST = (1, 2, 4, 8, 16, 64)  # how many values are looked at one by one
+
+
+def proves_counted(difference: Any, domain: Domain) -> bool:
+    """Say whether the difference is shown to be nonnegative wherever it is defined on the domain."""
+    for letter, (low, high) in domain.intervals.items():
+        if letter.is_integer and low.is_finite and difference.has(letter):
+            for count in _FIRST:
+                start = low + count
+                if high.is_finite and start > high:
+                    break
+                if proves(difference, Domain({**domain.intervals, letter: (start, high)}, domain.where)):
+                    return all(_holds_at(difference, domain, letter, low + k) for k in range(count))
+    return False
+
+
+def _holds_at(difference: Any, domain: Domain, letter: Any, value: Any) -> bool:
+    """Say whether it is shown with this value of the letter, if the letter may have it."""
+    if not allows(letter, value):
+        return True
+    at = difference.xreplace({letter: value})
+    if at.has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo):
+        return False
+    rest = {each: ends for each, ends in domain.intervals.items() if each != letter}
+    where = tuple(relation.xreplace({letter: value}) for relation in domain.where)
+    if any(relation == sympy.false for relation in where):
+        return True
+    return proves(at, Domain(rest, where)) if rest else ball.sign(at, {}) in (0, 1)

@@ -11,6 +11,7 @@ The solver runs in a process of its own, which is killed when its time is up.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import select
@@ -24,8 +25,30 @@ from typing import Any
 import flint
 import sympy
 
-from dpcheck.bounds.prover import integers
 from dpcheck.bounds.prover.forms import Form, Tie
+
+
+def least_positive(polynomial: Any) -> Any:
+    """Return the least positive number among those that the polynomial can be; ``None`` if not all its letters are
+    integers.
+
+    At integers it is its constant term plus a multiple of the greatest common divisor of the other
+    coefficients; an even letter is taken as 2 j, an odd one as 2 j + 1.
+    """
+    letters = sorted(polynomial.free_symbols, key=str)
+    if not letters or not all(each.is_integer for each in letters) or not polynomial.is_polynomial(*letters):
+        return None
+    parity = {each: 2 * sympy.Dummy() + (1 if each.is_odd else 0) for each in letters if each.is_even or each.is_odd}
+    terms = sympy.Poly(polynomial.xreplace(parity)).terms()
+    if not all(coefficient.is_Rational for _, coefficient in terms):
+        return None
+    constant = sum((c for powers, c in terms if not any(powers)), sympy.S.Zero)
+    others = [c for powers, c in terms if any(powers)]
+    if not others:
+        return None
+    step = abs(functools.reduce(sympy.gcd, others))
+    return constant % step or step
+
 
 _ROUNDS = 60
 MEMORY = 4 * 2**30  # bytes a solver may take
@@ -167,10 +190,10 @@ def _conditions(form: Form, points: dict[int, list[Fraction]]) -> Iterator[str]:
         if letter.is_nonzero and not (letter.is_positive or letter.is_negative):
             yield f"(or (>= {letter} 1.0) (<= {letter} (- 1.0)))" if letter.is_integer else f"(not (= {letter} 0.0))"
     for fact, strict in itertools.zip_longest(form.facts, form.strict, fillvalue=False):
-        least = integers.least_positive(_product(fact)) if strict else None
+        least = least_positive(_product(fact)) if strict else None
         yield f"(>= {_cleared(fact)} {_text(least or sympy.S.Zero)})"
     for each, strict in form.above:
-        least = integers.least_positive(_product(each)) if strict else None
+        least = least_positive(_product(each)) if strict else None
         yield f"({'>' if strict and least is None else '>='} {_cleared(each)} {_text(least or sympy.S.Zero)})"
     for equation in form.equations:
         numerator, _ = sympy.fraction(sympy.together(equation))
@@ -178,7 +201,7 @@ def _conditions(form: Form, points: dict[int, list[Fraction]]) -> Iterator[str]:
     for index, tie in enumerate(form.ties):
         value, argument = (tie.letter, tie.argument) if tie.kind == "log" else (tie.argument, tie.letter)
         yield from _lemmas(value, argument, sorted(set(points[index])))
-    most = integers.least_positive(-_product(form.difference)) if _together(form.difference) else None
+    most = least_positive(-_product(form.difference)) if _together(form.difference) else None
     yield f"(< {_cleared(form.difference)} 0)" if most is None else f"(<= {_cleared(form.difference)} {_text(-most)})"
 
 

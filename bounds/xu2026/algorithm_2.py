@@ -17,14 +17,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Eq, Integer, Le, Rational, sqrt, symbols
+from sympy import Eq, Integer, Rational, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Evidence, claim
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
 from dpcheck.bounds.evidence import AtMost, Counterexample, Enumerated
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import L, eta
 
 alpha, alpha_h, rho_phi, C, C_u, eta_h, L_Phi, a, k = symbols(
@@ -57,61 +54,42 @@ def clipping_bias(radius: Fraction, threshold: Fraction) -> Fraction:
     return abs(before + clipped - after)
 
 
-@claim(
-    "002:Alg2 m_s",
-    Kind.ALGORITHM,
-    "With line 8's m_s = t followed by s = s + 1, the m_s that the later lines and the output read is the anchor "
-    "of the current phase.",
-    "Algorithm 2, lines 8 to 19",
-)
+@claim("002:Alg2 m_s", Kind.ALGORITHM, location="Algorithm 2, lines 8 to 19")
 def anchor() -> Decision:
-    steps = (
+    """With line 8's m_s = t followed by s = s + 1, the m_s that the later lines and the output read is the anchor of
+    the current phase.
+    """
+    return conditional(
         Counterexample(
-            "the first phase writes m_0 and then reads m_1",
-            Eq(read, written),
-            ((written, Integer(0)), (read, Integer(1))),
+            "the first phase writes m_0 and then reads m_1", Eq(read, written), {written: Integer(0), read: Integer(1)}
         ),
         Enumerated("of three phases, those that find their anchor", anchors_found, (3, 0), Fraction(0)),
         Enumerated("with m_{s-1} for m_s", anchors_found, (3, 1), Fraction(3)),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("the two assignments in the printed order", "refuted"),
-            ("s raised after the phase, or m_{s-1} read", "proved"),
-        ),
+        readings={
+            "the two assignments in the printed order": "refuted",
+            "s raised after the phase, or m_{s-1} read": "proved",
+        },
         condition="the index is read as m_{s-1}, or s is raised after the phase",
         repaired="m_{s-1} in lines 12 to 19 and in the output, or s = s + 1 moved to the end of the phase",
-    )
-    return Decision(
-        "conditional",
-        Method.STEPS,
-        evidence,
-        "m_s is undefined wherever it is read; the repair is plain, and the lemmas mean the repaired index.",
+        note="m_s is undefined wherever it is read; the repair is plain, and the lemmas mean the repaired index.",
+        method=Method.STEPS,
     )
 
 
-@claim(
-    "002:r vs C_u",
-    Kind.SCHEDULE,
-    stated(
-        "With a perturbation radius r within the paper's bounds, of the order {radius}, and increments clipped at "
-        "C_u = {clip}, clipping changes no increment.",
-        radius=RADIUS,
-        clip=CLIP,
-    ),
-    "Algorithms 2 and 3; Lemma 7",
-)
+@claim("002:r vs C_u", Kind.SCHEDULE, location="Algorithms 2 and 3; Lemma 7", radius=RADIUS, clip=CLIP)
 def perturbation() -> Decision:
+    """With a perturbation radius r within the paper's bounds, of the order {radius}, and increments clipped at C_u =
+    {clip}, clipping changes no increment.
+    """
     hundredth, tenth = Fraction(1, 100), Fraction(1, 10)
-    small = Region(Le(alpha, 1), Le(L_Phi * eta_h, 1))
+    small = Region(alpha <= 1, L_Phi * eta_h <= 1)
     at = ((alpha, Rational(1, 100)), (L, Integer(1)), (rho_phi, Integer(1)), (C, Integer(1)))
-    steps = (
+    return conditional(
         Counterexample(
             "Lemma 7's largest r, alpha = 1/100, L = rho_Phi = C = 1: the gradient changes by 1/10, above C_u = L eta "
             "= "
             "alpha",
-            Le(L * RADIUS, CLIP),
+            L * RADIUS <= CLIP,
             (*at, (eta, Rational(1, 100))),
         ),
         Enumerated(
@@ -130,25 +108,16 @@ def perturbation() -> Decision:
             L * (sqrt(a) / (L * (1 + k))),
             sqrt(a),
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("r at the upper bound of Lemmas 7 and 10, C_u = L eta with eta = alpha/L", "refuted"),
-            ("r <= C_u/L, in the empirical case", "proved"),
-            ("the population's r of Lemma 8, C_u = sqrt(a)", "proved"),
-        ),
+        readings={
+            "r at the upper bound of Lemmas 7 and 10, C_u = L eta with eta = alpha/L": "refuted",
+            "r <= C_u/L, in the empirical case": "proved",
+            "the population's r of Lemma 8, C_u = sqrt(a)": "proved",
+        },
         condition="r <= C_u/L: all the paper's conditions on r are upper bounds, and C_u is never set; Lemma 8's r "
-        "meets "
-        "it for C_u >= sqrt(a)/log(4/delta_1), the empirical case prints no bound that does",
+        "meets it for C_u >= sqrt(a)/log(4/delta_1), the empirical case prints no bound that does",
         repaired="r <= C_u/L, or a refresh of the estimators after the perturbation, clipped at C_v",
-    )
-    return Decision(
-        "conditional",
-        (Method.STEPS, Method.EXPONENTS),
-        evidence,
-        "The one step that is not of length eta is the perturbation. At the largest r of Lemma 7 its gradient change, "
-        "of "
-        "order sqrt(alpha), is clipped to alpha, and the bias stays in v until the next refresh; a smaller r avoids "
-        "it.",
+        note="The one step that is not of length eta is the perturbation. At the largest r of Lemma 7 its gradient "
+        "change, of order sqrt(alpha), is clipped to alpha, and the bias stays in v until the next refresh; a smaller "
+        "r avoids it.",
+        method=(Method.STEPS, Method.EXPONENTS),
     )

@@ -26,11 +26,8 @@ from __future__ import annotations
 
 from sympy import Integer, Le, Rational, Subs, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, claim, conditional
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
 from dpcheck.bounds.symbols import K, L, kappa, mu
 from dpcheck.bounds.xu2026.recursion import S_2, ell, k, lam, z
 
@@ -47,58 +44,20 @@ MOVED = MOVE * STEP**2  # of |(y_1 - y_0)/lambda|^2, which (35) bounds
 @claim(
     "002:(41)(43)",
     Kind.CONSTANT,
-    stated(
-        "Noise apart, the bounds that the proof has for one inner step give, at the step {step} and with ell the "
-        "logarithm of 4/delta_1, the coefficients {map} of |G_0|^2, {error} of |e_0|^2 and {move} of |y_1 - y_0|^2 "
-        "and from these {gamma} of |gamma_t|^2, {theta} of |theta_t|^2 and {anchor} of L^2 |x_{{t+1}} - x_t|^2.",
-        step=STEP,
-        map=MAP,
-        error=ERROR,
-        move=MOVE,
-        gamma=GAMMA,
-        theta=THETA,
-        anchor=ANCHOR,
-    ),
-    "Equations (41) and (43), Appendix B.2",
+    location="Equations (41) and (43), Appendix B.2",
+    step=STEP,
+    map=MAP,
+    error=ERROR,
+    move=MOVE,
+    gamma=GAMMA,
+    theta=THETA,
+    anchor=ANCHOR,
 )
 def coefficients() -> Decision:
-    steps = (
-        *_one_step(),
-        *_first_bound(),
-        *_second_bound(),
-        Counterexample(
-            "the noise of (41): 96 + 24 (K - 1) variances are needed, 16 (K - 1) printed; K = 2",
-            Le(96 + 24 * (K - 1), 16 * (K - 1), evaluate=False),
-            ((K, Integer(2)),),
-        ),
-        Cited(
-            "P is firmly non-expansive: <P(u) - P(v), u - v> >= |P(u) - P(v)|^2, which gives <H, P> >= 0 and (39)'s |D "
-            "- E| <= |lambda e|",
-            "projection onto a convex set",
-        ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("144, 120, 288, 10, 432, 390, 1152, 750, given (35) with 21 and (40)", "conditional"),
-            ("the noise terms of (41), with the printed 16", "refuted"),
-        ),
-        condition="S_2 >= max(3, (5/6) K log(4/delta_1)); (35) with 21, without noise at k = 0 and away from a "
-        "refresh; (40) granted; and the noise terms apart",
-        repaired="the coefficients as printed; noise terms of 96 + 24 (K - 1) variances times d in (41)",
-    )
-    return Decision(
-        "conditional",
-        Method.ALGEBRA,
-        evidence,
-        "The constants come out as printed: 144 = 4 36, 120 = 96 + 16 + 8, 288 = 2 144, 432 = 3 144, 390 = 360 + 30, "
-        "1152 = 288 + 864, 750 >= 720 + 70/S_2, the sums being over k = 1, ..., K as printed. Lemma 8's S_2 >= kappa "
-        "log^2(4/delta_1) a^{-1/3} gives the condition once a is small, K being O(kappa).",
-    )
-
-
-def _one_step() -> tuple[Step, ...]:
-    """Show (39), and what the sum over the steps starts from."""
+    """Noise apart, the bounds that the proof has for one inner step give, at the step {step} and with ell the logarithm
+    of 4/delta_1, the coefficients {map} of |G_0|^2, {error} of |e_0|^2 and {move} of |y_1 - y_0|^2 and from these
+    {gamma} of |gamma_t|^2, {theta} of |theta_t|^2 and {anchor} of L^2 |x_{{t+1}} - x_t|^2.
+    """
     D, E, le = symbols("D E le", positive=True)  # y_{k+1} - y_k, its noise-free form, lambda e_k; Lambda = L lambda
     size, G, H, P = symbols("Lambda G H P", positive=True)
     progress = (
@@ -113,7 +72,9 @@ def _one_step() -> tuple[Step, ...]:
     )
     bracket = Rational(11, 12) * (G - P) ** 2 + (H + P) * (G - P)
     start = G**2 + (H + P) ** 2 - (G + H) ** 2 / 2  # mu times the claimed bound less the first part of the true one
-    return (
+    anchor = 2 * MAP + 6 * ERROR + 21 * MOVED  # (42) and (35) put into (41)
+    return conditional(
+        # Show (39), and what the sum over the steps starts from.
         Identity(
             "(39), times lambda: the surplus is a sum of squares",
             progress,
@@ -134,12 +95,7 @@ def _one_step() -> tuple[Step, ...]:
             + G**2 / 6
             + Rational(66, 72) * P**2,
         ),
-    )
-
-
-def _first_bound() -> tuple[Step, ...]:
-    """Find the coefficients of (41)."""
-    return (
+        # Find the coefficients of (41).
         Identity(
             "144 = 4/(L lambda^2 mu) in units of kappa",
             Subs(4 / (K * L * lam**2 * mu), (lam, mu), (STEP, L / kappa)),
@@ -152,13 +108,7 @@ def _first_bound() -> tuple[Step, ...]:
             (96 * z + 24 * z).subs(z, Rational(6, 5) / (1 + k)),
             Integer(144),
         ),
-    )
-
-
-def _second_bound() -> tuple[Step, ...]:
-    """Find the coefficients of (43): put (42) and (35) into (41)."""
-    anchor = 2 * MAP + 6 * ERROR + 21 * MOVED  # (42) and (35) put into (41)
-    return (
+        # Find the coefficients of (43): put (42) and (35) into (41).
         Quoted("G_0 in (41)", "002:(42)"),
         Quoted("y_1 - y_0 in (41)", "002:(35)", reading="no noise at k = 0, coefficient 21, i not a refresh"),
         Identity("(43), |gamma|^2", lambda: 2 * MAP + 3 * MOVED, GAMMA),
@@ -166,7 +116,27 @@ def _second_bound() -> tuple[Step, ...]:
         AtMost("(43), L^2 |x_{t+1} - x_t|^2, S_2 = 3 + k", anchor.subs(S_2, 3 + k), ANCHOR),
         Counterexample(
             "not for S_2 = 2: 755 against 750, beside the same kappa/K",
-            Le(anchor, ANCHOR),
-            ((S_2, 2), (ell, 2), (kappa, 1), (K, 1)),
+            anchor <= ANCHOR,
+            {S_2: 2, ell: 2, kappa: 1, K: 1},
         ),
+        Counterexample(
+            "the noise of (41): 96 + 24 (K - 1) variances are needed, 16 (K - 1) printed; K = 2",
+            Le(96 + 24 * (K - 1), 16 * (K - 1), evaluate=False),
+            {K: Integer(2)},
+        ),
+        Cited(
+            "P is firmly non-expansive: <P(u) - P(v), u - v> >= |P(u) - P(v)|^2, which gives <H, P> >= 0 and (39)'s |D "
+            "- E| <= |lambda e|",
+            "projection onto a convex set",
+        ),
+        readings={
+            "144, 120, 288, 10, 432, 390, 1152, 750, given (35) with 21 and (40)": "conditional",
+            "the noise terms of (41), with the printed 16": "refuted",
+        },
+        condition="S_2 >= max(3, (5/6) K log(4/delta_1)); (35) with 21, without noise at k = 0 and away from a "
+        "refresh; (40) granted; and the noise terms apart",
+        repaired="the coefficients as printed; noise terms of 96 + 24 (K - 1) variances times d in (41)",
+        note="The constants come out as printed: 144 = 4 36, 120 = 96 + 16 + 8, 288 = 2 144, 432 = 3 144, 390 = 360 + "
+        "30, 1152 = 288 + 864, 750 >= 720 + 70/S_2, the sums being over k = 1, ..., K as printed. Lemma 8's S_2 >= "
+        "kappa log^2(4/delta_1) a^{-1/3} gives the condition once a is small, K being O(kappa).",
     )

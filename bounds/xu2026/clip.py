@@ -9,14 +9,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from sympy import Le, oo, sqrt, symbols
+from sympy import sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Searched
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved, refuted
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Searched, over
 from dpcheck.bounds.symbols import L, d
 
 S, S_1, S_2, B, C, M = symbols("S S_1 S_2 B C M", positive=True)
@@ -94,50 +90,30 @@ def first_difference(record: int, x: int, before: int) -> Fraction:
     return Fraction(record * (x - before))
 
 
-@claim(
-    "002:Alg3 Clip",
-    Kind.SENSITIVITY,
-    stated(
-        "The clipped mean Clip(mean of S gradients, C) changes by at most {bound} when one record is replaced.",
-        bound=BATCH,
-    ),
-    "Algorithm 3, lines 7, 8, 14 and 15",
-)
+@claim("002:Alg3 Clip", Kind.SENSITIVITY, location="Algorithm 3, lines 7, 8, 14 and 15", bound=BATCH)
 def batch_clip() -> Decision:
-    steps = (
+    """The clipped mean Clip(mean of S gradients, C) changes by at most {bound} when one record is replaced."""
+    return refuted(
         Enumerated("records 10 and -8, C = 1: the clipped mean", mean_then_clip, (1, 10, -8), Fraction(1)),
         Enumerated("one of them replaced: -10 and -8", mean_then_clip, (1, -10, -8), Fraction(-1)),
-        Counterexample("it moves by 2, twice the claimed 2 C/S = 1", Le(moved, BATCH), ((moved, 2), (C, 1), (S, 2))),
+        Counterexample("it moves by 2, twice the claimed 2 C/S = 1", moved <= BATCH, {moved: 2, C: 1, S: 2}),
         Enumerated("C = M = 10, where the clip is idle: records 10 and 10", mean_then_clip, (10, 10, 10), Fraction(10)),
         Enumerated("against -10 and 10: 2 M/S = 10 apart, and no more", mean_then_clip, (10, -10, 10), Fraction(0)),
         Cited("without the clip the mean moves by at most 2 M/S", "triangle inequality, Assumption 1"),
         AtMost("which C = M + k allows", 2 * M / S, BATCH.subs(C, M + k)),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(("C >= M, where the clip is idle", "proved"), ("C < M", "refuted")),
+        readings={"C >= M, where the clip is idle": "proved", "C < M": "refuted"},
         repaired="min{2 C, 2 M/S}; or clip each record before the mean, as Appendix D says, which gives 2 C/S",
-    )
-    return Decision(
-        "refuted",
-        Method.STEPS,
-        evidence,
-        "A clip of the mean bounds the mean, not one record's part in it.",
+        note="A clip of the mean bounds the mean, not one record's part in it.",
+        method=Method.STEPS,
     )
 
 
-@claim(
-    "002:App D",
-    Kind.SENSITIVITY,
-    stated(
-        "When one of B gradients is replaced, the mean of the gradients clipped one by one to C changes by at most "
-        "{bound}.",
-        bound=CLIPPED,
-    ),
-    "Appendix D",
-)
+@claim("002:App D", Kind.SENSITIVITY, location="Appendix D", bound=CLIPPED)
 def record_clip() -> Decision:
-    steps = (
+    """When one of B gradients is replaced, the mean of the gradients clipped one by one to C changes by
+    at most {bound}.
+    """
+    return proved(
         Cited(
             "the difference of the means is 1/B times the difference of two clipped gradients, whose norms add up",
             "triangle inequality",
@@ -157,39 +133,27 @@ def record_clip() -> Decision:
             Fraction(1),
         ),
         Enumerated("against -5 and 5", difference_of_clipped, (1, -5, 5, 0, 0), Fraction(-1)),
-        Counterexample(
-            "they move by 2, which is 4 C/B and not 2 C/B = 1", Le(moved, CLIPPED), ((moved, 2), (C, 1), (B, 2))
-        ),
+        Counterexample("they move by 2, which is 4 C/B and not 2 C/B = 1", moved <= CLIPPED, {moved: 2, C: 1, B: 2}),
         Enumerated("a record that was drawn twice into a batch of B = 2", clip_then_mean, (1, 5, 5), Fraction(1)),
         Enumerated("replaced, it moves the mean by 2 as well", clip_then_mean, (1, -5, -5), Fraction(-1)),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("one vector a record, clipped once: a gradient, or the difference of two", "proved"),
-            ("increments as mean of clip(g) - clip(h), each gradient clipped by itself: 4 C/B", "refuted"),
-            ("batches drawn with replacement, in which the record may stand more than once", "refuted"),
-        ),
+        readings={
+            "one vector a record, clipped once: a gradient, or the difference of two": "proved",
+            "increments as mean of clip(g) - clip(h), each gradient clipped by itself: 4 C/B": "refuted",
+            "batches drawn with replacement, in which the record may stand more than once": "refuted",
+        },
         repaired="4 C/B for increments whose two gradients are clipped one by one; C/B times twice the number of "
         "places that a record takes in its batch",
-    )
-    return Decision(
-        "proved",
-        (Method.ALGEBRA, Method.ENUMERATION),
-        evidence,
-        "The mean of clipped gradients is as stated. Appendix D does not say which vector is clipped in an increment, "
-        "nor how a batch is drawn: two clipped gradients a record, or a record drawn twice, double the bound.",
+        note="The mean of clipped gradients is as stated. Appendix D does not say which vector is clipped in an "
+        "increment, nor how a batch is drawn: two clipped gradients a record, or a record drawn twice, double the "
+        "bound.",
+        method=(Method.ALGEBRA, Method.ENUMERATION),
     )
 
 
-@claim(
-    "002:(30)",
-    Kind.SENSITIVITY,
-    stated("When one of its S_1 records is replaced, a refresh changes by at most {bound}.", bound=REFRESH),
-    "equation (30)",
-)
+@claim("002:(30)", Kind.SENSITIVITY, location="equation (30)", bound=REFRESH)
 def refresh_change() -> Decision:
-    steps = (
+    """When one of its S_1 records is replaced, a refresh changes by at most {bound}."""
+    return conditional(
         Cited("the mean moves by 1/S_1 times the difference of two gradients", "triangle inequality"),
         AtMost(
             "norms M/(1 + j) and M/(1 + k), which stand for any two up to M, are together within the bound",
@@ -204,34 +168,25 @@ def refresh_change() -> Decision:
         ),
         Counterexample(
             "if each of d coordinates has slope up to M, as Assumption 1 says word for word, the norm is M sqrt d",
-            Le(2 * M * sqrt(d) / S_1, REFRESH),
-            ((M, 1), (S_1, 10), (d, 4)),
+            2 * M * sqrt(d) / S_1 <= REFRESH,
+            {M: 1, S_1: 10, d: 4},
         ),
+        readings={
+            "M bounds the norm of each block's gradient": "proved",
+            "M bounds each coordinate's slope": "refuted",
+        },
+        condition="M bounds the norm of grad_x F and of grad_y F; with slopes coordinate by coordinate, M sqrt d "
+        "takes its place",
+        note="Right for the block-wise Lipschitz constant.",
     )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("M bounds the norm of each block's gradient", "proved"),
-            ("M bounds each coordinate's slope", "refuted"),
-        ),
-        condition="M bounds the norm of grad_x F and of grad_y F; with slopes coordinate by "
-        "coordinate, M sqrt d takes its place",
-    )
-    return Decision("conditional", Method.ALGEBRA, evidence, "Right for the block-wise Lipschitz constant.")
 
 
-@claim(
-    "002:(31)",
-    Kind.SENSITIVITY,
-    stated(
-        "When one of its S_2 records is replaced, an increment of the inner loop, k = 0, ..., K - 1, changes by at "
-        "most {bound}, dy the length of y_k - y_{{k-1}}.",
-        bound=INCREMENT,
-    ),
-    "equation (31)",
-)
+@claim("002:(31)", Kind.SENSITIVITY, location="equation (31)", bound=INCREMENT)
 def increment() -> Decision:
-    steps = (
+    """When one of its S_2 records is replaced, an increment of the inner loop, k = 0, ..., K - 1, changes by at most
+    {bound}, dy the length of y_k - y_{{k-1}}.
+    """
+    return conditional(
         Cited(
             "for k >= 1 both gradients of a record are taken at the same x_t, so that they differ by at most L dy; "
             "one of the S_2 records changes, and clipping the mean brings no two means further apart",
@@ -241,7 +196,7 @@ def increment() -> Decision:
             "k >= 1: two differences of at most L dy each are within the bound, 2 in place of 2 sqrt 2 being enough",
             2 * L * dy / S_2,
             INCREMENT,
-            Domain({L: (0, oo), dy: (0, oo), S_2: (1, oo)}),
+            over(L, dy, S_2 >= 1),
         ),
         Enumerated(
             "k = 0, F = z x^2/2 - y^2/2, x moved from 0 to 3: a record 1 adds", first_difference, (1, 3, 0), Fraction(3)
@@ -249,32 +204,25 @@ def increment() -> Decision:
         Enumerated("and a record -1", first_difference, (-1, 3, 0), Fraction(-3)),
         Counterexample(
             "y_{t,0} = y_{t,-1}, so that the printed bound is 0, where the increment changes by 6",
-            Le(moved, INCREMENT),
-            ((moved, 6), (L, 1), (dy, 0), (S_2, 1)),
+            moved <= INCREMENT,
+            {moved: 6, L: 1, dy: 0, S_2: 1},
         ),
         Counterexample(
             "k = 0, |z| <= L, any move dx of x and any batch: 2 L dx/S_2 is above the printed bound",
-            Le(2 * L * dx / S_2, INCREMENT),
-            ((dy, 0),),
+            2 * L * dx / S_2 <= INCREMENT,
+            {dy: 0},
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("k >= 1, both gradients at the same x, as (31) writes them", "proved"),
-            ("k >= 1, with 2 L for 2 sqrt 2 L", "proved"),
-            ("k = 0, whenever x_t differs from x_{t-1}", "refuted"),
-        ),
-        condition="k >= 1, where both gradients of a record are taken at the same x_t; at k = 0 Algorithm 3 takes them "
-        "at x_t and x_{t-1}, at the same y",
-        repaired="2 L (|x_{t,k} - x_{t,k-1}| + |y_{t,k} - y_{t,k-1}|)/S_2 for every k, or 2 L times the "
-        "distance of the pairs; noise in proportion to it is not zero at k = 0",
-    )
-    return Decision(
-        "conditional",
-        (Method.STEPS, Method.PROVER),
-        evidence,
-        "(31) writes both gradients at one x, and is right there, with 2 L too. It is used for every increment, and "
-        "the first of each inner loop, k = 0, differences across x_{t-1} and x_t at the same y: its bound, and with it "
-        "the noise, is 0 there, whatever x did.",
+        readings={
+            "k >= 1, both gradients at the same x, as (31) writes them": "proved",
+            "k >= 1, with 2 L for 2 sqrt 2 L": "proved",
+            "k = 0, whenever x_t differs from x_{t-1}": "refuted",
+        },
+        condition="k >= 1, where both gradients of a record are taken at the same x_t; at k = 0 Algorithm 3 takes "
+        "them at x_t and x_{t-1}, at the same y",
+        repaired="2 L (|x_{t,k} - x_{t,k-1}| + |y_{t,k} - y_{t,k-1}|)/S_2 for every k, or 2 L times the distance of "
+        "the pairs; noise in proportion to it is not zero at k = 0",
+        note="(31) writes both gradients at one x, and is right there, with 2 L too. It is used for every increment, "
+        "and the first of each inner loop, k = 0, differences across x_{t-1} and x_t at the same y: its bound, and "
+        "with it the noise, is 0 there, whatever x did.",
+        method=(Method.STEPS, Method.PROVER),
     )

@@ -14,15 +14,11 @@ noise formulas.
 
 from __future__ import annotations
 
-from sympy import Le, Rational, log, sqrt
+from sympy import Rational, log, sqrt
 
 from dpcheck.bounds.calibration import NotPrivate, Private, curve
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Cited, Counterexample, Identity
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, claim, conditional
+from dpcheck.bounds.evidence import Cited, Counterexample, Identity, over
 from dpcheck.bounds.symbols import D, delta, epsilon, sigma
 
 VARIANCE = D**2 * log(Rational(5, 4) / delta) / epsilon**2  # as published
@@ -31,19 +27,13 @@ REPAIRED = sqrt(2 * log(Rational(5, 4) / delta)) / epsilon
 AT = ((epsilon, Rational(1, 2)), (delta, Rational(1, 10**5)))
 
 
-@claim(
-    "002:Def3",
-    Kind.CALIBRATION,
-    stated(
-        "A query of sensitivity D with noise of variance {variance} in each coordinate is (epsilon, delta)-DP for "
-        "0 < epsilon < 1 and 0 < delta < 1.",
-        variance=VARIANCE,
-    ),
-    "Definition 3",
-)
+@claim("002:Def3", Kind.CALIBRATION, location="Definition 3", variance=VARIANCE)
 def mechanism() -> Decision:
+    """A query of sensitivity D with noise of variance {variance} in each coordinate is (epsilon, delta)-DP for 0 <
+    epsilon < 1 and 0 < delta < 1.
+    """
     printed = MULTIPLIER.subs(dict(AT))
-    steps = (
+    return conditional(
         Cited(
             "q(D) = the number of ones among the records, sensitivity 1, all zeros against one 1: "
             "its release is (epsilon, delta)-DP if and only if the curve is at most delta",
@@ -51,34 +41,21 @@ def mechanism() -> Decision:
         ),
         Identity("the deviation over the sensitivity", lambda: sqrt(VARIANCE) / D, MULTIPLIER),
         NotPrivate("the printed noise at epsilon = 1/2, delta = 10^-5", printed, *(value for _, value in AT)),
-        Counterexample(
-            "the same curve against delta",
-            Le(curve(sigma, epsilon), delta),
-            ((sigma, printed), *AT),
-        ),
+        Counterexample("the same curve against delta", curve(sigma, epsilon) <= delta, ((sigma, printed), *AT)),
         Private(
             "with a factor 2 in the variance the release is private",
             REPAIRED,
-            Domain({epsilon: (0, 1), delta: (0, 1)}),
+            over(epsilon <= 1, delta <= 1),
             epsilon,
             delta,
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("variance D^2 log(1.25/delta)/epsilon^2", "refuted"),
-            ("variance 2 D^2 log(1.25/delta)/epsilon^2, the classical Gaussian mechanism", "proved"),
-        ),
+        readings={
+            "variance D^2 log(1.25/delta)/epsilon^2": "refuted",
+            "variance 2 D^2 log(1.25/delta)/epsilon^2, the classical Gaussian mechanism": "proved",
+        },
         condition="variance 2 D^2 log(1.25/delta)/epsilon^2, the printed one with the factor 2 of the classical "
-        "Gaussian "
-        "mechanism",
+        "Gaussian mechanism",
         repaired="2 D^2 log(1.25/delta)/epsilon^2",
-    )
-    return Decision(
-        "conditional",
-        Method.PRIVACY_CURVE,
-        evidence,
-        "A factor 2 is missing under the root: at epsilon = 1/2 and delta = 10^-5 the least delta is about "
-        "1.47 10^-5, and it is worse for smaller delta.",
+        note="A factor 2 is missing under the root: at epsilon = 1/2 and delta = 10^-5 the least delta is about 1.47 "
+        "10^-5, and it is worse for smaller delta.",
     )

@@ -10,14 +10,11 @@ moves x by less than T a^{1/2}/L, while a function may be steeper than the rate 
 
 from __future__ import annotations
 
-from sympy import Derivative, Ge, Integer, Le, Rational, Subs, log, sqrt, symbols
+from sympy import Derivative, Integer, Le, Rational, Subs, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Evidence, claim
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, refuted
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Identity, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import eta, n
 from dpcheck.bounds.xu2026 import repair
 from dpcheck.bounds.xu2026.error import ERROR, attained
@@ -55,8 +52,8 @@ def longer_slope() -> tuple[Step, ...]:
             "a = 10^-6, n = 10^9, g = 1/10, x_0 = 11, F_0 <= g x_0: x moves by less than 10, to where the slope is "
             "1/20 or more, against "
             "a rate of 0.002",
-            Le(g / 2, RATE),
-            ((g, Rational(1, 10)), (a, Rational(1, 10**6)), (n, Integer(10**9))),
+            g / 2 <= RATE,
+            {g: Rational(1, 10), a: Rational(1, 10**6), n: Integer(10**9)},
         ),
         attained(Rational(1, 10**6), 10**9, 10**4, HALF, 25),
         Identity("T steps of the length eta add up to", Subs(T * eta, (T, eta), (T_PRINTED, LENGTH)), MOST),
@@ -72,61 +69,28 @@ def longer_slope() -> tuple[Step, ...]:
     )
 
 
-@claim(
-    "002:T pop",
-    Kind.SCHEDULE,
-    stated(
-        "T = {steps} steps of length eta = {length} suffice to descend from Phi(x_0) - min Phi = F_0, a constant, "
-        "to a slope of the order {rate}, a = {error}.",
-        steps=T_PRINTED,
-        length=LENGTH,
-        rate=RATE,
-        error=ERROR,
-    ),
-    PLACE,
-)
+@claim("002:T pop", Kind.SCHEDULE, location=PLACE, steps=T_PRINTED, length=LENGTH, rate=RATE, error=ERROR)
 def iterations() -> Decision:
+    """T = {steps} steps of length eta = {length} suffice to descend from Phi(x_0) - min Phi = F_0, a constant, to a
+    slope of the order {rate}, a = {error}.
+    """
     needed = F_0 / (eta * alpha)
-    steps = (
+    few = Region(a <= n ** Rational(-2, 3), Le(1, n * a))
+    return refuted(
         Counterexample(
             "steps that descend F_0 = 1 at slope alpha = 2/1000, eta = a^{1/2}, a = 10^-6: half a million, and T is "
             "ten "
             "thousand",
-            Le(needed, T_PRINTED),
-            ((F_0, 1), (eta, Rational(1, 1000)), (alpha, Rational(2, 1000)), (a, Rational(1, 10**6))),
+            needed <= T_PRINTED,
+            {F_0: 1, eta: Rational(1, 1000), alpha: Rational(2, 1000), a: Rational(1, 10**6)},
         ),
         *longer_slope(),
-        *_too_few(),
-        *repair.with_tree(),
-        *repair.independent(),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("T = a^{-2/3}, F_0 a constant, a >= n^{-2/3}", "refuted"),
-            ("T = a^{-2/3}, F_0 a constant, 1/n <= a <= n^{-2/3}", "refuted"),
-        ),
-        repaired="T = F_0/(eta alpha) steps, which changes all other sizes: " + repair.WORDS,
-    )
-    return Decision(
-        "refuted",
-        (Method.ARITHMETIC, Method.EXPONENTS),
-        evidence,
-        "A step of length eta lowers Phi by about eta |grad Phi|, and T eta alpha, a^{1/3} or a^{-1/6} n^{-1/3}, falls "
-        "short of any constant F_0. More steps cost samples and noise: with independent noise the orders end at "
-        "a^{3/7}.",
-    )
-
-
-def _too_few() -> tuple[Step, ...]:
-    """Show that F_0/(eta alpha) outgrows the printed T on either side of a = n^{-2/3}."""
-    few = Region(Le(a, n ** Rational(-2, 3)), Le(1, n * a))
-    return (
+        # Show that F_0/(eta alpha) outgrows the printed T on either side of a = n^{-2/3}.
         Exceeds(
             "F_0/(eta alpha), F_0 a constant, where a >= n^{-2/3} and hence alpha <= 2 a^{1/2}",
             1 / a,
             T_PRINTED,
-            Region(Le(a, 1), Ge(a, n ** Rational(-2, 3))),
+            Region(a <= 1, a >= n ** Rational(-2, 3)),
             {a: 1 / s, n: s**2},
         ),
         Exceeds(
@@ -143,4 +107,15 @@ def _too_few() -> tuple[Step, ...]:
             few,
             {a: 1 / s, n: s},
         ),
+        *repair.with_tree(),
+        *repair.independent(),
+        readings={
+            "T = a^{-2/3}, F_0 a constant, a >= n^{-2/3}": "refuted",
+            "T = a^{-2/3}, F_0 a constant, 1/n <= a <= n^{-2/3}": "refuted",
+        },
+        repaired="T = F_0/(eta alpha) steps, which changes all other sizes: " + repair.WORDS,
+        note="A step of length eta lowers Phi by about eta |grad Phi|, and T eta alpha, a^{1/3} or a^{-1/6} n^{-1/3}, "
+        "falls short of any constant F_0. More steps cost samples and noise: with independent noise the orders end at "
+        "a^{3/7}.",
+        method=(Method.ARITHMETIC, Method.EXPONENTS),
     )

@@ -20,7 +20,7 @@ Algorithm 3 takes and Lemma 5 does not name.
 
 from __future__ import annotations
 
-from sympy import Ge, Integer, Le, Lt, Max, Rational, ceiling, floor, log, sqrt, symbols
+from sympy import Integer, Max, Rational, ceiling, floor, log, sqrt, symbols
 
 from dpcheck.bounds.assumption import Formulas
 from dpcheck.bounds.symbols import K, L, T, d, delta, epsilon, eta, n
@@ -58,22 +58,22 @@ ASSUMPTIONS = (
     Assumption("F_0", "min f_S is finite, which takes a compact Y", "Theorem 1, which prints R^d for Y"),
     ESCAPE,
     SMALL_EPSILON,
-    Assumption("delta_1", "delta_1 < 1", "Theorem 1", Lt(delta_1, 1)),
-    Assumption("delta_2", "delta_2 < 1", "Theorem 1", Lt(delta_2, 1)),
+    Assumption("delta_1", "delta_1 < 1", "Theorem 1", delta_1 < 1),
+    Assumption("delta_2", "delta_2 < 1", "Theorem 1", delta_2 < 1),
     BELOW_ONE,
     Assumption(
         "period",
         "T d log(1/delta) <= (n epsilon)^2",
         "Lemma 5: the period q = floor(1/(T a^2)) is at least 1",
-        Le(T * d * log(1 / delta), (n * epsilon) ** 2),
+        T * d * log(1 / delta) <= (n * epsilon) ** 2,
     ),
-    Assumption("q", "q <= T", "proof of Lemma 5", Le(q, T)),
-    Assumption("increments", "S_2 >= n/sqrt(T)", "proof of Lemma 5, T >= n^2/S_2^2", Ge(S_2, n / sqrt(T))),
+    Assumption("q", "q <= T", "proof of Lemma 5", q <= T),
+    Assumption("increments", "S_2 >= n/sqrt(T)", "proof of Lemma 5, T >= n^2/S_2^2", S_2 >= n / sqrt(T)),
     Assumption(
         "B_2",
         "S_2 T d log(1/delta) >= (n epsilon)^2",
         "proof of Lemma 5, S_2 >= 1/(T a^2)",
-        Ge(S_2 * T * d * log(1 / delta), (n * epsilon) ** 2),
+        S_2 * T * d * log(1 / delta) >= (n * epsilon) ** 2,
     ),
     WHOLE,
 )

@@ -15,14 +15,11 @@ statistical term of the rate is the larger one.
 
 from __future__ import annotations
 
-from sympy import Le, Rational, Subs, log, sqrt
+from sympy import Rational, Subs, log, sqrt
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Counterexample, Identity, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
+from dpcheck.bounds.evidence import Counterexample, Identity
 from dpcheck.bounds.symbols import K, d, delta, epsilon, n
 from dpcheck.bounds.xu2026 import repair
 from dpcheck.bounds.xu2026.error import ERROR, attained
@@ -56,44 +53,21 @@ REFRESH_PRINTED = REFRESH_UNIT.subs(SIZES)
 @claim(
     "002:refresh noise",
     Kind.UTILITY,
-    stated(
-        "With S_1 = {batch} the norm of the refresh noise, of sigma_omega in each of d coordinates, is {refresh} "
-        "= {norm}, a = {error}, and within the order {rate}, as the induction of Lemma 8 needs.",
-        batch=S_1_PRINTED,
-        refresh=REFRESH,
-        norm=NORM,
-        error=ERROR,
-        rate=RATE,
-    ),
-    PLACE + "; Algorithm 3, line 1",
+    location=PLACE + "; Algorithm 3, line 1",
+    batch=S_1_PRINTED,
+    refresh=REFRESH,
+    norm=NORM,
+    error=ERROR,
+    rate=RATE,
 )
 def refresh() -> Decision:
-    steps = (*_refresh_norm(), *_refresh_range(), *_larger_refresh())
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("the noise has norm C_v a n/S_1 = C_v a n^{1/3}", "proved"),
-            ("it is within order n^{-1/3} + a^{1/2}, for a <= n^{-2/3}", "proved"),
-            ("it is within order n^{-1/3} + a^{1/2} for all n, d, epsilon, delta, as (45) needs", "refuted"),
-        ),
-        condition="for (45): a <= n^{-2/3}, that is d log(1/delta) <= n^{2/3} epsilon^2, where the rate is n^{-1/3} "
-        "alone",
-        repaired="(45) beyond a = n^{-2/3} asks for S_1 >= n a^{1/2} and then for other T and q: " + repair.WORDS,
-    )
-    return Decision(
-        "conditional",
-        (Method.ARITHMETIC, Method.EXPONENTS),
-        evidence,
-        "sqrt d sigma_omega is C_v a n/S_1 = C_v a n^{1/3}, as computed; that is within the rate for a <= n^{-2/3} "
-        "and above "
-        "it for a > n^{-2/3}, where (45) and (46) cannot hold.",
-    )
-
-
-def _refresh_norm() -> tuple[Step, ...]:
-    """Show that the norm of the noise is a n/S_1, the other part of the maximum being smaller."""
+    """With S_1 = {batch} the norm of the refresh noise, of sigma_omega in each of d coordinates, is {refresh} = {norm},
+    a = {error}, and within the order {rate}, as the induction of Lemma 8 needs.
+    """
     second = (a * sqrt(T / q)).subs(SIZES)
-    return (
+    at = ((a, Rational(1, 100)), LARGE)
+    return conditional(
+        # Show that the norm of the noise is a n/S_1, the other part of the maximum being smaller.
         Identity(
             "the first part of the maximum in each of d coordinates",
             lambda: sqrt(d) * (sqrt(log(1 / delta)) / epsilon * (1 / S_1)),
@@ -106,35 +80,24 @@ def _refresh_norm() -> tuple[Step, ...]:
             REFRESH_PRINTED,
             ALL,
         ),
-    )
-
-
-def _refresh_range() -> tuple[Step, ...]:
-    """Show that the norm is within the rate for a <= n^{-2/3}, and above it beyond."""
-    at = ((a, Rational(1, 100)), LARGE)
-    return (
-        Counterexample("n = 10^6, a = 1/100: 1 against 0.11", Le(REFRESH_PRINTED, RATE), at),
+        # Show that the norm is within the rate for a <= n^{-2/3}, and above it beyond.
+        Counterexample("n = 10^6, a = 1/100: 1 against 0.11", REFRESH_PRINTED <= RATE, at),
         attained(Rational(1, 100), 10**6, 10**6, HALF, 25),
         Exceeds("whatever the constant, for a above n^{-2/3}", REFRESH_PRINTED, RATE, ALL, {a: 1 / s, n: s**3}),
         Dominated(
             "for a <= n^{-2/3} it is within the rate, whose privacy term is then the smaller",
             REFRESH_PRINTED,
             n ** Rational(-1, 3),
-            Region(Le(a, n ** Rational(-2, 3))),
+            Region(a <= n ** Rational(-2, 3)),
         ),
         Exceeds(
             "and beyond it is not, however little: a = n^{-2/3 + 1/100}",
             REFRESH_PRINTED,
             RATE,
-            Region(Le(n ** Rational(-2, 3), a), Le(a, 1)),
+            Region(n ** Rational(-2, 3) <= a, a <= 1),
             {n: s**300, a: s**-197},
         ),
-    )
-
-
-def _larger_refresh() -> tuple[Step, ...]:
-    """Show that batches that would be large enough take more records than there are."""
-    return (
+        # Show that batches that would be large enough take more records than there are.
         Identity("a batch S_1 = n a^{1/2} gives a^{1/2}", Subs(REFRESH_UNIT, S_1, n * sqrt(a)), sqrt(a)),
         Exceeds(
             "but with the T = 1/a steps of claim 002:T pop and q = a^{-1/3} such batches take a^{-1/6} n samples",
@@ -143,6 +106,17 @@ def _larger_refresh() -> tuple[Step, ...]:
             ALL,
             {a: 1 / s, n: s**3},
         ),
+        readings={
+            "the noise has norm C_v a n/S_1 = C_v a n^{1/3}": "proved",
+            "it is within order n^{-1/3} + a^{1/2}, for a <= n^{-2/3}": "proved",
+            "it is within order n^{-1/3} + a^{1/2} for all n, d, epsilon, delta, as (45) needs": "refuted",
+        },
+        condition="for (45): a <= n^{-2/3}, that is d log(1/delta) <= n^{2/3} epsilon^2, where the rate is n^{-1/3} "
+        "alone",
+        repaired="(45) beyond a = n^{-2/3} asks for S_1 >= n a^{1/2} and then for other T and q: " + repair.WORDS,
+        note="sqrt d sigma_omega is C_v a n/S_1 = C_v a n^{1/3}, as computed; that is within the rate for a <= "
+        "n^{-2/3} and above it for a > n^{-2/3}, where (45) and (46) cannot hold.",
+        method=(Method.ARITHMETIC, Method.EXPONENTS),
     )
 
 
@@ -153,60 +127,21 @@ INCREMENTS_PRINTED = INCREMENTS.subs(SIZES).subs({C_u: sqrt(a), K: 1})
 @claim(
     "002:increment noise",
     Kind.UTILITY,
-    stated(
-        "With q = S_2 = {period} and C_u = L eta = {threshold} the noises of the q K increments between two "
-        "refreshes have together the norm {norm}, and are within the order {rate}, as the induction of Lemma 8 "
-        "needs, a = {error}.",
-        period=Q_PRINTED,
-        threshold=sqrt(a),
-        norm=TOGETHER,
-        rate=RATE,
-        error=ERROR,
-    ),
-    PLACE + "; Algorithm 3, line 2",
+    location=PLACE + "; Algorithm 3, line 2",
+    period=Q_PRINTED,
+    threshold=sqrt(a),
+    norm=TOGETHER,
+    rate=RATE,
+    error=ERROR,
 )
 def increments() -> Decision:
-    steps: tuple[Step, ...] = (
-        *_increments_norm(),
-        *_increments_range(),
-        Dominated(
-            "noise 1/n for 1/S_2, as the proof of Lemma 8 has it by amplification in a single query, is within the "
-            "rate",
-            (sqrt(q) * C_u * a).subs(SIZES).subs(C_u, sqrt(a)),
-            sqrt(a),
-            ALL,
-        ),
-        *repair.independent(),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("the noises together have norm n a^{5/3} sqrt K", "proved"),
-            ("they are within order n^{-1/3} + a^{1/2}, K a constant, for a <= n^{-4/5}", "proved"),
-            ("they are within order n^{-1/3} + a^{1/2} for all n, d, epsilon, delta, as (45) needs", "refuted"),
-            ("the noise of Lemma 8's proof, with 1/n for 1/S_2, is within the rate", "proved"),
-        ),
-        condition="for (45): a <= n^{-4/5}, K a constant",
-        repaired="(45) beyond a = n^{-4/5}: larger batches S_2 alone do not fit into n once T is long enough (claim "
-        "002:T "
-        "pop); " + repair.WORDS,
-    )
-    return Decision(
-        "conditional",
-        (Method.ARITHMETIC, Method.EXPONENTS),
-        evidence,
-        "The q K noises between two refreshes add up to n a^{5/3} sqrt K, as computed; that is within the rate for a "
-        "<= "
-        "n^{-4/5} and above it beyond. The smaller noise of the proof rests on an amplification that one query does "
-        "not "
-        "have (claim 002:Lem8 sigma_zeta).",
-    )
-
-
-def _increments_norm() -> tuple[Step, ...]:
-    """Show that the noises have together the norm n a^{5/3} sqrt K, the other part of the maximum being smaller."""
+    """With q = S_2 = {period} and C_u = L eta = {threshold} the noises of the q K increments between two refreshes have
+    together the norm {norm}, and are within the order {rate}, as the induction of Lemma 8 needs, a = {error}.
+    """
     second = (sqrt(q) * C_u * a * sqrt(T)).subs(SIZES).subs(C_u, sqrt(a))
-    return (
+    at = ((a, Rational(1, 1000)), LARGE)
+    return conditional(
+        # Show that the noises have together the norm n a^{5/3} sqrt K, the other part of the maximum being smaller.
         Identity(
             "with q = S_2 = a^{-1/3} and C_u = L eta = a^{1/2} this is n a^{5/3} sqrt K",
             Subs(INCREMENTS, (q, S_2, C_u), (Q_PRINTED, Q_PRINTED, sqrt(a))),
@@ -218,27 +153,43 @@ def _increments_norm() -> tuple[Step, ...]:
             INCREMENTS_PRINTED,
             ALL,
         ),
-    )
-
-
-def _increments_range() -> tuple[Step, ...]:
-    """Show that the norm is within the rate for a <= n^{-4/5}, and above it beyond."""
-    at = ((a, Rational(1, 1000)), LARGE)
-    return (
-        Counterexample("n = 10^6, a = 1/1000, K = 1, q = S_2 = 10: 10 against 0.042", Le(INCREMENTS_PRINTED, RATE), at),
+        # Show that the norm is within the rate for a <= n^{-4/5}, and above it beyond.
+        Counterexample("n = 10^6, a = 1/1000, K = 1, q = S_2 = 10: 10 against 0.042", INCREMENTS_PRINTED <= RATE, at),
         attained(Rational(1, 1000), 10**6, 10**4, HALF, 25),
         Exceeds("whatever the constant", INCREMENTS_PRINTED, RATE, ALL, {a: 1 / s, n: s**2}),
         Dominated(
             "for a <= n^{-4/5} it is within the rate",
             INCREMENTS_PRINTED,
             n ** Rational(-1, 3),
-            Region(Le(a, n ** Rational(-4, 5))),
+            Region(a <= n ** Rational(-4, 5)),
         ),
         Exceeds(
             "and beyond it is not, however little: a = n^{-4/5 + 1/100}",
             INCREMENTS_PRINTED,
             RATE,
-            Region(Le(n ** Rational(-4, 5), a), Le(a, 1)),
+            Region(n ** Rational(-4, 5) <= a, a <= 1),
             {n: s**100, a: s**-79},
         ),
+        Dominated(
+            "noise 1/n for 1/S_2, as the proof of Lemma 8 has it by amplification in a single query, is within the "
+            "rate",
+            (sqrt(q) * C_u * a).subs(SIZES).subs(C_u, sqrt(a)),
+            sqrt(a),
+            ALL,
+        ),
+        *repair.independent(),
+        readings={
+            "the noises together have norm n a^{5/3} sqrt K": "proved",
+            "they are within order n^{-1/3} + a^{1/2}, K a constant, for a <= n^{-4/5}": "proved",
+            "they are within order n^{-1/3} + a^{1/2} for all n, d, epsilon, delta, as (45) needs": "refuted",
+            "the noise of Lemma 8's proof, with 1/n for 1/S_2, is within the rate": "proved",
+        },
+        condition="for (45): a <= n^{-4/5}, K a constant",
+        repaired="(45) beyond a = n^{-4/5}: larger batches S_2 alone do not fit into n once T is long enough (claim "
+        "002:T "
+        "pop); " + repair.WORDS,
+        note="The q K noises between two refreshes add up to n a^{5/3} sqrt K, as computed; that is within the rate "
+        "for a <= n^{-4/5} and above it beyond. The smaller noise of the proof rests on an amplification that one "
+        "query does not have (claim 002:Lem8 sigma_zeta).",
+        method=(Method.ARITHMETIC, Method.EXPONENTS),
     )

@@ -11,12 +11,8 @@ from fractions import Fraction
 from sympy import Integer, Rational, sqrt
 
 from dpcheck.bounds.calibration import NotPrivate, Private
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Below, Cited, Enumerated
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, claim, unresolved
+from dpcheck.bounds.evidence import Below, Cited, Enumerated, over
 
 # Appendix D.
 EPSILON, DELTA = Integer(2), Rational(1, 10**6)
@@ -43,16 +39,13 @@ def curvature(first: str, second: str) -> Rational:
     return Rational(TABLE_2[first][2]) / Rational(TABLE_2[second][2])
 
 
-@claim(
-    "002:Table 2",
-    Kind.REMARK,
-    "Table 2: PrivateDiff has a slightly smaller objective and gradient, DP-RGDA a comparable curvature, and both "
-    "are well ahead of the two methods for minimisation.",
-    "Table 2 and Section 5.2",
-)
+@claim("002:Table 2", Kind.REMARK, location="Table 2 and Section 5.2")
 def table() -> Decision:
+    """Table 2: PrivateDiff has a slightly smaller objective and gradient, DP-RGDA a comparable curvature, and both are
+    well ahead of the two methods for minimisation.
+    """
     twice = Rational(2)
-    steps = (
+    return unresolved(
         Enumerated("diagnostics in which DP-RGDA is ahead of PrivateDiff", wins, (1,), Fraction(0)),
         Below(
             "'comparable' curvature: DP-RGDA's is less than 6/5 of PrivateDiff's",
@@ -63,27 +56,17 @@ def table() -> Decision:
         Enumerated("ahead of Ada-DP-SPIDER in all", wins, (3,), Fraction(3)),
         Below("by a factor above 2 in curvature: Sto-SPIDER", twice, curvature("Sto-SPIDER", "DP-RGDA")),
         Below("Ada-DP-SPIDER", twice, curvature("Ada-DP-SPIDER", "DP-RGDA")),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("what the text says of the table agrees with the table", "proved"),
-            ("DP-RGDA ahead of PrivateDiff in some diagnostic, which the text does not say", "refuted"),
-            ("the numbers can be had at (2, 1e-6), and in more than one run", "unresolved"),
-        ),
+        readings={
+            "what the text says of the table agrees with the table": "proved",
+            "DP-RGDA ahead of PrivateDiff in some diagnostic, which the text does not say": "refuted",
+            "the numbers can be had at (2, 1e-6), and in more than one run": "unresolved",
+        },
         repaired="the text grants PrivateDiff the smaller objective and gradient and calls the curvatures comparable; "
-        "it "
-        "does not say that PrivateDiff's is the milder one too, so that the table gives no sign of a second-order gain "
-        "over it",
-    )
-    return Decision(
-        "unresolved",
-        Method.ENUMERATION,
-        evidence,
-        "The text says no more than the table shows, PrivateDiff ahead in all three columns, by a little in the third. "
-        "One run with one seed, no noise level and no code: whether the numbers are right, and whether they say "
-        "anything "
-        "about the methods, cannot be decided from the paper.",
+        "it does not say that PrivateDiff's is the milder one too, so that the table gives no sign of a second-order "
+        "gain over it",
+        note="The text says no more than the table shows, PrivateDiff ahead in all three columns, by a little in the "
+        "third. One run with one seed, no noise level and no code: whether the numbers are right, and whether they "
+        "say anything about the methods, cannot be decided from the paper.",
     )
 
 
@@ -102,29 +85,28 @@ def sensitivity(threshold: int, batch: int) -> Fraction:
 @claim(
     "002:App D noise",
     Kind.CALIBRATION,
-    stated(
-        "The noise used in the experiments, for the guarantee ({epsilon}, {delta}), C = {threshold}, batches of "
-        "{refresh} and {small}, T = {steps}, K = {inner} and q = {period}, gives that guarantee.",
-        epsilon=EPSILON,
-        delta=DELTA,
-        threshold=THRESHOLD,
-        refresh=REFRESH,
-        small=SMALL,
-        steps=STEPS,
-        inner=INNER,
-        period=PERIOD,
-    ),
-    "Appendix D",
+    location="Appendix D",
+    epsilon=EPSILON,
+    delta=DELTA,
+    threshold=THRESHOLD,
+    refresh=REFRESH,
+    small=SMALL,
+    steps=STEPS,
+    inner=INNER,
+    period=PERIOD,
 )
 def noise() -> Decision:
-    steps = (
+    """The noise used in the experiments, for the guarantee ({epsilon}, {delta}), C = {threshold}, batches of {refresh}
+    and {small}, T = {steps}, K = {inner} and q = {period}, gives that guarantee.
+    """
+    return unresolved(
         Enumerated("queries of u and v in 40 refreshes and 2,000 increments", queries, (STEPS, INNER, PERIOD), QUERIES),
         Enumerated("the sensitivity of a refresh", sensitivity, (THRESHOLD, REFRESH), Fraction(1, 100)),
         Enumerated("and of an increment that clips a record once", sensitivity, (THRESHOLD, SMALL), Fraction(1, 25)),
         Private(
             "without a gain from sampling, all of them are private at a noise of 143 times the sensitivity each",
             143 / sqrt(Integer(int(QUERIES))),
-            Domain({}),
+            over(),
             EPSILON,
             DELTA,
         ),
@@ -134,32 +116,20 @@ def noise() -> Decision:
             "how the batches are drawn",
             "Appendix D",
         ),
-    )
-    return Decision(
-        "unresolved",
-        Method.PRIVACY_CURVE,
-        Evidence(steps),
-        "The per-query noise is not printed (it is computed in code), so that there is no number "
-        "to check; and whether differences of gradients are "
-        "clipped before or after the difference, which matters by a factor 2, is not said. Without a gain from "
-        "sampling the noise has to be above 142 times the sensitivity, and 143 times is enough.",
+        note="The per-query noise is not printed (it is computed in code), so that there is no number to check; and "
+        "whether differences of gradients are clipped before or after the difference, which matters by a factor 2, is "
+        "not said. Without a gain from sampling the noise has to be above 142 times the sensitivity, and 143 times is "
+        "enough.",
     )
 
 
-@claim(
-    "002:Remark3",
-    Kind.REMARK,
-    "This is the first first-order method for private second-order "
-    "stationary points in ERM that matches the best known rates.",
-    "Remark 3",
-)
+@claim("002:Remark3", Kind.REMARK, location="Remark 3")
 def first_such_method() -> Decision:
-    steps = (Cited("a statement about the literature, not about the algorithm", "Remark 3"),)
-    return Decision(
-        "unresolved",
-        Method.NONE,
-        Evidence(steps),
-        "A claim of priority: no computation decides it. The result that it speaks of is for the empirical risk, "
-        "Theorem "
-        "1, and the rate it matches there that of Theorem 2 too; both are false as printed (see their claims).",
+    """This is the first first-order method for private second-order stationary points in ERM that matches the best
+    known rates.
+    """
+    return unresolved(
+        Cited("a statement about the literature, not about the algorithm", "Remark 3"),
+        note="A claim of priority: no computation decides it. The result that it speaks of is for the empirical risk, "
+        "Theorem 1, and the rate it matches there that of Theorem 2 too; both are false as printed (see their claims).",
     )

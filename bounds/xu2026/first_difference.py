@@ -10,26 +10,22 @@ from fractions import Fraction
 
 from sympy import Eq
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence, claim
+from dpcheck.bounds.claim import Claim, Decision, Kind, Method, claim, conditional
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated
 from dpcheck.bounds.judge import judge
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.xu2026.clip import MOVES, estimate, found, tracked, wanted
 
 
-@claim(
-    "002:x-difference",
-    Kind.ALGORITHM,
-    "With x_{t,-1} = x_{t-1} the recursion keeps v_{t,k} an unbiased estimate of grad_x f(x_t, y_{t,k}) for every t.",
-    "Algorithm 3, line 3",
-)
+@claim("002:x-difference", Kind.ALGORITHM, location="Algorithm 3, line 3")
 def difference() -> Decision:
-    steps = (
+    """With x_{t,-1} = x_{t-1} the recursion keeps v_{t,k} an unbiased estimate of grad_x f(x_t,
+    y_{t,k}) for every t.
+    """
+    return conditional(
         Enumerated("no refresh, x from 2 to 5: the estimate telescopes to 5", estimate, (5, 2, 0), Fraction(5)),
         Enumerated("on a refresh it is the gradient at x_t plus one more difference", estimate, (5, 2, 1), Fraction(8)),
-        Counterexample("8 where grad Phi(x_t) = 5", Eq(found, wanted), ((found, 8), (wanted, 5))),
+        Counterexample("8 where grad Phi(x_t) = 5", Eq(found, wanted), {found: 8, wanted: 5}),
         Enumerated(
             "the bias stays for the period: q = 3, x = 0, 1, 2, 5, 7, 8", tracked, (3, 0, 0, 1, 2, 5, 7, 8), Fraction(3)
         ),
@@ -39,23 +35,16 @@ def difference() -> Decision:
             "the first subtracts what v_{t,-1} estimates: the sum telescopes",
             "fresh samples, no clipping",
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("between refreshes", "proved"),
-            ("on a refresh, as printed", "refuted"),
-            ("on a refresh with x_{t,-1} = x_t", "proved"),
-        ),
+        readings={
+            "between refreshes": "proved",
+            "on a refresh, as printed": "refuted",
+            "on a refresh with x_{t,-1} = x_t": "proved",
+        },
         condition="x_{t,-1} = x_t on a refresh (and at t = 0, where x_{-1} is not defined), clipping idle",
         repaired="on a refresh x_{t,-1} = x_t, so that the first difference is zero",
-    )
-    return Decision(
-        "conditional",
-        Method.STEPS,
-        evidence,
-        "Line 3 sets x_{t,-1} = x_{t-1} also where v_{t,-1} was just taken at x_t, which counts the last move twice: a "
-        "bias up to L eta in a descent step.",
+        note="Line 3 sets x_{t,-1} = x_{t-1} also where v_{t,-1} was just taken at x_t, which counts the last move "
+        "twice: a bias up to L eta in a descent step.",
+        method=Method.STEPS,
     )
 
 
@@ -69,8 +58,5 @@ gradient_variation = Claim(
         equation=Eq(MOVES.left, MOVES.right, evaluate=False),
     ),
     "proof of Lemma 5",
-    judge(
-        MOVES,
-        repaired="L |w_t - w_{t-1}| <= L (dx + dy); x moves by the step size in every descent step",
-    ),
+    judge(MOVES, repaired="L |w_t - w_{t-1}| <= L (dx + dy); x moves by the step size in every descent step"),
 )

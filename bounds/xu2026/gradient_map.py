@@ -23,13 +23,10 @@ products, which an identity between quadratic forms respects.
 
 from __future__ import annotations
 
-from sympy import Eq, Le, Rational, symbols
+from sympy import Eq, Rational, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
 from dpcheck.bounds.symbols import L, kappa, mu
 
 lam, step, move, before = symbols("lambda s dx gamma_before", positive=True)
@@ -49,21 +46,15 @@ ON_Y = "f on a convex set alone, such as Y, within its affine hull"
 PAPER = "lambda = 1/(6 L), as Lemma 8 sets it, for every 0 < mu <= L"
 
 
-@claim(
-    "002:Lem11",
-    Kind.LEMMA,
-    stated(
-        "For a mu-strongly convex f with L-Lipschitz gradient, <g, e> is at least {product} for all x and x', e = "
-        "x - x' and g = grad f(x) - grad f(x').",
-        product=PRODUCT,
-    ),
-    "Lemma 11, Appendix C",
-)
+@claim("002:Lem11", Kind.LEMMA, location="Lemma 11, Appendix C", product=PRODUCT)
 def cocoercive() -> Decision:
+    """For a mu-strongly convex f with L-Lipschitz gradient, <g, e> is at least {product} for all x and x', e = x - x'
+    and g = grad f(x) - grad f(x').
+    """
     inner, value = symbols("inner value", positive=True)  # <g, e>; an eigenvalue
     shifted = inner - mu * e**2  # <g - mu e, e>
     square = g**2 - 2 * mu * inner + mu**2 * e**2  # |g - mu e|^2
-    steps = (
+    return proved(
         Cited(
             "h convex with l-Lipschitz gradient: <grad h(x) - grad h(x'), x - x'> >= |grad h(x) - grad h(x')|^2/l; "
             "applied to h = f - mu |x|^2/2, l = L - mu > 0 (for L = mu, h is affine, g = mu e, and both sides are mu "
@@ -85,20 +76,9 @@ def cocoercive() -> Decision:
             (mu + L) * (value * e**2 - PRODUCT.subs(g, value * e)),
             (L - value) * (value - mu) * e**2,
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("f on the whole space", "proved"),
-            (ON_Y, "proved"),
-        ),
-    )
-    return Decision(
-        "proved",
-        (Method.ALGEBRA, Method.CITED),
-        evidence,
-        "Nesterov's Theorem 2.1.12, by Baillon-Haddad for f - mu |x|^2/2. It does not need f beyond the set that the "
-        "points are from, as its use on Y asks: two points of a convex set see f on the segment between them.",
+        readings={"f on the whole space": "proved", ON_Y: "proved"},
+        note="Nesterov's Theorem 2.1.12, by Baillon-Haddad for f - mu |x|^2/2. It does not need f beyond the set that "
+        "the points are from, as its use on Y asks: two points of a convex set see f on the segment between them.",
     )
 
 
@@ -114,18 +94,15 @@ def _contraction() -> tuple[Identity, AtMost]:
     )
 
 
-@claim(
-    "002:Lem12",
-    Kind.LEMMA,
-    stated(
-        "For every y in Y, {lower} is at most |G(x, y)|, distance that of y from y*(x) and G the projected "
-        "gradient map with step lambda.",
-        lower=LOWER,
-    ),
-    "Lemma 12, Appendix C",
-)
+@claim("002:Lem12", Kind.LEMMA, location="Lemma 12, Appendix C", lower=LOWER)
 def error_bound() -> Decision:
-    steps: tuple[Step, ...] = (
+    """For every y in Y, {lower} is at most |G(x, y)|, distance that of y from y*(x) and G the projected gradient map
+    with step lambda.
+    """
+    d, h, inner = symbols("d h inner", positive=True)  # |y - y*|, |grad f(y*) - grad f(y)|, <h, d>
+    square = 3 / (mu * (mu + x) * (1 + y))  # of a step lambda up to sqrt(3/(mu L)), L = mu + x
+    far = 2 / mu + k  # a step beyond 2/mu
+    return conditional(
         DOWN,
         Quoted(
             "of h and d: |h|^2 <= (mu + L) <h, d> - mu L |d|^2",
@@ -140,36 +117,7 @@ def error_bound() -> Decision:
             lam * (norm - mu * distance),
         ),
         AtMost("mu |y - y*| <= |G| is more than claimed", LOWER, mu * distance),
-        *_longer_steps(),
-        AtMost("1/(6 L) is such a step, L = mu + k", mu * (mu + k) / (6 * (mu + k)) ** 2, Rational(3)),
-        *_too_long(),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            (PAPER, "proved"),
-            ("lambda <= sqrt(3/(mu L)), for every 0 < mu <= L", "proved"),
-            ("lambda <= 2/(mu + L), with mu for mu/2", "proved"),
-            ("every lambda > 0, since the lemma names no condition", "refuted"),
-            ("a lambda > 2/mu, whatever mu and L", "refuted"),
-        ),
-        condition="lambda <= sqrt(3/(mu L)), which the paper's lambda = 1/(6 L) meets for every mu <= L",
-        repaired="mu |y - y*| <= |G| for lambda <= 2/(mu + L)",
-    )
-    return Decision(
-        "conditional",
-        (Method.ALGEBRA, Method.CITED),
-        evidence,
-        "The lemma stands in an appendix that names no step size. With the paper's 1/(6 L) it holds for every mu and "
-        "L, with mu for mu/2 too, since the projected step contracts; for a step beyond 2/mu it fails.",
-    )
-
-
-def _longer_steps() -> tuple[Step, ...]:
-    """Show that steps up to sqrt(3/(mu L)) do as well."""
-    d, h, inner = symbols("d h inner", positive=True)  # |y - y*|, |grad f(y*) - grad f(y)|, <h, d>
-    square = 3 / (mu * (mu + x) * (1 + y))  # of a step lambda up to sqrt(3/(mu L)), L = mu + x
-    return (
+        # Show that steps up to sqrt(3/(mu L)) do as well.
         Identity(
             "longer steps: <p - lambda h, d - p> >= 0 puts p into a ball whose centre and radius are half of d + "
             "lambda h and of |d - lambda h|, so that |p| is at least half of |d + lambda h| - |d - lambda h|, two "
@@ -189,13 +137,8 @@ def _longer_steps() -> tuple[Step, ...]:
             mu**2 * (1 + square * ((2 * mu + x) * (mu + k) - mu * (mu + x))),
             4 * (mu + k) ** 2,
         ),
-    )
-
-
-def _too_long() -> tuple[Step, ...]:
-    """Show that steps beyond 2/mu do not."""
-    far = 2 / mu + k  # a step beyond 2/mu
-    return (
+        AtMost("1/(6 L) is such a step, L = mu + k", mu * (mu + k) / (6 * (mu + k)) ** 2, Rational(3)),
+        # Show that steps beyond 2/mu do not.
         Identity(
             "beyond 2/mu it fails: f = -mu y^2/2 on [0, 1] at y = 1 has G = 1/lambda, for lambda = 2/mu + k below mu/2 "
             "by",
@@ -204,25 +147,30 @@ def _too_long() -> tuple[Step, ...]:
         ),
         Counterexample(
             "in numbers: f = -y^2/2 on [0, 1] at y = 1, lambda = 4: 1/2 against |G| = 1/4",
-            Le(LOWER, 1 / lam),
-            ((mu, 1), (distance, 1), (lam, 4)),
+            LOWER <= 1 / lam,
+            {mu: 1, distance: 1, lam: 4},
         ),
+        readings={
+            PAPER: "proved",
+            "lambda <= sqrt(3/(mu L)), for every 0 < mu <= L": "proved",
+            "lambda <= 2/(mu + L), with mu for mu/2": "proved",
+            "every lambda > 0, since the lemma names no condition": "refuted",
+            "a lambda > 2/mu, whatever mu and L": "refuted",
+        },
+        condition="lambda <= sqrt(3/(mu L)), which the paper's lambda = 1/(6 L) meets for every mu <= L",
+        repaired="mu |y - y*| <= |G| for lambda <= 2/(mu + L)",
+        note="The lemma stands in an appendix that names no step size. With the paper's 1/(6 L) it holds for every mu "
+        "and L, with mu for mu/2 too, since the projected step contracts; for a step beyond 2/mu it fails.",
+        method=(Method.ALGEBRA, Method.CITED),
     )
 
 
-@claim(
-    "002:Lem2/(48)",
-    Kind.STEP,
-    stated(
-        "|v_t - grad Phi(x_t)| is at most {bound}, alpha the norm of v_t - grad_x f(x_t, y_{{t+1}}), gamma that of "
-        "G(x_t, y_{{t+1}}) and kappa = L/mu: the last display of the proof of Lemma 8, without the "
-        "rate of Lemma 2.",
-        bound=DEVIATION,
-    ),
-    "Equation (48), Appendix B.2; Lemma 2",
-)
+@claim("002:Lem2/(48)", Kind.STEP, location="Equation (48), Appendix B.2; Lemma 2", bound=DEVIATION)
 def value_gradient() -> Decision:
-    steps = (
+    """|v_t - grad Phi(x_t)| is at most {bound}, alpha the norm of v_t - grad_x f(x_t, y_{{t+1}}), gamma that of G(x_t,
+    y_{{t+1}}) and kappa = L/mu: the last display of the proof of Lemma 8, without the rate of Lemma 2.
+    """
+    return proved(
         Cited(
             "grad Phi(x) = grad_x f(x, y*(x)), for constrained y too, y*(x) being unique",
             "Danskin's theorem; f(x, .) strongly concave, Y closed",
@@ -246,40 +194,26 @@ def value_gradient() -> Decision:
         Counterexample(
             "the display begins with an equals sign: vectors 1 and -1 add to norm 0, not 2",
             Eq(error, alpha + moved),
-            ((error, 0), (alpha, 1), (moved, 1)),
+            {error: 0, alpha: 1, moved: 1},
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("|v - grad Phi| <= |alpha| + 2 kappa |gamma|, gamma = G(x_t, y_{t+1})", "proved"),
-            ("the same with |alpha| + kappa |gamma|", "proved"),
-            ("the first line's equality of norms", "refuted"),
-        ),
+        readings={
+            "|v - grad Phi| <= |alpha| + 2 kappa |gamma|, gamma = G(x_t, y_{t+1})": "proved",
+            "the same with |alpha| + kappa |gamma|": "proved",
+            "the first line's equality of norms": "refuted",
+        },
         repaired="at most for equals in the first line; kappa does for 2 kappa",
-    )
-    return Decision(
-        "proved",
-        (Method.ALGEBRA, Method.CITED),
-        evidence,
-        "Triangle inequality, L-Lipschitz gradient, Lemma 12. This is (48); the rate displayed in Lemma 2 rests on "
-        "(45) to (47), which the noise of a refresh breaks (claim 002:refresh noise). In the main text (6) gives "
+        note="Triangle inequality, L-Lipschitz gradient, Lemma 12. This is (48); the rate displayed in Lemma 2 rests "
+        "on (45) to (47), which the noise of a refresh breaks (claim 002:refresh noise). In the main text (6) gives "
         "gamma another meaning, the distance y_t - y*(x_t); the proof's is the gradient map.",
     )
 
 
-@claim(
-    "002:(42)",
-    Kind.STEP,
-    stated(
-        "|G(x_t, y_t)|^2 is at most {bound}, dx the length of x_t - x_{{t-1}} and gamma_before that of "
-        "G(x_{{t-1}}, y_t).",
-        bound=ANCHOR,
-    ),
-    "Equation (42), Appendix B.2",
-)
+@claim("002:(42)", Kind.STEP, location="Equation (42), Appendix B.2", bound=ANCHOR)
 def anchor_move() -> Decision:
-    steps = (
+    """|G(x_t, y_t)|^2 is at most {bound}, dx the length of x_t - x_{{t-1}} and gamma_before that of
+    G(x_{{t-1}}, y_t).
+    """
+    return proved(
         DOWN,
         Cited("|grad_y f(x_t, y) - grad_y f(x_{t-1}, y)| <= L dx for y in Y", "Assumption 2"),
         Cited(
@@ -290,11 +224,6 @@ def anchor_move() -> Decision:
             ANCHOR - (L * move + before) ** 2,
             (L * move - before) ** 2,
         ),
-    )
-    return Decision(
-        "proved",
-        (Method.ALGEBRA, Method.CITED),
-        Evidence(steps),
-        "y_{t,0} = y_t, the point at which gamma_{t-1} is taken; holds for every lambda > 0 and every t >= 1, at a "
-        "refresh too, since no estimate is in it.",
+        note="y_{t,0} = y_t, the point at which gamma_{t-1} is taken; holds for every lambda > 0 and every t >= 1, at "
+        "a refresh too, since no estimate is in it.",
     )

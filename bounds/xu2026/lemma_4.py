@@ -20,15 +20,11 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
-from sympy import Ge, Integer, Le, Rational, exp, log, oo, sqrt, symbols
+from sympy import Integer, Rational, exp, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, refuted
+from dpcheck.bounds.evidence import Cited, Counterexample, Domain, Enumerated, Identity, Inequality, Quoted
 from dpcheck.bounds.symbols import L, T, eta
 
 F_0, A_0, B_1, B_2, Q, logs, delta_1 = symbols("F_0 A_0 B_1 B_2 Q logs delta_1", positive=True)
@@ -36,7 +32,7 @@ excess, allowed, spread, error, nabla, slope = symbols("excess allowed b error n
 squared, moves, chance = symbols("squared moves chance", positive=True)
 change, x, y = symbols("change x y", real=True)
 DEVIATION, SURE = log(1 / delta_1) * (B_2**2 * moves + B_1**2), 1 - delta_1  # Lemmas 1 and 3
-NORM, STEP, PERIOD = sqrt(F_0 / (Q * T) + B_1), Le(2 * L * eta, 1), 1 / (T * eta) ** 2  # (8)
+NORM, STEP, PERIOD = sqrt(F_0 / (Q * T) + B_1), 2 * L * eta <= 1, 1 / (T * eta) ** 2  # (8)
 RIGHT = eta / 2 * error - (eta / 2 - L * eta**2 / 2) * nabla**2  # of (9), less F(w_t)
 MULTIPLIED = log(1 / delta_1) * RIGHT
 OUTPUT = logs * (
@@ -65,20 +61,32 @@ def window_share(period: int, first: int, *squares: int) -> Fraction:
     return Fraction(sum(sums), len(sums)) / (Fraction(period * sum(squares), len(squares)))
 
 
-@claim(
-    "002:Lem1/3",
-    Kind.LEMMA,
-    stated(
-        "If refresh and increments satisfy their bounds, |Delta_t - grad F|^2 is at most {bound} with probability "
-        "at least {sure}, moves the sum of |w_k - w_{{k-1}}|^2 since the refresh.",
-        bound=DEVIATION,
-        sure=SURE,
-    ),
-    "Lemmas 1 and 3",
-)
+@claim("002:Lem1/3", Kind.LEMMA, location="Lemmas 1 and 3", bound=DEVIATION, sure=SURE)
 def total_deviation() -> Decision:
-    steps = (
-        *_two_signs(),
+    """If refresh and increments satisfy their bounds, |Delta_t - grad F|^2 is at most {bound} with probability at least
+    {sure}, moves the sum of |w_k - w_{{k-1}}|^2 since the refresh.
+    """
+    return conditional(
+        # Give an instance in which squares of errors exceed the sum of their bounds, with chance 1/2.
+        Cited(
+            "let the refresh err by plus or minus 1 and one increment by plus or minus 1, independent and "
+            "fair, in units of B_1 sqrt(log(1/delta_1)) = B_2 |dw| sqrt(log(1/delta_1)): unbiased, and both "
+            "conditions hold surely",
+            "hypotheses of Lemma 1",
+        ),
+        Enumerated(
+            "the squared sum exceeds 2, the claimed bound, with probability", squared_signs, (2, 2), Fraction(1, 2)
+        ),
+        Counterexample(
+            "it is then 4: delta_1 = 1/10, B_1 = B_2 = |dw| = 1, errors of sqrt(log 10) each",
+            squared <= DEVIATION,
+            {squared: 4 * log(Integer(10)), delta_1: Rational(1, 10), B_1: 1, B_2: 1, moves: 1},
+        ),
+        Counterexample(
+            "so that the bound holds with chance 1/2 only",
+            chance >= SURE,
+            {chance: Rational(1, 2), delta_1: Rational(1, 10)},
+        ),
         Enumerated("in expectation the squares do add: two of them", mean_square, (2,), Fraction(2)),
         Enumerated("and five", mean_square, (5,), Fraction(5)),
         Cited(
@@ -91,93 +99,31 @@ def total_deviation() -> Decision:
             lambda: 2 * exp(-(2 * log(2 / delta_1) * spread**2) / (2 * spread**2)),
             delta_1,
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("with probability 1 - delta_1, as printed", "refuted"),
-            ("in expectation, without the logarithm, as in the source", "proved"),
-            ("with the factor 2 log(2/delta_1) more on the right, within one period", "proved"),
-        ),
-        condition="a factor 2 log(2/delta_1) more on the right; the bounds on refresh and increments hold surely, with "
-        "moves |w_k - w_{k-1}| bounded beforehand (by eta in a descent step); delta_1 is per period",
+        readings={
+            "with probability 1 - delta_1, as printed": "refuted",
+            "in expectation, without the logarithm, as in the source": "proved",
+            "with the factor 2 log(2/delta_1) more on the right, within one period": "proved",
+        },
+        condition="a factor 2 log(2/delta_1) more on the right; the bounds on refresh and increments hold surely, "
+        "with moves |w_k - w_{k-1}| bounded beforehand (by eta in a descent step); delta_1 is per period",
         repaired="2 log(2/delta_1) log(1/delta_1) for log(1/delta_1), and delta_1 q/T in a period for all t",
-    )
-    return Decision(
-        "conditional",
-        (Method.ENUMERATION, Method.CITED),
-        evidence,
-        "Squares of errors add in expectation; with high probability one more logarithm is needed, which the rates "
-        "hide.",
+        note="Squares of errors add in expectation; with high probability one more logarithm is needed, which the "
+        "rates hide.",
+        method=(Method.ENUMERATION, Method.CITED),
     )
 
 
-def _two_signs() -> tuple[Step, ...]:
-    """Give an instance in which squares of errors exceed the sum of their bounds, with chance 1/2."""
-    return (
-        Cited(
-            "let the refresh err by plus or minus 1 and one increment by plus or minus 1, independent and "
-            "fair, in units of B_1 sqrt(log(1/delta_1)) = B_2 |dw| sqrt(log(1/delta_1)): unbiased, and both "
-            "conditions hold surely",
-            "hypotheses of Lemma 1",
-        ),
-        Enumerated(
-            "the squared sum exceeds 2, the claimed bound, with probability", squared_signs, (2, 2), Fraction(1, 2)
-        ),
-        Counterexample(
-            "it is then 4: delta_1 = 1/10, B_1 = B_2 = |dw| = 1, errors of sqrt(log 10) each",
-            Le(squared, DEVIATION),
-            ((squared, 4 * log(Integer(10))), (delta_1, Rational(1, 10)), (B_1, 1), (B_2, 1), (moves, 1)),
-        ),
-        Counterexample(
-            "so that the bound holds with chance 1/2 only",
-            Ge(chance, SURE),
-            ((chance, Rational(1, 2)), (delta_1, Rational(1, 10))),
-        ),
-    )
-
-
-@claim(
-    "002:Lem4 (8)",
-    Kind.UTILITY,
-    stated(
-        "For {step} and a period Q of at most the order {period}, the gradient norm is of the order {norm}.",
-        step=STEP,
-        period=PERIOD,
-        norm=NORM,
-    ),
-    "Lemma 4, equation (8)",
-)
+@claim("002:Lem4 (8)", Kind.UTILITY, location="Lemma 4, equation (8)", step=STEP, period=PERIOD, norm=NORM)
 def lemma_4() -> Decision:
-    steps = (
-        *_slope_that_lasts(),
-        Quoted("the proof's (12)", "002:(12)", reading=UNIFORM),
-        *_from_12(),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("sqrt(F_0/(q T) + B_1) and q <= 1/(T eta)^2, steps -eta nabla_t or of length eta", "refuted"),
-            ("from (12): sqrt(F_0/(T eta) + B_1^2) and q <= 1/(4 B_2^2 eta^2), up to log(1/delta_1)", "proved"),
-        ),
-        repaired="sqrt(F_0/(T eta) + B_1^2) for q <= 1/(4 B_2^2 eta^2), for a minimisation with steps -eta nabla_t, "
-        "nabla_t an estimate of grad F, and a uniform output index, in expectation: another algorithm than 2 and 3",
-    )
-    return Decision(
-        "refuted",
-        (Method.ARITHMETIC, Method.PROVER),
-        evidence,
-        "Three things differ from what the proof ends with: eta for q, B_1^2 for B_1, and the period. As printed more "
-        "refreshes would make up for steps too short to arrive.",
-    )
-
-
-def _slope_that_lasts() -> tuple[Step, ...]:
-    """Give an instance whose slope outlasts the printed bound, whatever the constant."""
+    """For {step} and a period Q of at most the order {period}, the gradient norm is of the order {norm}."""
     c = symbols("c", positive=True)
     gradient = 2 * (1 - 1 / T) ** T  # |grad F| after T steps x <- x - (1/T) grad F from distance 2: the least so far
     printed = c * NORM
-    return (
+    away = eta / 2 - L * eta**2 / 2 - eta**3 * B_2**2 * Q / 2
+    letters = {T: (1, oo), B_2: (0, oo), eta: (0, oo), Q: (0, oo)}
+    period = 4 * B_2**2 * eta**2 * Q <= 1
+    return refuted(
+        # Give an instance whose slope outlasts the printed bound, whatever the constant.
         Cited(
             "F = (x - 2)^2/2 - y^2/2 for |x| <= 3, of bounded slope beyond, Y = {0}, x_0 = 0, exact gradients, eta = "
             "1/T, q = 1: L = 1, B_1 = B_2 = 0, F_0 = 2, and q = 1/(T eta)^2",
@@ -185,31 +131,24 @@ def _slope_that_lasts() -> tuple[Step, ...]:
         ),
         Counterexample(
             "T = 100: each of the iterates x - eta grad F has slope .73 at least, the printed bound is .14",
-            Le(gradient, printed),
-            ((T, 100), (F_0, 2), (Q, 1), (B_1, 0), (c, 1)),
+            gradient <= printed,
+            {T: 100, F_0: 2, Q: 1, B_1: 0, c: 1},
         ),
         Counterexample(
             "steps of length eta, as in Algorithm 2, cover a distance 1 at most: slope 1 at least",
-            Le(2 - T * eta, printed),
-            ((T, 100), (eta, Rational(1, 100)), (F_0, 2), (Q, 1), (B_1, 0), (c, 1)),
+            2 - T * eta <= printed,
+            {T: 100, eta: Rational(1, 100), F_0: 2, Q: 1, B_1: 0, c: 1},
         ),
         Cited("(1 - 1/T)^T >= 1/4 for T >= 2, so that the slope is at least 1/2", "Bernoulli, (1 - 1/T)^{T/2} >= 1/2"),
         Exceeds(
             "whatever the constant, with B_1 = 0: 1/2 against sqrt(2/T), where q = 1 is within 1/(T eta)^2",
             Rational(1, 2),
             NORM.subs(B_1, 0),
-            Region(STEP, Le(Q, PERIOD)),
+            Region(STEP, Q <= PERIOD),
             {T: s, eta: 1 / s, F_0: 2},
         ),
-    )
-
-
-def _from_12() -> tuple[Step, ...]:
-    """End the proof: show what (12) gives for q <= 1/(4 B_2^2 eta^2)."""
-    away = eta / 2 - L * eta**2 / 2 - eta**3 * B_2**2 * Q / 2
-    letters = {T: (1, oo), B_2: (0, oo), eta: (0, oo), Q: (0, oo)}
-    period = Le(4 * B_2**2 * eta**2 * Q, 1)
-    return (
+        Quoted("the proof's (12)", "002:(12)", reading=UNIFORM),
+        # End the proof: show what (12) gives for q <= 1/(4 B_2^2 eta^2).
         Inequality(
             "the proof's end: for q <= 1/(4 B_2^2 eta^2), eta <= 1/(2 L), A_0 is at least eta/8",
             eta / 8,
@@ -218,40 +157,43 @@ def _from_12() -> tuple[Step, ...]:
         ),
         Counterexample(
             "not for q = 1/(B_2 eta)^2: at eta = 1/(2 L) A_0 is negative",
-            Ge(away, 0),
-            ((eta, Rational(1, 2)), (L, 1), (B_2, 1), (Q, 4)),
+            away >= 0,
+            {eta: Rational(1, 2), L: 1, B_2: 1, Q: 4},
         ),
         Inequality(
             "with A_0 >= eta/8 the F_0 term of (12) is at most 20 F_0/(T eta)",
             2 * F_0 / (T * A_0) * (1 + B_2**2 * eta**2 * Q),
             20 * F_0 / (T * eta),
-            Domain({F_0: (0, oo), A_0: (0, oo), **letters}, where=(Ge(8 * A_0, eta), period)),
+            Domain({F_0: (0, oo), A_0: (0, oo), **letters}, where=(8 * A_0 >= eta, period)),
         ),
         Inequality(
             "and the coefficient of B_1^2 at most 12",
             eta / A_0 + 2 + B_2**2 * eta**3 * Q / A_0,
             Integer(12),
-            Domain({A_0: (0, oo), **letters}, where=(Ge(8 * A_0, eta), period)),
+            Domain({A_0: (0, oo), **letters}, where=(8 * A_0 >= eta, period)),
         ),
+        readings={
+            "sqrt(F_0/(q T) + B_1) and q <= 1/(T eta)^2, steps -eta nabla_t or of length eta": "refuted",
+            "from (12): sqrt(F_0/(T eta) + B_1^2) and q <= 1/(4 B_2^2 eta^2), up to log(1/delta_1)": "proved",
+        },
+        repaired="sqrt(F_0/(T eta) + B_1^2) for q <= 1/(4 B_2^2 eta^2), for a minimisation with steps -eta nabla_t, "
+        "nabla_t an estimate of grad F, and a uniform output index, in expectation: another algorithm than 2 and 3",
+        note="Three things differ from what the proof ends with: eta for q, B_1^2 for B_1, and the period. As printed "
+        "more refreshes would make up for steps too short to arrive.",
+        method=(Method.ARITHMETIC, Method.PROVER),
     )
 
 
-@claim(
-    "002:(12)",
-    Kind.STEP,
-    stated(
-        "For the returned index i*, |grad F|^2 is at most {bound}, Q the period q and logs the logarithm of "
-        "1/delta_1, by the two displays before it and Lemma 1.",
-        bound=OUTPUT,
-    ),
-    "equation (12)",
-)
+@claim("002:(12)", Kind.STEP, location="equation (12)", bound=OUTPUT)
 def combined() -> Decision:
+    """For the returned index i*, |grad F|^2 is at most {bound}, Q the period q and logs the logarithm of 1/delta_1, by
+    the two displays before it and Lemma 1.
+    """
     mean = F_0 / (logs * T * A_0) + eta * B_1**2 / (2 * A_0)  # (10)
     deviation = logs * (Q * eta**2 * B_2**2 * mean + B_1**2)
     letters = {F_0: (0, oo), T: (1, oo), A_0: (0, oo), B_1: (0, oo), B_2: (0, oo), eta: (0, oo), Q: (0, oo)}
     share = window_share(2, 1, 0, 1, 0, 0)
-    steps = (
+    return conditional(
         Inequality(
             "2 error + 2 mean is within (12) where log(1/delta_1) >= 1",
             2 * deviation + 2 * mean,
@@ -260,7 +202,7 @@ def combined() -> Decision:
         ),
         Counterexample(
             "not for log(1/delta_1) = 1/10",
-            Le(2 * deviation + 2 * mean, OUTPUT),
+            2 * deviation + 2 * mean <= OUTPUT,
             ((logs, Rational(1, 10)), *((letter, 1) for letter in letters)),
         ),
         Enumerated(
@@ -271,26 +213,17 @@ def combined() -> Decision:
         ),
         Counterexample(
             "so that a chosen index may exceed (q/T) of the sum",
-            Le(excess, allowed),
-            ((excess, Rational(share)), (allowed, 1)),
+            excess <= allowed,
+            {excess: Rational(share), allowed: 1},
         ),
         Enumerated("the mean over all i* does not", window_share, (2, -1, 0, 1, 0, 0), Fraction(1, 2)),
         Cited("nor ever: each square is in the sums of at most q indices", "counting"),
         Quoted("the error of the estimator at i*", "002:Lem1/3"),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            (UNIFORM, "proved"),
-            ("the i* that Algorithms 2 and 3 return, or delta_1 > 1/e", "refuted"),
-        ),
+        readings={UNIFORM: "proved", "the i* that Algorithms 2 and 3 return, or delta_1 > 1/e": "refuted"},
         condition="delta_1 <= 1/e, A_0 > 0, a uniform index i* and the mean over it on the left, which Algorithms 2 "
-        "and 3 do not draw, and (10) and Lemma 1 granted, which needs a factor 2 log(2/delta_1) more "
-        "(claim 002:Lem1/3)",
-    )
-    return Decision(
-        "conditional",
-        (Method.PROVER, Method.ENUMERATION),
-        evidence,
-        "The algebra from (10) and (11) to (12) is right for log(1/delta_1) >= 1 and the mean over a uniform index.",
+        "and 3 do not draw, and (10) and Lemma 1 granted, which needs a factor 2 log(2/delta_1) more (claim "
+        "002:Lem1/3)",
+        note="The algebra from (10) and (11) to (12) is right for log(1/delta_1) >= 1 and the mean over a uniform "
+        "index.",
+        method=(Method.PROVER, Method.ENUMERATION),
     )

@@ -15,15 +15,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Eq, Ge, Integer, Le, Max, Rational, Subs, exp, log, oo, sqrt, symbols
+from sympy import Eq, Integer, Le, Max, Rational, Subs, exp, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Region
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Quoted, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, refuted
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import L, T, d, delta, epsilon, n
 from dpcheck.bounds.xu2026.error import ERROR, attained
 
@@ -65,59 +61,19 @@ def has_estimate(k: int, inner: int) -> Fraction:
     return Fraction(k in range(inner))
 
 
-@claim(
-    "002:Lem5 T,q",
-    Kind.SCHEDULE,
-    stated(
-        "T = {steps} and q = {period}, rounded down, give a gradient norm of the order {order}, a = {error}.",
-        steps=STEPS,
-        period=PERIOD,
-        order=ORDER,
-        error=ERROR,
-    ),
-    "Lemma 5",
-)
+@claim("002:Lem5 T,q", Kind.SCHEDULE, location="Lemma 5", steps=STEPS, period=PERIOD, order=ORDER, error=ERROR)
 def schedule() -> Decision:
-    steps = (
+    """T = {steps} and q = {period}, rounded down, give a gradient norm of the order {order}, a = {error}."""
+    short = Region(L * F_0 <= M**2 * a, a <= 1)  # where 1/a is the larger
+    third = (M * L * F_0) ** Rational(1, 3)
+    published = Region(a <= 1, Le(1, logs))  # T = max{LONG, 1/(a sqrt(logs))}, q = 1/(L^2 T a^2)
+    return conditional(
         Quoted(
             "sqrt(F_0 L/T) + M sqrt(T/q) a, up to constants, for eta = 1/(2 L) and B_1 = M sqrt(T/q) a",
             "002:Lem4 (8)",
             reading="from (12): sqrt(F_0/(T eta) + B_1^2) and q <= 1/(4 B_2^2 eta^2), up to log(1/delta_1)",
         ),
-        *_proved_order(),
-        *_whole_period(),
-        *_stated_formulas(),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("T and q of the proof, a <= min(1, M/sqrt(L F_0)), from sqrt(F_0 L/T) + M T a^2", "proved"),
-            (
-                "T and q of the statement, the order of the same bound, L constant, log(1/delta) and q at least 1",
-                "proved",
-            ),
-            ("T and q of the statement are those of the proof", "refuted"),
-            ("T >= q, which the proof asks for, with the T and q of the statement", "refuted"),
-            ("T and q for every a <= 1, rounded down", "refuted"),
-        ),
-        condition="a <= min(1, M/sqrt(L F_0)), so that q >= 1, and the proof's bound sqrt(F_0 L/T) + M T a^2 granted; "
-        "with the statement's L^2 in q and log(1/delta) outside the root in T the order is the same, L a constant",
-    )
-    return Decision(
-        "conditional",
-        (Method.EXPONENTS, Method.ARITHMETIC),
-        evidence,
-        "The schedule gives a^{2/3} from the bound that the proof ends with, and a period of at least 1 once a is "
-        "small. The statement prints other formulas for T and q than the proof: the order is the same, only T >= q, "
-        "which the proof asks for, may fail, and then one refresh serves the whole run.",
-    )
-
-
-def _proved_order() -> tuple[Step, ...]:
-    """Show that with the proof's T and q both terms of its bound have the claimed order."""
-    short = Region(Le(L * F_0, M**2 * a), Le(a, 1))  # where 1/a is the larger
-    third = (M * L * F_0) ** Rational(1, 3)
-    return (
+        # Show that with the proof's T and q both terms of its bound have the claimed order.
         Identity("with q = 1/(T a^2) the second term is M T a^2", Subs(M * sqrt(T / Q) * a, Q, PERIOD), M * T * a**2),
         Identity("at the first T of the maximum that is", Subs(M * T * a**2, T, LONG), third * ORDER),
         Identity("and F_0 L/T is its square", Subs(F_0 * L / T, T, LONG), (third * ORDER) ** 2),
@@ -127,12 +83,7 @@ def _proved_order() -> tuple[Step, ...]:
             M * ORDER,
             short,
         ),
-    )
-
-
-def _whole_period() -> tuple[Step, ...]:
-    """Show that the period is at least 1 for small a, and not for every a <= 1."""
-    return (
+        # Show that the period is at least 1 for small a, and not for every a <= 1.
         Identity("1/q = T a^2 at the first T, cubed", Subs((T * a**2) ** 3, T, LONG), (a * sqrt(L * F_0) / M) ** 2),
         AtMost(
             "so that q >= 1 for a <= M/sqrt(L F_0), a (1 + p) = M/sqrt(L F_0)",
@@ -141,28 +92,22 @@ def _whole_period() -> tuple[Step, ...]:
         ),
         Counterexample(
             "not for every a <= 1: a = 1/2, M = 1, L F_0 = 16 gives q = floor(.63) = 0",
-            Ge(PERIOD.subs(T, STEPS), 1),
-            ((a, Rational(1, 2)), (M, 1), (L, 16), (F_0, 1)),
+            PERIOD.subs(T, STEPS) >= 1,
+            {a: Rational(1, 2), M: 1, L: 16, F_0: 1},
         ),
         attained(Rational(1, 2), 8, 1, Rational(1, 2), 4),
         AtMost("T >= q where T = (1 + p)/a", 1 / ((1 + p) / a * a**2), (1 + p) / a),
-    )
-
-
-def _stated_formulas() -> tuple[Step, ...]:
-    """Show that the statement's T and q are other formulas, and give the same order."""
-    published = Region(Le(a, 1), Le(1, logs))  # T = max{LONG, 1/(a sqrt(logs))}, q = 1/(L^2 T a^2)
-    return (
+        # Show that the statement's T and q are other formulas, and give the same order.
         Counterexample(
             "the statement's q = 1/(L^2 T a^2) is another formula: L = 2, T = 1/a = 100",
             Eq(1 / (L**2 * T * a**2), PERIOD),
-            ((L, 2), (T, 100), (a, Rational(1, 100))),
+            {L: 2, T: 100, a: Rational(1, 100)},
         ),
         Counterexample(
             "and its T = 1/(a sqrt(log(1/delta))), where it is the larger, does not keep T >= q, which the proof asks "
             "for: log(1/delta) = 16, L = 1",
-            Ge((1 / (a * sqrt(logs))) ** 2 * a**2, 1),
-            ((a, Rational(1, 100)), (logs, 16)),
+            (1 / (a * sqrt(logs))) ** 2 * a**2 >= 1,
+            {a: Rational(1, 100), logs: 16},
         ),
         Identity(
             "but no rate is lost: with the statement's q the second term is L times the proof's",
@@ -181,19 +126,30 @@ def _stated_formulas() -> tuple[Step, ...]:
             F_0 * L / ((1 + p) * x),
             F_0 * L / x,
         ),
+        readings={
+            "T and q of the proof, a <= min(1, M/sqrt(L F_0)), from sqrt(F_0 L/T) + M T a^2": "proved",
+            "T and q of the statement, the order of the same bound, L constant, log(1/delta) and q at least 1": (
+                "proved"
+            ),
+            "T and q of the statement are those of the proof": "refuted",
+            "T >= q, which the proof asks for, with the T and q of the statement": "refuted",
+            "T and q for every a <= 1, rounded down": "refuted",
+        },
+        condition="a <= min(1, M/sqrt(L F_0)), so that q >= 1, and the proof's bound sqrt(F_0 L/T) + M T a^2 granted; "
+        "with the statement's L^2 in q and log(1/delta) outside the root in T the order is the same, L a constant",
+        note="The schedule gives a^{2/3} from the bound that the proof ends with, and a period of at least 1 once a "
+        "is small. The statement prints other formulas for T and q than the proof: the order is the same, only T >= "
+        "q, which the proof asks for, may fail, and then one refresh serves the whole run.",
+        method=(Method.EXPONENTS, Method.ARITHMETIC),
     )
 
 
-@claim(
-    "002:Lem5 S2",
-    Kind.SCHEDULE,
-    stated("S_2 >= {batch} ensures S_2 >= {needed}, T as in the proof.", batch=BATCH, needed=n / sqrt(T)),
-    "Lemma 5 and Theorem 1",
-)
+@claim("002:Lem5 S2", Kind.SCHEDULE, location="Lemma 5 and Theorem 1", batch=BATCH, needed=n / sqrt(T))
 def batch() -> Decision:
+    """S_2 >= {batch} ensures S_2 >= {needed}, T as in the proof."""
     needed = n / sqrt(T)
     at = ((epsilon, Rational(1, 8)), (M, 1), (n, 1000), (d, 1), (delta, exp(-1)), (L, 1), (F_0, 1))
-    steps = (
+    return conditional(
         Identity(
             "n/sqrt T at the proof's T is the second of the two over epsilon^{2/3}",
             Subs(needed, T, LONG).subs(a, ERROR),
@@ -201,40 +157,24 @@ def batch() -> Decision:
         ),
         Counterexample(
             "epsilon = 1/8, delta = 1/e: 40 are needed, the terms are 25 and 10",
-            Ge(BATCH, needed.subs(T, LONG).subs(a, ERROR)),
+            BATCH >= needed.subs(T, LONG).subs(a, ERROR),
             at,
         ),
-        Inequality(
-            "for epsilon >= 1 the second is enough",
-            epsilon ** Rational(-2, 3),
-            Integer(1),
-            Domain({epsilon: (1, oo)}),
-        ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("epsilon >= 1, or the second term over epsilon^{2/3}", "proved"),
-            ("every epsilon below 1, as Definition 3 has it", "refuted"),
-        ),
+        Inequality("for epsilon >= 1 the second is enough", epsilon ** Rational(-2, 3), Integer(1), over(epsilon >= 1)),
+        readings={
+            "epsilon >= 1, or the second term over epsilon^{2/3}": "proved",
+            "every epsilon below 1, as Definition 3 has it": "refuted",
+        },
         condition="epsilon >= 1, which Definition 3 excludes, or the factor epsilon^{-2/3} put back",
-    )
-    return Decision(
-        "conditional",
-        (Method.ALGEBRA, Method.PROVER),
-        evidence,
-        "A factor epsilon^{-2/3} is lost between the proof and the statement.",
+        note="A factor epsilon^{-2/3} is lost between the proof and the statement.",
+        method=(Method.ALGEBRA, Method.PROVER),
     )
 
 
-@claim(
-    "002:Lem5 eta=1/(2L)",
-    Kind.SCHEDULE,
-    stated("eta = {length} serves Algorithm 2, whose descent steps are -(eta/|v|) v.", length=LENGTH),
-    "Lemma 5",
-)
+@claim("002:Lem5 eta=1/(2L)", Kind.SCHEDULE, location="Lemma 5", length=LENGTH)
 def step_length() -> Decision:
-    steps = (
+    """eta = {length} serves Algorithm 2, whose descent steps are -(eta/|v|) v."""
+    return refuted(
         Identity(
             "a step of that length from its half leads to the other side", lambda: LENGTH / 2 - LENGTH, -LENGTH / 2
         ),
@@ -242,33 +182,23 @@ def step_length() -> Decision:
         Enumerated("after 1000 steps", constant_steps, (1000, Fraction(1, 4)), Fraction(1, 4)),
         Counterexample(
             "the gradient stays at 1/4, never below alpha = 1/5",
-            Le(excess, allowed),
-            ((excess, Rational(1, 4)), (allowed, Rational(1, 5))),
+            excess <= allowed,
+            {excess: Rational(1, 4), allowed: Rational(1, 5)},
         ),
-    )
-    evidence = Evidence(
-        steps, repaired="eta = alpha/(2 L): steps of length alpha/(2 L) lower Phi by about eta alpha/2 each"
-    )
-    return Decision(
-        "refuted",
-        Method.STEPS,
-        evidence,
-        "Algorithm 2 normalises its steps: with eta = 1/(2 L) each has that length, whatever the gradient.",
+        repaired="eta = alpha/(2 L): steps of length alpha/(2 L) lower Phi by about eta alpha/2 each",
+        note="Algorithm 2 normalises its steps: with eta = 1/(2 L) each has that length, whatever the gradient.",
+        method=Method.STEPS,
     )
 
 
-@claim(
-    "002:K=1",
-    Kind.SCHEDULE,
-    stated("K = {inner} inner step serves, with s_t the best k in {{0}}.", inner=INNER),
-    "Section 4.2 and Appendix B.1",
-)
+@claim("002:K=1", Kind.SCHEDULE, location="Section 4.2 and Appendix B.1", inner=INNER)
 def one_inner_step() -> Decision:
-    steps = (
+    """K = {inner} inner step serves, with s_t the best k in {{0}}."""
+    return refuted(
         Enumerated(
             "F = x y - y^2/2 at x = 1: y after 1000 outer steps from 0, K = 1", dual_after, (1000, INNER), Fraction(0)
         ),
-        Counterexample("where y stays at 0, the maximiser is 1", Eq(excess, allowed), ((excess, 0), (allowed, 1))),
+        Counterexample("where y stays at 0, the maximiser is 1", Eq(excess, allowed), {excess: 0, allowed: 1}),
         Enumerated("K = 2 moves: after 3 outer steps", dual_after, (3, 2), 1 - Fraction(5, 6) ** 3),
         Enumerated(
             "the smallest among k = 1, ..., K, as (41) has it: for K = 1 there is no v_{t,1}, u_{t,1}",
@@ -277,18 +207,11 @@ def one_inner_step() -> Decision:
             Fraction(0),
         ),
         Cited("y_{t+1} = y_{t,s}, v_t = v_{t,s}, u_t = u_{t,s}, k = 0 to K - 1", "Algorithm 3, lines 12 to 18"),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("the smallest among k = 0, ..., K - 1, the loop's range", "refuted"),
-            ("the smallest among k = 1, ..., K, as in (41): v_{t,1} does not exist", "refuted"),
-        ),
+        readings={
+            "the smallest among k = 0, ..., K - 1, the loop's range": "refuted",
+            "the smallest among k = 1, ..., K, as in (41): v_{t,1} does not exist": "refuted",
+        },
         repaired="K >= 2 with s_t chosen among k >= 1, or y_{t+1} = y_{t,1}",
-    )
-    return Decision(
-        "refuted",
-        Method.STEPS,
-        evidence,
-        "With K = 1 the dual variable never leaves its start.",
+        note="With K = 1 the dual variable never leaves its start.",
+        method=Method.STEPS,
     )

@@ -21,13 +21,10 @@ The claim about its probability is in ``lemma_6_probability``.
 
 from __future__ import annotations
 
-from sympy import Ge, Integer, Le, Lt, Rational, Subs, integrate, pi, sqrt, symbols
+from sympy import Integer, Rational, Subs, integrate, pi, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import d
 
 delta_1, delta_2, eta_h, g, R, D_bar, threshold = symbols("delta_1 delta_2 eta_H g R Dbar t_thres", positive=True)
@@ -56,25 +53,17 @@ SADDLE = (
 PLACE = "Lemma 6, Appendix B.1"
 
 
-@claim(
-    "002:(10)(13)",
-    Kind.LEMMA,
-    stated(
-        "Starts that fill at most r_0 = {thin} of every line along e_1 are hit by a uniform start in the ball of "
-        "radius r with probability at most {chance}, V_d its volume and V_less that of the ball of d - 1 "
-        "dimensions, and that is at most {wide}, which is delta_2.",
-        thin=THIN,
-        chance=CHANCE,
-        wide=WIDE,
-    ),
-    PLACE + ", (13)",
-)
+@claim("002:(10)(13)", Kind.LEMMA, location=PLACE + ", (13)", thin=THIN, chance=CHANCE, wide=WIDE)
 def slab() -> Decision:
+    """Starts that fill at most r_0 = {thin} of every line along e_1 are hit by a uniform start in the ball of radius r
+    with probability at most {chance}, V_d its volume and V_less that of the ball of d - 1 dimensions, and that is
+    at most {wide}, which is delta_2.
+    """
     # V_d(r) = integral over |u| <= r of V_{d-1} of the slice, V_{d-1}(r) (1 - u^2/r^2)^{(d-1)/2}.
     dimension = 1 + k
     below = 1 - (d - 1) * u**2 / (2 * radius**2)  # Bernoulli, d >= 3 or d = 1
     part = integrate(below, (u, 0, radius / sqrt(d))) * 2
-    steps = (
+    return proved(
         Cited("on every line along e_1 the stuck starts fill at most r_0, hence r_0 V_{d-1}(r) in all", "Fubini"),
         Cited("(1 - z)^p >= 1 - p z for 0 <= z <= 1 and p = 0 or p >= 1", "Bernoulli's inequality"),
         Identity(
@@ -93,50 +82,37 @@ def slab() -> Decision:
         Counterexample(
             "separation r_0 alone does not make the stuck starts a slab: d = 1, r = 1, r_0 = delta_2 = 1/4, every "
             "other interval of length r_0 stuck",
-            Le(moved, delta_2),
-            ((moved, Rational(1, 2)), (delta_2, Rational(1, 4))),
+            moved <= delta_2,
+            {moved: Rational(1, 2), delta_2: Rational(1, 4)},
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("the volumes, for stuck starts that fill at most r_0 of every line along e_1", "proved"),
-            ("that premise, from Lemma 7 for the one separation r_0", "refuted"),
-            ("that premise, from Lemma 7 for every separation of at least r_0", "proved"),
-        ),
+        readings={
+            "the volumes, for stuck starts that fill at most r_0 of every line along e_1": "proved",
+            "that premise, from Lemma 7 for the one separation r_0": "refuted",
+            "that premise, from Lemma 7 for every separation of at least r_0": "proved",
+        },
         repaired="Lemma 7 for w_{m+1} = c r_0 e_1, every c >= 1, as its argument allows",
-    )
-    return Decision(
-        "proved",
-        Method.ALGEBRA,
-        evidence,
-        "V_{d-1}(r)/V_d(r) <= sqrt d/r with room to spare (the ratio is at most sqrt((d + 1)/(2 pi))/r). The premise "
-        "that the stuck starts fill at most r_0 of every line needs Lemma 7 for all separations from r_0 on, not for "
-        "r_0 alone.",
+        note="V_{d-1}(r)/V_d(r) <= sqrt d/r with room to spare (the ratio is at most sqrt((d + 1)/(2 pi))/r). The "
+        "premise that the stuck starts fill at most r_0 of every line needs Lemma 7 for all separations from r_0 on, "
+        "not for r_0 alone.",
+        method=Method.ALGEBRA,
     )
 
 
-@claim(
-    "002:(14)-(16)",
-    Kind.STEP,
-    stated(
-        "From Lemma 7's |x_t - x_m| >= R it follows that |x_t - x_{{m+1}}| >= R, which an unbroken phase with Dbar "
-        "<= {mean_square} and r <= R contradicts.",
-        mean_square=MEAN_SQUARE,
-    ),
-    PLACE + ", (14) to (16)",
-)
+@claim("002:(14)-(16)", Kind.STEP, location=PLACE + ", (14) to (16)", mean_square=MEAN_SQUARE)
 def displacement() -> Decision:
-    steps = (
+    """From Lemma 7's |x_t - x_m| >= R it follows that |x_t - x_{{m+1}}| >= R, which an unbroken phase with Dbar <=
+    {mean_square} and r <= R contradicts.
+    """
+    return conditional(
         Counterexample(
             "d = 1, x_m = 0, xi = r = 1, x_t = R = 2: R from x_m, but 1 from x_{m+1}",
-            Ge(moved, R),
-            ((moved, Integer(2) - Integer(1)), (R, Integer(2))),
+            moved >= R,
+            {moved: Integer(2) - Integer(1), R: Integer(2)},
         ),
         Counterexample(
             "r = R, which the lemma allows, and |xi| = r: R from x_m at t = m + 1, with no step taken",
-            Ge(moved, R),
-            ((moved, Integer(0)), (R, Integer(2))),
+            moved >= R,
+            {moved: Integer(0), R: Integer(2)},
         ),
         Identity("Dbar = R^2/t_thres^2 lets the mean step be", lambda: sqrt(MEAN_SQUARE), R / threshold),
         Cited("|x_t - x_{m+1}| >= |x_t - x_m| - |xi| >= R - r", "triangle inequality"),
@@ -145,42 +121,27 @@ def displacement() -> Decision:
             k * (u / (1 + k)),
             u,
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("displacement from x_{m+1}, as (14) to (16) have it", "refuted"),
-            ("displacement from x_{m+1} of at least R - r", "proved"),
-            ("starts that stay within r of x_m are the stuck ones", "refuted"),
-            ("starts that stay within R of x_m are", "proved"),
-        ),
+        readings={
+            "displacement from x_{m+1}, as (14) to (16) have it": "refuted",
+            "displacement from x_{m+1} of at least R - r": "proved",
+            "starts that stay within r of x_m are the stuck ones": "refuted",
+            "starts that stay within R of x_m are": "proved",
+        },
         condition="R - r for R in (14) and Dbar <= (R - r)^2/t_thres^2 with r < R (or R + r for R in Lemma 7); the "
-        "ball of "
-        "the stuck starts has radius R",
+        "ball of the stuck starts has radius R",
         repaired="R - r in (14), and Dbar <= (R - r)^2/t_thres^2 with r < R; the ball of the stuck starts has radius R",
-    )
-    return Decision(
-        "conditional",
-        Method.ARITHMETIC,
-        evidence,
-        "Lemma 7 speaks of the distance from x_m, (14) of that from x_{m+1}; the perturbation lies between. For r = R "
-        "nothing is left; R - r in place of R mends it.",
+        note="Lemma 7 speaks of the distance from x_m, (14) of that from x_{m+1}; the perturbation lies between. For "
+        "r = R nothing is left; R - r in place of R mends it.",
+        method=Method.ARITHMETIC,
     )
 
 
-@claim(
-    "002:(15)",
-    Kind.STEP,
-    stated(
-        "In an unbroken phase |x_t - x_{{m+1}}| is below {path} for every t > m, spread the sum of |x_{{i+1}} - "
-        "x_i|^2 over i = m + 1, ..., t - 1, and that is at most {straight}.",
-        path=PATH,
-        straight=STRAIGHT,
-    ),
-    PLACE + ", (15)",
-)
+@claim("002:(15)", Kind.STEP, location=PLACE + ", (15)", path=PATH, straight=STRAIGHT)
 def cauchy_schwarz() -> Decision:
-    steps = (
+    """In an unbroken phase |x_t - x_{{m+1}}| is below {path} for every t > m, spread the sum of |x_{{i+1}} - x_i|^2
+    over i = m + 1, ..., t - 1, and that is at most {straight}.
+    """
+    return conditional(
         Identity(
             "|S + x|^2 <= (k + 1)(Q + x^2) if S^2 = k Q, the worst the induction allows: the difference is a square",
             (k + 1) * (s**2 / k + x**2) - (s + x) ** 2,
@@ -203,26 +164,18 @@ def cauchy_schwarz() -> Decision:
         ),
         Counterexample(
             "the printed sign < fails at t = m + 1, where nothing has moved: 0 < 0",
-            Lt(moved, PATH),
-            ((moved, Integer(0)), (spread, Integer(0)), (t, Integer(11)), (m, Integer(10))),
+            moved < PATH,
+            {moved: Integer(0), spread: Integer(0), t: Integer(11), m: Integer(10)},
         ),
         AtMost("and holds from the first step on that moves: k Q and a positive Q more", k * Q, (k + 1) * Q),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("with <= for <", "proved"),
-            ("with <, once a step since the perturbation has moved x", "proved"),
-            ("with < as printed, at t = m + 1, where nothing has moved", "refuted"),
-        ),
+        readings={
+            "with <= for <": "proved",
+            "with <, once a step since the perturbation has moved x": "proved",
+            "with < as printed, at t = m + 1, where nothing has moved": "refuted",
+        },
         condition="<= for the first sign, or a step since the perturbation that moved x; the printed < fails at t = m "
         "+ 1, where both sides are 0",
         repaired="<= for <; (16) stays strict, since there are at most t_thres - 1 increments",
-    )
-    return Decision(
-        "conditional",
-        Method.ALGEBRA,
-        evidence,
-        "Cauchy-Schwarz over the t - m - 1 steps since the perturbation, each of which passed the phase's test. Only "
-        "the strict sign is too much: (15) is printed for every t from m + 1 on, where x_t is still x_{m+1}.",
+        note="Cauchy-Schwarz over the t - m - 1 steps since the perturbation, each of which passed the phase's test. "
+        "Only the strict sign is too much: (15) is printed for every t from m + 1 on, where x_t is still x_{m+1}.",
     )

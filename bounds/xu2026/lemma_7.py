@@ -31,15 +31,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Ge, Integer, Le, Rational, Subs, log, symbols
+from sympy import Integer, Rational, Subs, log, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Identity, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, refuted
+from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Identity, Inequality, over
 from dpcheck.bounds.xu2026.error import ERROR, attained
 
 eta_h, alpha_h, L_Phi, rho_phi, C, R, r_0, X, g, z = symbols("eta_H alpha_H L_Phi rho_Phi C R r_0 X g z", positive=True)
@@ -68,100 +64,70 @@ def induction(steps: int, share: Fraction, growth: Fraction) -> Fraction:
 PLACE = "Lemma 7, Appendix B.1"
 
 
-@claim(
-    "002:t_thres",
-    Kind.SCHEDULE,
-    stated("t_thres = {short} is of the order {order} up to logarithms.", short=SHORT, order=ORDER),
-    "Lemmas 6 and 7, Appendix B.1",
-)
+@claim("002:t_thres", Kind.SCHEDULE, location="Lemmas 6 and 7, Appendix B.1", short=SHORT, order=ORDER)
 def threshold() -> Decision:
-    steps = (
-        *_not_apart(),
+    """t_thres = {short} is of the order {order} up to logarithms."""
+    growth = (1 + eta_h * g) ** steps_left * r_0 / 2
+    length = (steps_left, Integer(46))  # 2 log(10)/(1/10) = 46.05...
+    return conditional(
+        # Give a saddle on which the printed number of steps is too short.
+        Counterexample(
+            "on a saddle with g = alpha_H = 1/100 the sequences need not part by 2 R, R = 1/(2 L_Phi eta_H) = 5",
+            2 * R <= growth,
+            ((R, Integer(5)), length, *SADDLE),
+        ),
+        Counterexample(
+            "nor by 2 R for R = L_Phi eta_H alpha_H/(C rho_Phi) = 1/1000",
+            2 * R <= growth,
+            ((R, Rational(1, 1000)), length, *SADDLE),
+        ),
+        Counterexample(
+            "where t_thres, X being 10, is below 47",
+            SHORT >= 47,
+            ((alpha_h, Rational(1, 100)), *SADDLE[1:3], *((letter, Integer(1)) for letter in (L_Phi, rho_phi, C))),
+        ),
         Dominated(
             "as an upper bound the order is right, up to log X, for alpha_H <= 1",
             1 / eta_h,
             ORDER,
-            Region(Le(alpha_h, 1)),
+            Region(alpha_h <= 1),
         ),
         Exceeds(
             "as an equation of orders it is not: 1/(eta_H alpha_H) outgrows 1/eta_H",
             ORDER,
             1 / eta_h,
-            Region(Le(alpha_h, 1)),
+            Region(alpha_h <= 1),
             {alpha_h: 1 / s},
         ),
-        Inequality("log(1 + z) >= z/2 for z = eta_H g <= 1", z / 2, log(1 + z), Domain({z: (0, 1)})),
+        Inequality("log(1 + z) >= z/2 for z = eta_H g <= 1", z / 2, log(1 + z), over(z <= 1)),
         Identity(
             "with alpha_H in the denominator and 4 X the logarithm of the growth is at least, by g >= alpha_H,",
             Subs(eta_h * alpha_h * steps_left / 2, steps_left, REPAIRED_THRESHOLD),
             log(4 * X),
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("2 log(X)/eta_H is at most of the order 1/(eta_H alpha_H), up to logarithms, for alpha_H <= 1", "proved"),
-            ("2 log(X)/eta_H is of the order 1/(eta_H alpha_H) from both sides", "refuted"),
-            ("2 log(X)/eta_H steps are enough for the growth that (27) needs", "refuted"),
-            (
-                "2 log(4 X)/(eta_H alpha_H) steps are, for eta_H g <= 1 and R = L_Phi eta_H alpha_H/(C rho_Phi)",
-                "proved",
-            ),
-        ),
+        readings={
+            "2 log(X)/eta_H is at most of the order 1/(eta_H alpha_H), up to logarithms, for alpha_H <= 1": "proved",
+            "2 log(X)/eta_H is of the order 1/(eta_H alpha_H) from both sides": "refuted",
+            "2 log(X)/eta_H steps are enough for the growth that (27) needs": "refuted",
+            "2 log(4 X)/(eta_H alpha_H) steps are, for eta_H g <= 1 and R = L_Phi eta_H alpha_H/(C rho_Phi)": "proved",
+        },
         condition="alpha_H <= 1, and the order read as an upper bound; for the growth in (27) the value needs the "
-        "factor "
-        "1/alpha_H of the order printed beside it, and 4 X for X",
+        "factor 1/alpha_H of the order printed beside it, and 4 X for X",
         repaired="t_thres = 2 log(4 X)/(eta_H alpha_H) for eta_H alpha_H <= 1, of the order that is printed beside it",
-    )
-    return Decision(
-        "conditional",
-        (Method.ARITHMETIC, Method.EXPONENTS, Method.PROVER),
-        evidence,
-        "alpha_H is missing in the denominator of the value, not in the order beside it: in the printed t_thres steps "
-        "a "
-        "curvature g multiplies the distance by at most X^{2 g}, where 4 X is needed.",
+        note="alpha_H is missing in the denominator of the value, not in the order beside it: in the printed t_thres "
+        "steps a curvature g multiplies the distance by at most X^{2 g}, where 4 X is needed.",
+        method=(Method.ARITHMETIC, Method.EXPONENTS, Method.PROVER),
     )
 
 
-def _not_apart() -> tuple[Step, ...]:
-    """Give a saddle on which the printed number of steps is too short."""
-    growth = (1 + eta_h * g) ** steps_left * r_0 / 2
-    length = (steps_left, Integer(46))  # 2 log(10)/(1/10) = 46.05...
-    return (
-        Counterexample(
-            "on a saddle with g = alpha_H = 1/100 the sequences need not part by 2 R, R = 1/(2 L_Phi eta_H) = 5",
-            Le(2 * R, growth),
-            ((R, Integer(5)), length, *SADDLE),
-        ),
-        Counterexample(
-            "nor by 2 R for R = L_Phi eta_H alpha_H/(C rho_Phi) = 1/1000",
-            Le(2 * R, growth),
-            ((R, Rational(1, 1000)), length, *SADDLE),
-        ),
-        Counterexample(
-            "where t_thres, X being 10, is below 47",
-            Ge(SHORT, 47),
-            ((alpha_h, Rational(1, 100)), *SADDLE[1:3], *((letter, Integer(1)) for letter in (L_Phi, rho_phi, C))),
-        ),
-    )
-
-
-@claim(
-    "002:Lem7 eta_H chain",
-    Kind.SCHEDULE,
-    stated(
-        "In the escape phase {first}, v the norm of v_t, is at most {second}, a = {error}, so that an eta_H below "
-        "the first is below the second.",
-        first=FIRST,
-        second=SECOND,
-        error=ERROR,
-    ),
-    PLACE,
-)
+@claim("002:Lem7 eta_H chain", Kind.SCHEDULE, location=PLACE, first=FIRST, second=SECOND, error=ERROR)
 def step_size() -> Decision:
+    """In the escape phase {first}, v the norm of v_t, is at most {second}, a = {error}, so that an eta_H below the
+    first is below the second.
+    """
     eighth = (a, Rational(1, 8))
     largest = SECOND
-    steps = (
+    return refuted(
         Identity(
             "the chain's second part says |v_t| >= a^{4/3}: ratio of its sides",
             lambda: FIRST / SECOND,
@@ -169,7 +135,7 @@ def step_size() -> Decision:
         ),
         Counterexample(
             "a = 1/8, |v_t| = 1/32, well inside the escape phase's |v| < alpha: 16 r_0 against 8 r_0",
-            Le(FIRST, SECOND),
+            FIRST <= SECOND,
             ((v, Rational(1, 32)), eighth, (r_0, Integer(1))),
         ),
         attained(Rational(1, 8), 32, 1, Rational(1, 2), 4),
@@ -185,24 +151,17 @@ def step_size() -> Decision:
         Counterexample(
             "then the first part asks for |v_t| <= a^{4/3} and the second for >=: at |v_t| = 2 a^{4/3} = 1/8 the "
             "first fails",
-            Le(largest, FIRST),
+            largest <= FIRST,
             ((v, Rational(1, 8)), eighth, (r_0, Integer(1))),
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("both inequalities, for every v_t of the escape phase", "refuted"),
-            ("the second inequality, for |v_t| >= a^{4/3} only", "proved"),
-            ("with R's printed equality: |v_t| = a^{4/3} for all t", "refuted"),
-        ),
+        readings={
+            "both inequalities, for every v_t of the escape phase": "refuted",
+            "the second inequality, for |v_t| >= a^{4/3} only": "proved",
+            "with R's printed equality: |v_t| = a^{4/3} for all t": "refuted",
+        },
         repaired="a fixed eta_H <= 1/L_Phi; the smallness of the nu terms must come from the estimators, not from "
         "eta_H",
-    )
-    return Decision(
-        "refuted",
-        Method.ARITHMETIC,
-        evidence,
-        "The escape phase is entered with |v| < alpha, and nothing keeps |v_t| above a^{4/3}; at a smaller v_t the "
-        "second inequality flips. With R's printed equality the chain holds only for |v_t| = a^{4/3} throughout.",
+        note="The escape phase is entered with |v| < alpha, and nothing keeps |v_t| above a^{4/3}; at a smaller v_t "
+        "the second inequality flips. With R's printed equality the chain holds only for |v_t| = a^{4/3} throughout.",
+        method=Method.ARITHMETIC,
     )

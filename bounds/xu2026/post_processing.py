@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Le, Rational, exp, symbols
+from sympy import Rational, exp, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, proved
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
 from dpcheck.bounds.symbols import delta, epsilon
 
 chance, other = symbols("chance other", positive=True)
@@ -44,15 +42,12 @@ def broken_at(eta: Fraction, mean_square: Fraction, *estimates: int) -> Fraction
     return Fraction(0)
 
 
-@claim(
-    "002:Alg3 s_t",
-    Kind.PRIVACY,
-    "For x_0 and y_0 that do not depend on the data, choosing the k with the smallest |y_k - y_{k+1}|/lambda "
-    "costs no privacy once the noisy u are released.",
-    "Algorithm 3, line 18",
-)
+@claim("002:Alg3 s_t", Kind.PRIVACY, location="Algorithm 3, line 18")
 def selection() -> Decision:
-    steps = (
+    """For x_0 and y_0 that do not depend on the data, choosing the k with the smallest |y_k - y_{k+1}|/lambda costs no
+    privacy once the noisy u are released.
+    """
+    return proved(
         KEPT,
         Enumerated(
             "the choice computed from y_{t,0} = 0 and released u = 6, 3, -2", chosen, (0, 6, 3, -2), Fraction(1)
@@ -65,35 +60,25 @@ def selection() -> Decision:
         Enumerated("the same u = 6, 3, -2 from y_{t,0} = 1", chosen, (1, 6, 3, -2), Fraction(0)),
         Counterexample(
             "a y_0 that reads the data, 0 or 1, shows in the choice, the released u being equal: chance 1 against 0",
-            Le(chance, exp(epsilon) * other + delta),
-            ((chance, 1), (other, 0), (epsilon, 1), (delta, Rational(1, 10**5))),
+            chance <= exp(epsilon) * other + delta,
+            {chance: 1, other: 0, epsilon: 1, delta: Rational(1, 10**5)},
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("y_0 fixed without looking at the data, every u_{t,k} accounted for", "proved"),
-            ("the choice is a function of the released u also where y_0 depends on the data", "refuted"),
-            ("Algorithm 2 with y_0 from PiSARAH on the data, as in Lemma 8, whose privacy nobody counts", "unresolved"),
-        ),
-    )
-    return Decision(
-        "proved",
-        (Method.STEPS, Method.CITED),
-        evidence,
-        "The surrogate is computed from iterates alone; no gradient is evaluated for it. The start y_0, an input of "
-        "Algorithm 2, must not depend on the data, and all u_{t,k} count as released, also those that are not chosen.",
+        readings={
+            "y_0 fixed without looking at the data, every u_{t,k} accounted for": "proved",
+            "the choice is a function of the released u also where y_0 depends on the data": "refuted",
+            "Algorithm 2 with y_0 from PiSARAH on the data, as in Lemma 8, whose privacy nobody counts": "unresolved",
+        },
+        note="The surrogate is computed from iterates alone; no gradient is evaluated for it. The start y_0, an input "
+        "of Algorithm 2, must not depend on the data, and all u_{t,k} count as released, also those that are not "
+        "chosen.",
+        method=(Method.STEPS, Method.CITED),
     )
 
 
-@claim(
-    "002:Alg2 escape test",
-    Kind.PRIVACY,
-    "For inputs that do not depend on the data, the movement test D uses released v only and costs no privacy.",
-    "Algorithm 2, lines 12 to 19",
-)
+@claim("002:Alg2 escape test", Kind.PRIVACY, location="Algorithm 2, lines 12 to 19")
 def escape() -> Decision:
-    steps = (
+    """For inputs that do not depend on the data, the movement test D uses released v only and costs no privacy."""
+    return proved(
         KEPT,
         Enumerated(
             "D against its threshold from eta_H = 1/2, Dbar = 1 and released v = 1, 1, 4",
@@ -102,15 +87,8 @@ def escape() -> Decision:
             Fraction(3),
         ),
         Enumerated("v = 1, 1, 1 breaks nothing", broken_at, (Fraction(1, 2), Fraction(1), 1, 1, 1), Fraction(0)),
-        Cited(
-            "the tests, steps and the output use D, v and fresh randomness only",
-            "Algorithm 2, lines 4 to 20",
-        ),
-    )
-    return Decision(
-        "proved",
-        (Method.STEPS, Method.CITED),
-        Evidence(steps),
-        "Provided the released v are private, which is another matter, and neither x_0, y_0 nor the thresholds and "
-        "step sizes depend on the data (an F_0 taken from the data would).",
+        Cited("the tests, steps and the output use D, v and fresh randomness only", "Algorithm 2, lines 4 to 20"),
+        note="Provided the released v are private, which is another matter, and neither x_0, y_0 nor the thresholds "
+        "and step sizes depend on the data (an F_0 taken from the data would).",
+        method=(Method.STEPS, Method.CITED),
     )

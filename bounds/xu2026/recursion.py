@@ -20,13 +20,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Add, Ge, Integer, Le, Rational, exp, factorial, log, sqrt, symbols
+from sympy import Add, Integer, Rational, exp, factorial, log, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
 from dpcheck.bounds.symbols import L, mu
 from dpcheck.bounds.xu2026.gradient_map import ON_Y
 
@@ -44,21 +41,14 @@ def chi_square_tail(degrees: int, level: Any) -> Any:
     return exp(-half) * Add(*(half**j / factorial(j) for j in range(degrees // 2)))
 
 
-@claim(
-    "002:(33)(34)",
-    Kind.STEP,
-    stated(
-        "With probability at least {sure} the squared estimation errors are at most {factor} times a sum in which "
-        "the refresh noise, of variance sigma_omega^2 in each of d coordinates, counts sigma_omega^2.",
-        sure=SURE,
-        factor=FACTOR,
-    ),
-    "Equations (33) and (34), Appendix B.2",
-)
+@claim("002:(33)(34)", Kind.STEP, location="Equations (33) and (34), Appendix B.2", sure=SURE, factor=FACTOR)
 def noise_norm() -> Decision:
+    """With probability at least {sure} the squared estimation errors are at most {factor} times a sum in which the
+    refresh noise, of variance sigma_omega^2 in each of d coordinates, counts sigma_omega^2.
+    """
     tenth = Rational(1, 10)
     tail = chi_square_tail(40, 4 * log(Integer(40)))
-    steps = (
+    return conditional(
         Cited(
             "F = c x - y^2/2 for every record, Y = {0}: all increments vanish, and their noise as C_u -> 0 (0.99 "
             "against "
@@ -68,10 +58,10 @@ def noise_norm() -> Decision:
         Counterexample(
             "d = 40, delta_1 = 1/10: the chance of |omega|^2 <= 4 log(4/delta_1) sigma_omega^2 is below 0.01, not at "
             "least 1 - 2 delta_1",
-            Ge(chance, SURE),
-            ((chance, 1 - tail), (delta_1, tenth)),
+            chance >= SURE,
+            {chance: 1 - tail, delta_1: tenth},
         ),
-        Counterexample("and its mean, d sigma_omega^2, is above", Le(d, FACTOR), ((d, Integer(40)), (delta_1, tenth))),
+        Counterexample("and its mean, d sigma_omega^2, is above", d <= FACTOR, {d: Integer(40), delta_1: tenth}),
         Cited(
             "P[|omega|^2 >= c sigma^2] <= 2^{d/2} exp(-c/4)", "Chernoff's bound, E exp(|omega|^2/(4 sigma^2)) = 2^{d/2}"
         ),
@@ -81,81 +71,30 @@ def noise_norm() -> Decision:
             sqrt(2) * delta_1 / 4,
         ),
         AtMost("at most delta_1, below 1", sqrt(2) * delta_1 / 4, delta_1),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("sigma_omega the standard deviation in each coordinate, as in Definition 3 and Algorithm 3", "refuted"),
-            ("d sigma_omega^2 for sigma_omega^2: the refresh noise alone", "proved"),
-        ),
+        readings={
+            "sigma_omega the standard deviation in each coordinate, as in Definition 3 and Algorithm 3": "refuted",
+            "d sigma_omega^2 for sigma_omega^2: the refresh noise alone": "proved",
+        },
         condition="d sigma_omega^2 for sigma_omega^2 (likewise d sigma_tau^2, and d times the increments' variances); "
-        "shown "
-        "for the refresh noise",
+        "shown for the refresh noise",
         repaired="d sigma_omega^2 (and d times the other noise variances); the rate's a = sqrt(d log(1/delta))/(n "
         "epsilon) counts it",
-    )
-    return Decision(
-        "conditional",
-        Method.ARITHMETIC,
-        evidence,
-        "The squared norm of a d-dimensional Gaussian is about d sigma^2; the factor d is missing in (33), (34) and, "
-        "from there, (36), (37).",
+        note="The squared norm of a d-dimensional Gaussian is about d sigma^2; the factor d is missing in (33), (34) "
+        "and, from there, (36), (37).",
+        method=Method.ARITHMETIC,
     )
 
 
-@claim(
-    "002:(35)",
-    Kind.STEP,
-    stated(
-        "|(y_{{i,1}} - y_{{i,0}})/lambda|^2 is at most {bound}, theta, dx and gamma the norms of theta_{{i-1}}, "
-        "x_i - x_{{i-1}} and gamma_{{i-1}}.",
-        bound=FIRST,
-    ),
-    "Equation (35), Appendix B.2",
-)
+@claim("002:(35)", Kind.STEP, location="Equation (35), Appendix B.2", bound=FIRST)
 def first_step() -> Decision:
-    steps = (
-        *_without_noise(),
-        Counterexample(
-            "but Algorithm 3 adds chi_{i,0} as well: theta = gamma = 0, x_i = x_{i-1}, Y = R: |G~|^2 = |chi|^2 = 1 "
-            "against 0",
-            Le(chi**2, FIRST),
-            ((chi, Integer(1)), (theta, Integer(0)), (dx, Integer(0)), (gamma, Integer(0))),
-        ),
-        Identity(
-            "with it: |theta + e + chi|^2 <= 3 of each",
-            lambda: 9 * (theta**2 + 4 * L**2 * dx**2 + chi**2) + 3 * L**2 * dx**2 + 3 * gamma**2,
-            9 * theta**2 + 39 * L**2 * dx**2 + 9 * chi**2 + 3 * gamma**2,
-        ),
-        *_least_coefficient(),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("Algorithm 3, whose increment at k = 0 carries noise", "refuted"),
-            ("no noise at k = 0, coefficient 21, i not a refresh", "proved"),
-            ("with the noise chi_{i,0}: 9, 39, 9 |chi_{i,0}|^2 and 3, i not a refresh", "proved"),
-            ("no noise at k = 0, 9/5 for 21, i not a refresh", "proved"),
-            ("1 for 21, as the digit before L^2 may be read", "refuted"),
-        ),
-        condition="the term 9 |chi_{i,0}|^2 added and 39 for 21, or no noise at k = 0; i not a refresh, where u_{i,0} "
-        "has "
-        "another error",
-        repaired="9 |theta|^2 + 39 L^2 |x_i - x_{i-1}|^2 + 9 |chi_{i,0}|^2 + 3 |gamma|^2",
-    )
-    return Decision(
-        "conditional",
-        Method.ALGEBRA,
-        evidence,
-        "The noise chi_{i,0} of the first increment is missing. The coefficient of L^2 is hard to read; 21 is what the "
-        "steps and the 7 = 21/3 further down give.",
-    )
-
-
-def _without_noise() -> tuple[Step, ...]:
-    """Find the coefficients 9, 21 and 3, if the first increment had no noise."""
+    """|(y_{{i,1}} - y_{{i,0}})/lambda|^2 is at most {bound}, theta, dx and gamma the norms of theta_{{i-1}}, x_i -
+    x_{{i-1}} and gamma_{{i-1}}.
+    """
     young = 3 * theta**2 + Rational(3, 2) * e**2
-    return (
+    least = 9 * theta**2 + Rational(9, 5) * L**2 * dx**2 + 3 * gamma**2
+    read = 9 * theta**2 + L**2 * dx**2 + 3 * gamma**2
+    return conditional(
+        # Find the coefficients 9, 21 and 3, if the first increment had no noise.
         Identity(
             "3 (x^2 + y^2 + w^2) - (x + y + w)^2 is a sum of squares",
             3 * (x**2 + y**2 + w**2) - (x + y + w) ** 2,
@@ -171,14 +110,18 @@ def _without_noise() -> tuple[Step, ...]:
             lambda: 3 * (3 * theta**2 + 6 * L**2 * dx**2) + 3 * L**2 * dx**2 + 3 * gamma**2,
             FIRST,
         ),
-    )
-
-
-def _least_coefficient() -> tuple[Step, ...]:
-    """Show that the coefficient of L^2 |x_i - x_{i-1}|^2 cannot be 1."""
-    least = 9 * theta**2 + Rational(9, 5) * L**2 * dx**2 + 3 * gamma**2
-    read = 9 * theta**2 + L**2 * dx**2 + 3 * gamma**2
-    return (
+        Counterexample(
+            "but Algorithm 3 adds chi_{i,0} as well: theta = gamma = 0, x_i = x_{i-1}, Y = R: |G~|^2 = |chi|^2 = 1 "
+            "against 0",
+            chi**2 <= FIRST,
+            {chi: Integer(1), theta: Integer(0), dx: Integer(0), gamma: Integer(0)},
+        ),
+        Identity(
+            "with it: |theta + e + chi|^2 <= 3 of each",
+            lambda: 9 * (theta**2 + 4 * L**2 * dx**2 + chi**2) + 3 * L**2 * dx**2 + 3 * gamma**2,
+            9 * theta**2 + 39 * L**2 * dx**2 + 9 * chi**2 + 3 * gamma**2,
+        ),
+        # Show that the coefficient of L^2 |x_i - x_{i-1}|^2 cannot be 1.
         Identity(
             "without noise |G~| <= |theta| + L dx + |gamma|, since the two maps differ by |u_{i,0} - grad_y f(x_{i-1}, "
             "y_i)| at most: 9, 9/5 and 3 are enough, their reciprocals adding to 1",
@@ -190,67 +133,35 @@ def _least_coefficient() -> tuple[Step, ...]:
         Counterexample(
             "a coefficient 1 is not: F = x y - y^2/20 on R, where L^2 < 6/5, at y = 0, x from 1 to 2, u_{i-1} = 10/9: "
             "|G~| = 19/9, theta = 1/9, gamma = 1",
-            Le(w**2, read),
-            ((w, Rational(19, 9)), (theta, Rational(1, 9)), (gamma, 1), (dx, 1), (L, sqrt(Rational(6, 5)))),
+            w**2 <= read,
+            {w: Rational(19, 9), theta: Rational(1, 9), gamma: 1, dx: 1, L: sqrt(Rational(6, 5))},
         ),
+        readings={
+            "Algorithm 3, whose increment at k = 0 carries noise": "refuted",
+            "no noise at k = 0, coefficient 21, i not a refresh": "proved",
+            "with the noise chi_{i,0}: 9, 39, 9 |chi_{i,0}|^2 and 3, i not a refresh": "proved",
+            "no noise at k = 0, 9/5 for 21, i not a refresh": "proved",
+            "1 for 21, as the digit before L^2 may be read": "refuted",
+        },
+        condition="the term 9 |chi_{i,0}|^2 added and 39 for 21, or no noise at k = 0; i not a refresh, where u_{i,0} "
+        "has another error",
+        repaired="9 |theta|^2 + 39 L^2 |x_i - x_{i-1}|^2 + 9 |chi_{i,0}|^2 + 3 |gamma|^2",
+        note="The noise chi_{i,0} of the first increment is missing. The coefficient of L^2 is hard to read; 21 is "
+        "what the steps and the 7 = 21/3 further down give.",
     )
 
 
-@claim(
-    "002:y-contraction",
-    Kind.STEP,
-    stated(
-        "Up to noise, |y_{{k+1}} - y_k|^2 is at most {bound}, dy the length of y_k - y_{{k-1}} and dg that of the "
-        "mean of the S_2 gradient differences.",
-        bound=CONTRACTION,
-    ),
-    "display before (35), Appendix B.2",
-)
+@claim("002:y-contraction", Kind.STEP, location="display before (35), Appendix B.2", bound=CONTRACTION)
 def contraction() -> Decision:
-    steps = (
-        *_expanded(),
-        Quoted(
-            "<dg, dy> for the mean of the S_2 gradients, which is L-Lipschitz and mu-strongly monotone",
-            "002:Lem11",
-            reading=ON_Y,
-            holds_here="y_k and y_{k-1} are projected onto Y, for which gradients within its affine hull are enough",
-        ),
-        Cited(
-            "P is non-expansive: |y_{k+1} - y_k|^2 is at most |dy|^2 - 2 lambda <dg, dy> + lambda^2 |dg|^2 for every f "
-            "and Y",
-            "projection onto a convex set",
-        ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("lambda^2 L^2/S_2 with the subtracted square kept", "refuted"),
-            ("lambda^2 L^2 for lambda^2 L^2/S_2", "proved"),
-            ("neither the subtracted square nor lambda^2 L^2/S_2, without noise", "proved"),
-        ),
-        condition="lambda^2 L^2 (or lambda^2 |dg|^2) for lambda^2 L^2/S_2, noise apart; then both may go for lambda = "
-        "1/(6 L)",
-        repaired="|y_{k+1} - y_k|^2 <= (1 - 2 lambda mu L/(mu + L)) |y_k - y_{k-1}|^2 and noise, which the A of the "
-        "proof allows",
-    )
-    return Decision(
-        "conditional",
-        Method.ALGEBRA,
-        evidence,
-        "Expanding the square leaves lambda^2 |mean of S_2 gradient differences|^2, up to lambda^2 L^2 |y_k - "
-        "y_{k-1}|^2; averaging divides a variance by S_2, not this. The noise terms lack the factor d and a cross term "
-        "too.",
-    )
-
-
-def _expanded() -> tuple[Step, ...]:
-    """Multiply the square out: lambda^2 L^2/S_2 is too little beside the subtracted term."""
-    # One step with f = -h y^2/2 for every record, Y = R, no noise: the increment is multiplied by 1 - lambda h.
+    """Up to noise, |y_{{k+1}} - y_k|^2 is at most {bound}, dy the length of y_k - y_{{k-1}} and dg that of the mean of
+    the S_2 gradient differences.
+    """
     truth = (1 - lam * h) ** 2
     printed = CONTRACTION.subs({dy: 1, dg: h})
     at = ((lam, Rational(1, 6)), (dg, 1), (dy, 1), (h, 1), (L, 1), (mu, Rational(1, 2)), (S_2, 2))
-    return (
-        Counterexample("h = L = 1, mu = 1/2, S_2 = 2: 25/36 against 49/72", Le(truth * dy**2, CONTRACTION), at),
+    return conditional(
+        # Multiply the square out: lambda^2 L^2/S_2 is too little beside the subtracted term.
+        Counterexample("h = L = 1, mu = 1/2, S_2 = 2: 25/36 against 49/72", truth * dy**2 <= CONTRACTION, at),
         Identity(
             "at h = L the step exceeds the bound by lambda^2 L^2 (1 - 1/S_2)",
             (truth - printed).subs(h, L),
@@ -271,4 +182,27 @@ def _expanded() -> tuple[Step, ...]:
             (printed - lam**2 * L**2 / S_2 + 2 * lam * h**2 / (mu + L)),
             1 - 2 * lam * mu * L / (mu + L),
         ),
+        Quoted(
+            "<dg, dy> for the mean of the S_2 gradients, which is L-Lipschitz and mu-strongly monotone",
+            "002:Lem11",
+            reading=ON_Y,
+            holds_here="y_k and y_{k-1} are projected onto Y, for which gradients within its affine hull are enough",
+        ),
+        Cited(
+            "P is non-expansive: |y_{k+1} - y_k|^2 is at most |dy|^2 - 2 lambda <dg, dy> + lambda^2 |dg|^2 for every f "
+            "and Y",
+            "projection onto a convex set",
+        ),
+        readings={
+            "lambda^2 L^2/S_2 with the subtracted square kept": "refuted",
+            "lambda^2 L^2 for lambda^2 L^2/S_2": "proved",
+            "neither the subtracted square nor lambda^2 L^2/S_2, without noise": "proved",
+        },
+        condition="lambda^2 L^2 (or lambda^2 |dg|^2) for lambda^2 L^2/S_2, noise apart; then both may go for lambda = "
+        "1/(6 L)",
+        repaired="|y_{k+1} - y_k|^2 <= (1 - 2 lambda mu L/(mu + L)) |y_k - y_{k-1}|^2 and noise, which the A of the "
+        "proof allows",
+        note="Expanding the square leaves lambda^2 |mean of S_2 gradient differences|^2, up to lambda^2 L^2 |y_k - "
+        "y_{k-1}|^2; averaging divides a variance by S_2, not this. The noise terms lack the factor d and a cross "
+        "term too.",
     )

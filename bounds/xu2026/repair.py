@@ -16,7 +16,7 @@ compares orders and proves no theorem.
 
 from __future__ import annotations
 
-from sympy import Le, Rational, Subs, sqrt, symbols
+from sympy import Rational, Subs, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.evidence import Identity, Step
@@ -35,7 +35,7 @@ WORDS = (
 
 def with_tree() -> tuple[Step, ...]:
     """Show that all errors are of the order alpha, and the samples n."""
-    attained = Region(Le(alpha, 1), Le(n ** Rational(-1, 3), alpha), Le(sqrt(a), alpha))
+    attained = Region(alpha <= 1, n ** Rational(-1, 3) <= alpha, sqrt(a) <= alpha)
     return (
         Identity("tree noise, eta = alpha, T = 1/alpha^2: the samples", lambda: T / q * S_1 + T * S_2, 2 * n),
         Identity("a refresh's noise is alpha at q = a/alpha^3", Subs(REFRESH, q, PRIVATE), alpha),
@@ -61,7 +61,7 @@ def independent() -> tuple[Step, ...]:
             "and at alpha = a^{1/2}, where they outgrow it",
             together.subs(alpha, sqrt(a)),
             sqrt(a),
-            Region(Le(a, 1)),
+            Region(a <= 1),
             {a: 1 / s},
         ),
     )

@@ -21,14 +21,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Ge, Integer, Le, Rational, Subs, sqrt, symbols
+from sympy import Integer, Le, Rational, Subs, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Evidence, claim
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
 from dpcheck.bounds.evidence import AtMost, Counterexample, Identity
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import K, L, kappa, n
 from dpcheck.bounds.xu2026.error import ERROR, attained
 
@@ -42,7 +39,7 @@ SIZES = {T: T_PRINTED, q: Q_PRINTED, S_1: S_1_PRINTED, S_2: Q_PRINTED}
 PERIOD, REFRESHES = a ** Rational(1, 3), T / q * S_1  # of the statement of Lemma 8; the samples that refreshes take
 MOVE = a / (log_1**2 * kappa**2 * L**2 * C_Phi**2)  # (44)
 HALF = Rational(1, 2)
-ALL = Region(Le(a, 1), Le(1, n * a))  # sqrt(d log(1/delta)) >= epsilon
+ALL = Region(a <= 1, Le(1, n * a))  # sqrt(d log(1/delta)) >= epsilon
 LARGE = (n, Integer(10**6))
 
 
@@ -56,35 +53,29 @@ PLACE = "proof of Lemma 8, Appendix B.2"
 
 
 @claim(
-    "002:Lem8 q,S1",
-    Kind.SCHEDULE,
-    stated(
-        "A period q of at most the order {period}, a = {error}, and refresh batches S_1 = n are possible: q >= 1, "
-        "and the {refreshes} samples are at most n.",
-        period=PERIOD,
-        error=ERROR,
-        refreshes=REFRESHES,
-    ),
-    "Lemma 8, Appendix B.2",
+    "002:Lem8 q,S1", Kind.SCHEDULE, location="Lemma 8, Appendix B.2", period=PERIOD, error=ERROR, refreshes=REFRESHES
 )
 def period() -> Decision:
-    steps = (
-        Counterexample("a = 1/8: a period of 1/2 outer iteration", Ge(PERIOD, 1), ((a, Rational(1, 8)),)),
+    """A period q of at most the order {period}, a = {error}, and refresh batches S_1 = n are possible: q >= 1, and the
+    {refreshes} samples are at most n.
+    """
+    return conditional(
+        Counterexample("a = 1/8: a period of 1/2 outer iteration", PERIOD >= 1, {a: Rational(1, 8)}),
         attained(Rational(1, 8), 32, 1, HALF, 4),
         Exceeds(
             "whatever the constant, a period of at least one is not O(a^{1/3})",
             Integer(1),
             PERIOD,
-            Region(Le(a, 1)),
+            Region(a <= 1),
             {a: 1 / s},
         ),
         Counterexample(
             "S_1 = n with the proof's T = a^{-2/3} = 4 and q = a^{-1/3} = 2: the refreshes alone take 2 n samples of n",
-            Le(REFRESHES, n),
-            ((T, Integer(4)), (q, Integer(2)), (S_1, Integer(32)), (n, Integer(32))),
+            REFRESHES <= n,
+            {T: Integer(4), q: Integer(2), S_1: Integer(32), n: Integer(32)},
         ),
         Identity("that is a^{-1/3} n for every a < 1", sized(T / q * n), a ** Rational(-1, 3) * n),
-        Dominated("the proof's q = a^{-1/3} is at least one", Integer(1), Q_PRINTED, Region(Le(a, 1))),
+        Dominated("the proof's q = a^{-1/3} is at least one", Integer(1), Q_PRINTED, Region(a <= 1)),
         Identity(
             "and its S_1 = n^{2/3} takes, a = u/n, u = sqrt(d log(1/delta))/epsilon, in units of n",
             sized(REFRESHES / n, a=u / n),
@@ -93,46 +84,37 @@ def period() -> Decision:
         AtMost("at most 1 for u = (1 + p)^3", 1 / (1 + p), Integer(1)),
         Counterexample(
             "not for u < 1, which takes a delta near 1: u = 1/8",
-            Le(REFRESHES.subs(SIZES), n),
+            REFRESHES.subs(SIZES) <= n,
             ((a, Rational(1, 8) / 10**6), LARGE),
         ),
         attained(Rational(1, 8) / 10**6, 10**6, 1, HALF, Rational(1, 256)),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("q = O(a^{1/3})", "refuted"),
-            ("S_1 = n, each sample used once", "refuted"),
-            ("q = a^{-1/3} and S_1 = n^{2/3}, as in the proof, for sqrt(d log(1/delta)) >= epsilon", "proved"),
-        ),
+        readings={
+            "q = O(a^{1/3})": "refuted",
+            "S_1 = n, each sample used once": "refuted",
+            "q = a^{-1/3} and S_1 = n^{2/3}, as in the proof, for sqrt(d log(1/delta)) >= epsilon": "proved",
+        },
         condition="q = a^{-1/3} and S_1 = n^{2/3}, as the proof has them, and sqrt(d log(1/delta)) >= epsilon",
         repaired="q = O(a^{-1/3}) and S_1 = O(n^{2/3}), which the end of the proof uses",
-    )
-    return Decision(
-        "conditional",
-        (Method.ARITHMETIC, Method.ALGEBRA),
-        evidence,
-        "The statement has the reciprocal of the proof's period, below 1 for a < 1, and a refresh batch that leaves no "
-        "sample for a second refresh.",
+        note="The statement has the reciprocal of the proof's period, below 1 for a < 1, and a refresh batch that "
+        "leaves no sample for a second refresh.",
+        method=(Method.ARITHMETIC, Method.ALGEBRA),
     )
 
 
 @claim(
     "002:budget",
     Kind.SCHEDULE,
-    stated(
-        "The samples {spent} are at most n for T = {steps}, S_1 = {batch}, q = S_2 = {period}, a = {error}.",
-        spent=SPENT,
-        steps=T_PRINTED,
-        batch=S_1_PRINTED,
-        period=Q_PRINTED,
-        error=ERROR,
-    ),
-    PLACE,
+    location=PLACE,
+    spent=SPENT,
+    steps=T_PRINTED,
+    batch=S_1_PRINTED,
+    period=Q_PRINTED,
+    error=ERROR,
 )
 def budget() -> Decision:
+    """The samples {spent} are at most n for T = {steps}, S_1 = {batch}, q = S_2 = {period}, a = {error}."""
     spent = SPENT.subs(SIZES)
-    steps = (
+    return conditional(
         Identity(
             "in units of n, with a = u/n, u = sqrt(d log(1/delta))/epsilon",
             sized(SPENT / n, a=u / n),
@@ -142,12 +124,12 @@ def budget() -> Decision:
         AtMost("u >= 2 K the second, u = 2 K + k", K / (2 * K + k), HALF),
         Counterexample(
             "without: d = 1, log(1/delta) = 16, epsilon = 1/2, so u = 8, n = 10^6, K = 10: 1.75 million samples",
-            Le(spent, n),
+            spent <= n,
             ((a, Rational(8, 10**6)), (K, Integer(10)), LARGE),
         ),
         attained(Rational(8, 10**6), 10**6, 1, HALF, 16),
         Counterexample(
-            "and with K = 1 at u = 1: 2 million", Le(spent, n), ((a, Rational(1, 10**6)), (K, Integer(1)), LARGE)
+            "and with K = 1 at u = 1: 2 million", spent <= n, ((a, Rational(1, 10**6)), (K, Integer(1)), LARGE)
         ),
         AtMost(
             "for u >= 1, u = (1 + p)^3, the total is at most (1 + K) n: a constant 1/(1 + K) in T would do",
@@ -161,51 +143,37 @@ def budget() -> Decision:
             ALL,
         ),
         Identity("with S_1 = n, as in the statement, the first part alone", sized(T / q), a ** Rational(-1, 3)),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("constants 1, every d, delta, epsilon and kappa", "refuted"),
-            ("up to a constant that depends on kappa, for sqrt(d log(1/delta)) >= epsilon", "proved"),
-            ("S_1 = n, as in the statement of Lemma 8", "refuted"),
-        ),
+        readings={
+            "constants 1, every d, delta, epsilon and kappa": "refuted",
+            "up to a constant that depends on kappa, for sqrt(d log(1/delta)) >= epsilon": "proved",
+            "S_1 = n, as in the statement of Lemma 8": "refuted",
+        },
         condition="sqrt(d log(1/delta)) >= max(8, 2 K) epsilon",
         repaired="the same for all sizes with T = c a^{-2/3}, c = 1/(1 + K)",
-    )
-    return Decision(
-        "conditional",
-        Method.ALGEBRA,
-        evidence,
-        "The samples are n (u^{-1/3} + K/u), u = sqrt(d log(1/delta))/epsilon: n in order for constant kappa, but not "
-        "at most n unless u is large against K = O(kappa). Lemma 8 asks for even larger S_2, by kappa "
+        note="The samples are n (u^{-1/3} + K/u), u = sqrt(d log(1/delta))/epsilon: n in order for constant kappa, "
+        "but not at most n unless u is large against K = O(kappa). Lemma 8 asks for even larger S_2, by kappa "
         "log^2(4/delta_1).",
+        method=Method.ALGEBRA,
     )
 
 
-@claim(
-    "002:(44)",
-    Kind.STEP,
-    stated(
-        "With Lemma 8's choices |x_{{t+1}} - x_t|^2 is at most max{{eta^2, r^2, D}} for every t, and that at most "
-        "{bound}, ell_1 the logarithm of 4/delta_1 and a = {error}.",
-        bound=MOVE,
-        error=ERROR,
-    ),
-    "Equation (44), Appendix B.2",
-)
+@claim("002:(44)", Kind.STEP, location="Equation (44), Appendix B.2", bound=MOVE, error=ERROR)
 def step_lengths() -> Decision:
+    """With Lemma 8's choices |x_{{t+1}} - x_t|^2 is at most max{{eta^2, r^2, D}} for every t, and that at most {bound},
+    ell_1 the logarithm of 4/delta_1 and a = {error}.
+    """
     largest = a / (L**2 * log_1**2 * C_1**2)  # Lemma 8's bound of eta^2 and of D
     ones = ((a, Rational(1, 100)), (L, 1), (log_1, 2), (C_1, 1), (C_Phi, 1), (kappa, 2))
     one_step = symbols("step", positive=True)
-    steps = (
-        Counterexample("kappa = 2, C_1 = C_Phi: eta^2 is four times the claimed bound", Le(largest, MOVE), ones),
+    return conditional(
+        Counterexample("kappa = 2, C_1 = C_Phi: eta^2 is four times the claimed bound", largest <= MOVE, ones),
         attained(Rational(1, 100), 400, 1, HALF, 4),
         Identity("the ratio of the two", lambda: largest / MOVE, (kappa * C_Phi / C_1) ** 2),
-        Counterexample("r has no constant C_1 to save it: kappa = 2, C_Phi = 1", Le(a / (L * log_1) ** 2, MOVE), ones),
+        Counterexample("r has no constant C_1 to save it: kappa = 2, C_Phi = 1", a / (L * log_1) ** 2 <= MOVE, ones),
         Counterexample(
             "and D bounds a mean: of 4 steps of an unbroken phase, 0, 0, 0 and 2 sqrt D, the last has 4 D, even for "
             "kappa = 1",
-            Le(one_step, MOVE),
+            one_step <= MOVE,
             ((one_step, 4 * Rational(1, 400)), *ones[:-1], (kappa, 1)),
         ),
         AtMost(
@@ -213,24 +181,15 @@ def step_lengths() -> Decision:
             largest.subs(C_1, (1 + k) * kappa * C_Phi),
             MOVE,
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("C_1 an absolute constant, C_Phi = C_1", "refuted"),
-            ("every single step of the escape phase", "refuted"),
-            ("the mean of the squared steps, if C_1 >= kappa C_Phi and r carries C_1 too", "proved"),
-        ),
+        readings={
+            "C_1 an absolute constant, C_Phi = C_1": "refuted",
+            "every single step of the escape phase": "refuted",
+            "the mean of the squared steps, if C_1 >= kappa C_Phi and r carries C_1 too": "proved",
+        },
         condition="C_1 >= kappa C_Phi, the constant 'to be decided later', r with C_1 as eta and D have it, and the "
-        "mean of "
-        "the squared steps over an escape phase",
+        "mean of the squared steps over an escape phase",
         repaired="eta, r, sqrt D <= a^{1/2}/(kappa L log(4/delta_1) C_Phi), in the mean over an escape phase",
-    )
-    return Decision(
-        "conditional",
-        Method.ARITHMETIC,
-        evidence,
-        "The factor 1/kappa^2 is not in Lemma 8's choices unless C_1 carries it, r has no C_1, and a single escape "
-        "step may be longer than the average "
-        "movement.",
+        note="The factor 1/kappa^2 is not in Lemma 8's choices unless C_1 carries it, r has no C_1, and a single "
+        "escape step may be longer than the average movement.",
+        method=Method.ARITHMETIC,
     )

@@ -34,14 +34,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Derivative, Ge, Integer, Rational, Subs, cos, pi, sin, symbols
+from sympy import Derivative, Integer, Rational, Subs, cos, pi, sin, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, refuted
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, over
 from dpcheck.bounds.symbols import c, k
 from dpcheck.bounds.theorem import Theorem
 from dpcheck.bounds.xu2026.empirical import ASSUMPTIONS, PARAMETERS, REGIMES, SCHEDULE
@@ -74,47 +70,16 @@ GAME = cos(x) + y * (sin(x) + z) - y**2 / 2  # of every record
 SLOPE = -sin(x) + cos(x) * (sin(x) + z)
 
 
-@claim(
-    "002:Thm1",
-    Kind.UTILITY,
-    stated(
-        "Algorithm 2 with the published parameters is (epsilon, delta)-DP and finds an (alpha, root of rho_Phi "
-        "alpha)-second-order stationary point, alpha of the order {order} up to logarithms, a = {error}, with "
-        "probability at least {sure}.",
-        order=ORDER,
-        error=ERROR,
-        sure=SURE,
-    ),
-    "Theorem 1",
-)
+@claim("002:Thm1", Kind.UTILITY, location="Theorem 1", order=ORDER, error=ERROR, sure=SURE)
 def theorem() -> Decision:
-    steps = (
-        *_same_law(),
-        *_two_slopes(),
-        Identity("with exact estimates x settles at pi, where the slope of Phi is -z", Subs(SLOPE, x, pi), -z),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("Algorithms 2 and 3 with the printed K = 1, for every eta, noise and threshold", "refuted"),
-            ("a larger constant K with the other printed parameters", "unresolved"),
-            ("some first-order method at this rate", "unresolved"),
-        ),
-        repaired="K of order kappa, at least 2, eta of order alpha/L, per-record clipping "
-        "and noise set by the accountant",
-    )
-    return Decision(
-        "refuted",
-        (Method.ALGEBRA, Method.PROVER),
-        evidence,
-        "With K = 1 the dual variable never moves, so that the output does not depend on what the maximiser depends "
-        "on. The privacy part falls with the clip, and with the constant 1 of the printed noise.",
-    )
-
-
-def _same_law() -> tuple[Step, ...]:
-    """Show that with K = 1 the output has the same law for both datasets."""
-    return (
+    """Algorithm 2 with the published parameters is (epsilon, delta)-DP and finds an (alpha, root of rho_Phi
+    alpha)-second-order stationary point, alpha of the order {order} up to logarithms, a = {error}, with probability
+    at least {sure}.
+    """
+    best = sin(x) + z
+    half = Rational(1, 2)
+    return refuted(
+        # Show that with K = 1 the output has the same law for both datasets.
         Cited(
             "F = cos x + y (sin x + z) - y^2/2 for every record, Y = [-2, 2], z = 1/2 in one dataset and -1/2 in "
             "another: slopes at most 4, all derivatives bounded, mu = 1",
@@ -131,14 +96,7 @@ def _same_law() -> tuple[Step, ...]:
             "and thresholds; u, which does see z, moves only the y_{t,1} that is never chosen",
             "Algorithms 2 and 3",
         ),
-    )
-
-
-def _two_slopes() -> tuple[Step, ...]:
-    """Show that no point has a small slope for both datasets."""
-    best = sin(x) + z
-    half = Rational(1, 2)
-    return (
+        # Show that no point has a small slope for both datasets.
         Identity("y*(x), inside Y", Subs(Derivative(GAME, y), y, best), Integer(0)),
         Identity("Phi = cos x + (sin x + z)^2/2: slope", Derivative(cos(x) + (sin(x) + z) ** 2 / 2, x), SLOPE),
         Identity("the slopes at z = 1/2 and z = -1/2 differ by", Subs(SLOPE - SLOPE.subs(z, -z), z, half), cos(x)),
@@ -152,7 +110,7 @@ def _two_slopes() -> tuple[Step, ...]:
             "latter's left side is at least four times the right",
             4 * alpha**2,
             (1 - 4 * alpha**2) * (1 - 2 * alpha) ** 2,
-            Domain({alpha: (0, Rational(1, 8))}),
+            over(alpha <= Rational(1, 8)),
         ),
         Identity(
             "alpha = c a^{2/3}, whatever the constant c, is small enough: at a = (8 (c + k))^{-3/2} it is",
@@ -164,7 +122,18 @@ def _two_slopes() -> tuple[Step, ...]:
         Counterexample(
             "no output serves both, so that one dataset is served with probability at most 1/2; delta_1 = delta_2 = "
             "1/10",
-            Ge(success, SURE),
-            ((success, half), (delta_1, Rational(1, 10)), (delta_2, Rational(1, 10))),
+            success >= SURE,
+            {success: half, delta_1: Rational(1, 10), delta_2: Rational(1, 10)},
         ),
+        Identity("with exact estimates x settles at pi, where the slope of Phi is -z", Subs(SLOPE, x, pi), -z),
+        readings={
+            "Algorithms 2 and 3 with the printed K = 1, for every eta, noise and threshold": "refuted",
+            "a larger constant K with the other printed parameters": "unresolved",
+            "some first-order method at this rate": "unresolved",
+        },
+        repaired="K of order kappa, at least 2, eta of order alpha/L, per-record clipping and noise set by the "
+        "accountant",
+        note="With K = 1 the dual variable never moves, so that the output does not depend on what the maximiser "
+        "depends on. The privacy part falls with the clip, and with the constant 1 of the printed noise.",
+        method=(Method.ALGEBRA, Method.PROVER),
     )

@@ -45,15 +45,12 @@ Max(n**(-1/3), d**(1/4)*log(1/delta)**(1/4)/(sqrt(epsilon)*sqrt(n)))
 
 from __future__ import annotations
 
-from sympy import Ge, Le, Lt, Max, Rational, ceiling, floor, log, sqrt, symbols
+from sympy import Max, Rational, ceiling, floor, log, sqrt, symbols
 
 from dpcheck.bounds.assumption import Formulas
 from dpcheck.bounds.asymptotics import Exceeds, s
-from dpcheck.bounds.claim import Decision, Evidence, claim
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, refuted
 from dpcheck.bounds.evidence import Counterexample
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import K, L, T, d, delta, epsilon, eta, mu, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.xu2026 import repair
@@ -75,7 +72,7 @@ PRIVACY = (
     Parameter(delta, "probability of a larger loss"),
 )
 THRESHOLDS = (Parameter(C_v, "clipping threshold of a refresh"), Parameter(C_u, "clipping threshold of a difference"))
-SMALL_EPSILON = Assumption("epsilon", "epsilon < 1", "Definition 3", Lt(epsilon, 1))
+SMALL_EPSILON = Assumption("epsilon", "epsilon < 1", "Definition 3", epsilon < 1)
 SMOOTH = (
     Assumption("A1", "F is M-Lipschitz in each coordinate", "Assumption 1"),
     Assumption("A2", "the gradients of F are L-Lipschitz in (x, y)", "Assumption 2"),
@@ -89,9 +86,9 @@ BELOW_ONE = Assumption(
     "error",
     "d log(1/delta) <= (n epsilon)^2",
     "proofs of Lemmas 5 and 8: iterations of order 1/a, at least one",
-    Le(d * log(1 / delta), (n * epsilon) ** 2),
+    d * log(1 / delta) <= (n * epsilon) ** 2,
 )
-WHOLE = Assumption("S_2", "S_2 <= n", "Algorithm 3, line 13: drawn from n records", Le(S_2, n))
+WHOLE = Assumption("S_2", "S_2 <= n", "Algorithm 3, line 13: drawn from n records", S_2 <= n)
 NOISE: Formulas = (
     (sigma_omega, C_v * sqrt(log(1 / delta)) / epsilon * Max(1 / S_1, sqrt(T / q) / n)),
     (sigma_zeta, C_u * sqrt(log(1 / delta)) / epsilon * Max(1 / S_2, sqrt(T) / n)),
@@ -129,9 +126,9 @@ THEOREMS = (
                 "Theorem 2; claim 002:Alg3 l.1-2",
             ),
             SMALL_EPSILON,
-            Assumption("delta_1", "delta_1 < 1", "Theorem 2", Lt(delta_1, 1)),
-            Assumption("delta_2", "delta_2 < 1", "Theorem 2", Lt(delta_2, 1)),
-            Assumption("mu", "mu <= L", "needed for Assumptions 2 and 4 together", Le(mu, L)),
+            Assumption("delta_1", "delta_1 < 1", "Theorem 2", delta_1 < 1),
+            Assumption("delta_2", "delta_2 < 1", "Theorem 2", delta_2 < 1),
+            Assumption("mu", "mu <= L", "needed for Assumptions 2 and 4 together", mu <= L),
             BELOW_ONE,
             WHOLE,
         ),
@@ -156,26 +153,18 @@ success = symbols("success", positive=True)
 SURE = 1 - delta_1 - delta_2
 
 
-@claim(
-    "002:Thm2",
-    Kind.UTILITY,
-    stated(
-        "DP-RGDA with the parameters of Appendix B.2 returns a point with |grad Phi| <= alpha and curvature at "
-        "least minus the root of rho_Phi alpha, alpha of the order {rate} up to logarithms, a = {error}, with "
-        "probability at least {sure}, for all n, d, epsilon and delta.",
-        rate=RATE,
-        error=ERROR,
-        sure=SURE,
-    ),
-    "Theorem 2",
-)
+@claim("002:Thm2", Kind.UTILITY, location="Theorem 2", rate=RATE, error=ERROR, sure=SURE)
 def population() -> Decision:
-    steps = (
+    """DP-RGDA with the parameters of Appendix B.2 returns a point with |grad Phi| <= alpha and curvature at least minus
+    the root of rho_Phi alpha, alpha of the order {rate} up to logarithms, a = {error}, with probability at least
+    {sure}, for all n, d, epsilon and delta.
+    """
+    return refuted(
         *longer_slope(),
         Counterexample(
             "on that function the output is never good: chance 0, delta_1 = delta_2 = 1/10",
-            Ge(success, SURE),
-            ((success, 0), (delta_1, Rational(1, 10)), (delta_2, Rational(1, 10))),
+            success >= SURE,
+            {success: 0, delta_1: Rational(1, 10), delta_2: Rational(1, 10)},
         ),
         Exceeds(
             "the refresh noise a n/S_1 alone is more than the rate",
@@ -185,31 +174,20 @@ def population() -> Decision:
             {a: 1 / s, n: s**3},
         ),
         Exceeds(
-            "and so are the increments' noises, n a^{5/3}",
-            n * a ** Rational(5, 3),
-            RATE,
-            ALL,
-            {a: 1 / s, n: s**3},
+            "and so are the increments' noises, n a^{5/3}", n * a ** Rational(5, 3), RATE, ALL, {a: 1 / s, n: s**3}
         ),
         *repair.with_tree(),
         *repair.independent(),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("Algorithm 2 with the parameters of Appendix B.2, for all n, d, epsilon, delta", "refuted"),
-            ("some algorithm reaches the rate", "unresolved"),
-        ),
+        readings={
+            "Algorithm 2 with the parameters of Appendix B.2, for all n, d, epsilon, delta": "refuted",
+            "some algorithm reaches the rate": "unresolved",
+        },
         repaired=repair.WORDS
         + "; a refresh after a perturbation; privacy calibrated by an accountant. The orders fit with "
         "the tree, which is another mechanism; whether the theorem holds for it is not settled here",
-    )
-    return Decision(
-        "refuted",
-        (Method.ARITHMETIC, Method.EXPONENTS),
-        evidence,
-        "All T = a^{-2/3} steps together move x by at most order a^{-1/6}: descent steps have length eta, "
+        note="All T = a^{-2/3} steps together move x by at most order a^{-1/6}: descent steps have length eta, "
         "perturbations r, and an escape phase moves by at most 5/4 of its number of steps times sqrt D, all of order "
         "a^{1/2}/log(4/delta_1). A slope of order a^{1/6}, above alpha, may last longer. With the printed noise the "
         "estimators miss alpha as well, and with independent noise the orders end at a^{3/7}.",
+        method=(Method.ARITHMETIC, Method.EXPONENTS),
     )

@@ -1,6 +1,6 @@
 r"""Lemma 3: the optimisation error of DP-SGDA, and the claims about its proof.
 
-Setting as in ``theorem_2a``: F_S convex-concave, W and V within balls of radius D_w and D_v about
+Setting as in ``theorem_2``: F_S convex-concave, W and V within balls of radius D_w and D_v about
 0, constant step eta, and d = max(d_1, d_2). The empirical weak primal-dual gap of the average of
 the iterates t = 1, ..., T is at most [1, Lemma 3]
 
@@ -28,9 +28,8 @@ the term in 1/sqrt(m T) is not even needed. What |w_1 - w|^2 is depends on the s
 Algorithm 1 does not say where it starts. ``OPTIMISATION_ERROR`` is the sum in (13), for the start at 0.
 
 The mean of the records' gradients must be a (sub)gradient of F_S. It is where f is differentiable, or where each
-f(., .; z) is convex-concave, as Theorem 2 assumes. The lemma speaks of one given F_S: if that alone is
-convex-concave and the f have kinks, generalised gradients of the f need not have such a mean
-(:func:`kinked_gap`).
+f(., .; z) is convex-concave, as Theorem 2 assumes. The lemma speaks of one given F_S: if that alone is convex-concave
+and the f have kinks, generalised gradients of the f need not have such a mean (:func:`kinked_gap`).
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix C.1.
 """
@@ -42,12 +41,8 @@ from typing import Any
 
 from sympy import Le, Rational, oo, pi, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Domain, Enumerated, Identity, Inequality
 from dpcheck.bounds.symbols import D_v, D_w, G_v, G_w, T, d, d_1, d_2, eta, m, sigma_v, sigma_w
 
 SQUARES = D_w**2 + D_v**2
@@ -66,13 +61,11 @@ def linear_gap(start: Fraction, eta: Fraction, T: int) -> Fraction:
 
     Here G_w = G_v = D_w = D_v = 1, and every minibatch has the gradient (1, -1).
     """
-    w = v = start
-    total_w = total_v = Fraction(0)
+    w, total = start, Fraction(0)  # v moves as w does
     for _ in range(T):
-        total_w, total_v = total_w + w, total_v + v
-        w, v = max(Fraction(-1), w - eta), max(Fraction(-1), v - eta)
+        w, total = max(Fraction(-1), w - eta), total + w
     # max_v f(w_mean, v) - min_w f(w, v_mean)
-    return (total_w / T + 1) - (-1 - total_v / T)
+    return (total / T + 1) - (-1 - total / T)
 
 
 def kinked_gap(eta: Fraction, T: int) -> Fraction:
@@ -81,24 +74,21 @@ def kinked_gap(eta: Fraction, T: int) -> Fraction:
     F_S = w - v. At 0 the generalised gradients of both f in w are those from 0 to 2, and 0 is taken;
     likewise in v. Here D_w = D_v = 1 and G_w = G_v = 2, and every minibatch has the same gradient at 0.
     """
-    w = v = total_w = total_v = Fraction(0)
+    w = total = Fraction(0)  # v moves as w does
     for _ in range(T):
-        total_w, total_v = total_w + w, total_v + v
-        pull = Fraction(0) if w == v == 0 else Fraction(1)
-        w, v = max(Fraction(-1), w - eta * pull), max(Fraction(-1), v - eta * pull)
-    return (total_w / T + 1) - (-1 - total_v / T)
+        w, total = max(Fraction(-1), w - eta * (w != 0)), total + w
+    return (total / T + 1) - (-1 - total / T)
 
 
 # One coordinate of a step before projection, from w_t - w = r, gradient g and noise x.
 r, g, x = symbols("r g x", real=True)
-STEP = Identity(
-    "one coordinate of a step, squared",
-    (r - eta * (g + x)) ** 2,
-    r**2 - 2 * eta * r * g - 2 * eta * r * x + eta**2 * (g**2 + 2 * g * x + x**2),
-)
 PROOF = (
     Cited("projections do not increase distances; F_S is convex in w", "convex analysis"),
-    STEP,
+    Identity(
+        "one coordinate of a step, squared",
+        (r - eta * (g + x)) ** 2,
+        r**2 - 2 * eta * r * g - 2 * eta * r * x + eta**2 * (g**2 + 2 * g * x + x**2),
+    ),
     Cited(
         "for fixed w, E<w - w_t, g_t - grad F_S> = 0 = E<w - w_t, xi_t> = E<g_t, xi_t>, "
         "|g_t| <= G_w and E|xi_t|^2 = d_1 sigma_w^2",
@@ -106,35 +96,8 @@ PROOF = (
         "or each f(., .; z) convex-concave (sum rule)",
     ),
 )
-
-# The counterexample: w_1 = v_1 = 1, T = 100, m = 1, eta = 1/50, no noise.
-EDGE = (
-    Enumerated(
-        "the gap when the start is the edge",
-        linear_gap,
-        (Fraction(1), Fraction(1, 50), 100),
-        Fraction(101, 50),
-    ),
-    Enumerated(
-        "the gap when the start is 0",
-        linear_gap,
-        (Fraction(0), Fraction(1, 100), 100),
-        Fraction(101, 100),
-    ),
-)
-AT_EDGE = (
-    *((letter, 1) for letter in (G_w, G_v, D_w, D_v, d, m)),
-    *((letter, 0) for letter in (sigma_w, sigma_v)),
-    (T, 100),
-    (eta, Rational(1, 50)),
-)
-AT_KINK = (
-    *((letter, 1) for letter in (D_w, D_v, d, m)),
-    *((letter, 2) for letter in (G_w, G_v)),
-    *((letter, 0) for letter in (sigma_w, sigma_v)),
-    (T, 100),
-    (eta, Rational(1, 10)),
-)
+AT_EDGE = {G_w: 1, G_v: 1, D_w: 1, D_v: 1, d: 1, m: 1, sigma_w: 0, sigma_v: 0, T: 100, eta: Rational(1, 50)}
+AT_KINK = {D_w: 1, D_v: 1, d: 1, m: 1, G_w: 2, G_v: 2, sigma_w: 0, sigma_v: 0, T: 100, eta: Rational(1, 10)}
 SUPPORTED = "f is differentiable or convex-concave for every record"
 ANY_START = f"2 (D_w^2 + D_v^2)/(eta T) in its place, from any start; {SUPPORTED}"
 NOISE_READING = "Lemma 3: eta d (sigma_w^2 + sigma_v^2)"
@@ -142,7 +105,7 @@ NOISE_READING = "Lemma 3: eta d (sigma_w^2 + sigma_v^2)"
 
 def _radius(printed: Any, term: Any, name: str) -> Decision:
     """Decide Lemma 3 or (13), in which the start enters as ``term``."""
-    steps = (
+    return conditional(
         *PROOF,
         AtMost(f"with |w_1 - w| <= D_w the first term is within {name}", HALF, term),
         Identity(
@@ -150,12 +113,12 @@ def _radius(printed: Any, term: Any, name: str) -> Decision:
             lambda: ((2 * D_w) ** 2 + (2 * D_v) ** 2) / (2 * eta * T),
             2 * WHOLE,
         ),
-        *EDGE,
-        Counterexample(
-            f"{name} when the start is the edge, on f = w - v",
-            Le(Rational(101, 50), printed),
-            AT_EDGE,
+        # The start at the edge, w_1 = v_1 = 1, without noise.
+        Enumerated(
+            "the gap when the start is the edge", linear_gap, (Fraction(1), Fraction(1, 50), 100), Fraction(101, 50)
         ),
+        Enumerated("the gap when the start is 0", linear_gap, (Fraction(0), Fraction(1, 100), 100), Fraction(101, 100)),
+        Counterexample(f"{name} when the start is the edge, on f = w - v", Rational(101, 50) <= printed, AT_EDGE),
         Identity(
             "there the proof's own 2 (D_w^2 + D_v^2)/(eta T), without the term in 1/sqrt(m T), is attained",
             lambda: 2 * (1**2 + 1**2) / (Rational(1, 50) * 100) + Rational(1, 50) * (1**2 + 1**2) / 2,
@@ -169,98 +132,62 @@ def _radius(printed: Any, term: Any, name: str) -> Decision:
             Fraction(2),
         ),
         Counterexample(f"which is above {name}, from the start 0 and without noise", Le(2, printed), AT_KINK),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            (f"w_1 = v_1 = 0; {SUPPORTED}", "proved"),
-            (ANY_START, "proved"),
-            ("w_1 and v_1 anywhere in W and V, as Algorithm 1 allows", "refuted"),
-            ("w_1 = v_1 = 0, F_S alone convex-concave, generalised gradients where f has kinks", "refuted"),
-        ),
+        readings={
+            f"w_1 = v_1 = 0; {SUPPORTED}": "proved",
+            ANY_START: "proved",
+            "w_1 and v_1 anywhere in W and V, as Algorithm 1 allows": "refuted",
+            "w_1 = v_1 = 0, F_S alone convex-concave, generalised gradients where f has kinks": "refuted",
+        },
         condition="w_1 = v_1 = 0; and f is differentiable, or convex-concave for every record, as Theorem 2 assumes",
         repaired="for any start in W x V: 2 (D_w^2 + D_v^2)/(eta T)",
-    )
-    return Decision(
-        "conditional",
-        (Method.ALGEBRA, Method.STEPS),
-        evidence,
-        "The distance from w_1 to the comparison point is at most D_w only from the start 0; from "
-        "elsewhere it reaches 2 D_w, and f = w - v from the edge breaks the printed bound "
-        "(noise 0; the gap is continuous in the noise). Where f has kinks, convexity of F_S alone is not enough.",
+        note="The distance from w_1 to the comparison point is at most D_w only from the start 0; from elsewhere it "
+        "reaches 2 D_w, and f = w - v from the edge breaks the printed bound (noise 0; the gap is continuous in the "
+        "noise). Where f has kinks, convexity of F_S alone is not enough.",
+        method=(Method.ALGEBRA, Method.STEPS),
     )
 
 
-@claim(
-    "Y13",
-    Kind.CONSTANT,
-    stated("The start enters the optimisation error as {term}.", term=WHOLE),
-    "Lemma 3, Appendix C.1",
-)
+@claim("Y13", Kind.CONSTANT, location="Lemma 3, Appendix C.1", term=WHOLE)
 def lemma_3_radius() -> Decision:
+    """The start enters the optimisation error as {term}."""
     return _radius(LEMMA_3, WHOLE, "Lemma 3")
 
 
-@claim("Y15", Kind.STEP, stated("The start enters the bound as {term}.", term=HALF), "equation (13), Appendix C.3")
+@claim("Y15", Kind.STEP, location="equation (13), Appendix C.3", term=HALF)
 def equation_13_radius() -> Decision:
+    """The start enters the bound as {term}."""
     return _radius(OPTIMISATION_ERROR, HALF, "equation (13)")
 
 
-@claim(
-    "Y14",
-    Kind.CONSTANT,
-    stated(
-        "The noise enters Lemma 3 as {lemma}, and equation (8), which sums T steps of the w block, as {block}.",
-        lemma=NOISE_TERM,
-        block=BLOCK_NOISE,
-    ),
-    "Lemma 3 and equation (8), Appendix C.1",
-)
+@claim("Y14", Kind.CONSTANT, location="Lemma 3 and equation (8), Appendix C.1", lemma=NOISE_TERM, block=BLOCK_NOISE)
 def noise_term() -> Decision:
+    """The noise enters Lemma 3 as {lemma}, and equation (8), which sums T steps of the w block, as {block}."""
     derived = eta * (d_1 * sigma_w**2 + d_2 * sigma_v**2) / 2
     # f = G_w |w| on [-D_w, D_w], the same for every record, w_1 = 0. For every t >= 1,
     # P(|w_{t+1}| = D_w) >= P(|eta xi_t| >= D_w) = P(|N(0, 1)| >= 1/2) >= 3/5.
     left = 2 * eta * G_w * D_w * Rational(3, 5) * (T - 1)
     right = 2 * D_w**2 + T * eta**2 * G_w**2 + BLOCK_NOISE
-    positive = dict.fromkeys((eta, d, d_1, d_2, sigma_w, sigma_v), (0, oo))
-    steps = (
+    return conditional(
         *PROOF,
         Inequality(
             "Lemma 3's noise term covers the derived one, d the larger of d_1 and d_2",
             derived,
             NOISE_TERM,
-            Domain(positive, where=(Le(d_1, d), Le(d_2, d))),
+            Domain(dict.fromkeys((eta, d, d_1, d_2, sigma_w, sigma_v), (0, oo)), where=(d_1 <= d, d_2 <= d)),
         ),
-        Below(
-            "the standard normal puts less than 2/5 on [-1/2, 1/2]",
-            1 / sqrt(2 * pi),
-            Rational(2, 5),
-        ),
-        Cited(
-            "P(|u + N| >= D) is least at u = 0 for |u| <= D",
-            "convexity of the normal tail on the positive axis",
-        ),
+        Below("the standard normal puts less than 2/5 on [-1/2, 1/2]", 1 / sqrt(2 * pi), Rational(2, 5)),
+        Cited("P(|u + N| >= D) is least at u = 0 for |u| <= D", "convexity of the normal tail on the positive axis"),
         Counterexample(
             "equation (8) on f(w, v; z) = G_w |w| over [-D_w, D_w] with eta sigma_w = 2 D_w, whose left side is at "
             "least 2 eta G_w D_w (3/5)(T - 1)",
-            Le(left, right),
-            ((G_w, 1), (D_w, 1), (d_1, 1), (T, 100), (eta, Rational(1, 10)), (sigma_w, 20)),
+            left <= right,
+            {G_w: 1, D_w: 1, d_1: 1, T: 100, eta: Rational(1, 10), sigma_w: 20},
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            (NOISE_READING, "proved"),
-            ("equation (8): the noise of T steps is eta^2 d_1 sigma_w^2", "refuted"),
-        ),
+        readings={NOISE_READING: "proved", "equation (8): the noise of T steps is eta^2 d_1 sigma_w^2": "refuted"},
         condition="the factor T, which the next display has, is put back in (8)",
-        repaired="T eta^2 d_1 sigma_w^2 in (8), as the display after it has; Lemma 3 follows, even "
-        "with eta (d_1 sigma_w^2 + d_2 sigma_v^2)/2",
-    )
-    return Decision(
-        "conditional",
-        (Method.PROVER, Method.ARITHMETIC),
-        evidence,
-        "Equation (8) drops a factor T, which its next display restores: Lemma 3's noise term "
-        "itself stands, and is at least twice what the proof gives.",
+        repaired="T eta^2 d_1 sigma_w^2 in (8), as the display after it has; Lemma 3 follows, even with eta (d_1 "
+        "sigma_w^2 + d_2 sigma_v^2)/2",
+        note="Equation (8) drops a factor T, which its next display restores: Lemma 3's noise term itself stands, and "
+        "is at least twice what the proof gives.",
+        method=(Method.PROVER, Method.ARITHMETIC),
     )

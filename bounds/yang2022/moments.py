@@ -1,33 +1,37 @@
-r"""The log moment of one release on a sampled minibatch: what the paper states of it, and what it is.
+r"""Theorem 1 by moments: the log moment of one release on a sampled minibatch, and what follows from it.
 
-``moments_shared`` has the claims that follow from it, Theorem 1 among them.
+[2] has the same Lemmas 1 and 2 and the same Theorem 1. The claims on these start from the decisions on those of [2]
+and add what holds for this paper's algorithm.
 
 [1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix B.
+[2] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
+    Optimization. AAAI 2025.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
-from sympy import Derivative, Integer, Le, Lt, Rational, exp, log, sqrt, symbols
+from sympy import Derivative, Integer, Pow, Rational, exp, log, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.statement import stated
-from dpcheck.bounds.symbols import G_w, T, c_1, c_2, delta, epsilon, m, n, sigma
+from dpcheck.bounds.calibration import curve
+from dpcheck.bounds.claim import Decision, Kind, Method, carried, claim, conditional
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Inequality, over
+from dpcheck.bounds.symbols import G_v, G_w, T, c_1, c_2, c_3, delta, ell, epsilon, m, n, sigma
+from dpcheck.bounds.zhang2025 import lemma_2, moments, theorem_1_proof
 from dpcheck.bounds.zhang2025.theorem_1_proof import upper_normal
 
 q, lam, x, s, alpha, hidden = symbols("q lambda x s alpha C", positive=True)  # x = 1/s^2
-least = symbols("least", real=True)  # the printed delta
 # What the paper states: the tail bound, Lemma 2 with C for the constant of its O, the moment of T releases, and (3).
 TAIL = alpha - lam * epsilon
 LEMMA_2 = q**2 * lam * (lam + 1) / ((1 - q) * sigma**2) + hidden * q**3 * lam**3 / sigma**3
 MOMENT = q**2 * T * lam**2 / s**2
-REGION = Lt(epsilon, c_1 * m**2 * T / n**2)
-EQUATION_3 = c_2 * G_w * sqrt(T * log(1 / delta)) / (n * epsilon)
+REGION = epsilon < c_1 * m**2 * T / n**2
+SPREAD = sqrt(T * log(1 / delta)) / (n * epsilon)
+EQUATION_3 = c_2 * G_w * SPREAD
+TYPED = carried("yang2022.theorem_1_existential", {"sigma_w": EQUATION_3, "sigma_v": c_3 * G_v * SPREAD})
 
 
 def mixture_moment(order: int) -> Any:
@@ -45,102 +49,52 @@ def above(root: Any) -> Any:
     return exp(root**2) * upper_normal(3 * root / 2) - 2 * upper_normal(root / 2) + upper_normal(-root / 2)
 
 
-def without_replacement() -> tuple[Step, ...]:
-    """Bound a query of sensitivity 1 without replacement: Lemma 2 in the region of its source, with the constant
-    7/4.
-    """
-    u, w, k, z = symbols("u w k z", positive=True)
-    source, extra = q**2 * lam * (lam + 1) * x / (1 - q), lam * (lam + 1) / 2 * q**2 * Rational(3, 2) * x
-    return (
-        Cited(
-            "without replacement, one record replaced: whatever the other records, a step has at every e^t >= 1 at "
-            "most the hockey-stick divergence of P = (1 - q) N(0) + q N(1) and Q = N(0), for both orders of the "
-            "neighbours",
-            "B. Balle, G. Barthe, M. Gaboardi, NeurIPS 2018, Theorem 9",
-        ),
-        Cited(
-            "so with w = P/Q its moment is at most E_Q w^(lambda + 1) + E_Q[g(w); w > 1], "
-            "g(w) = w^(-lambda) - 1 + lambda (w - 1): both are integrals of the divergence, with the weights "
-            "lambda (lambda + 1) u^(lambda - 1) and lambda (lambda + 1) u^(-lambda - 2) over u >= 1",
-            "second-order Taylor remainder; I. Sason, S. Verdu, IEEE Trans. IT 2016",
-        ),
-        Identity(
-            "the first weight is a second derivative",
-            Derivative(u ** (lam + 1), u, 2),
-            lam * (lam + 1) * u ** (lam - 1),
-        ),
-        Identity(
-            "so is the second, and it is at most lambda (lambda + 1), so that g(w) <= lambda (lambda + 1)/2 (w - 1)^2",
-            Derivative(w ** (-lam) - 1 + lam * (w - 1), w, 2),
-            lam * (lam + 1) * w ** (-lam - 2),
-        ),
-        Identity(
-            "(w - 1)^2 = q^2 (r - 1)^2, and E[(r - 1)^2; r > 1] at x = z^2 is 0 at z = 0 and has the derivative 2 z "
-            "times a function that grows",
-            Derivative(above(z), z),
-            2 * z * exp(z**2) * upper_normal(3 * z / 2),
-        ),
-        Below(
-            "so its quotient by x grows, and is below 3/2 at x = 1, the largest for s >= 1",
-            above(Integer(1)),
-            Rational(3, 2),
-        ),
-        Cited(
-            "log E_Q w^(lambda + 1) <= q^2 lambda (lambda + 1)/((1 - q) s^2) + O(q^3 lambda^3/s^3) for s >= 1, "
-            "q < 1/(16 s), integers lambda <= s^2 log(1/(q s)); log(a + b) <= log a + b for a >= 1; T steps add",
-            "Abadi et al. 2016, Lemma 3 and Theorem 2.1",
-        ),
-        AtMost(
-            "both together, q = 1/(1 + k)",
-            (source + extra).subs(q, 1 / (1 + k)),
-            Rational(7, 4) * source.subs(q, 1 / (1 + k)),
-        ),
-    )
-
-
-@claim(
-    "Y06",
-    Kind.ACCOUNTING,
-    stated(
-        "The moment of the T releases in w is at most {bound}, s the noise over the sensitivity, q = m/n.",
-        bound=MOMENT,
+# A query of sensitivity 1 without replacement: Lemma 2 in the region of its source, with the constant 7/4.
+u, w, k, z = symbols("u w k z", positive=True)
+PAIR, QUOTIENT = lam * (lam + 1), Rational(3, 2)
+LEADING = (q**2 * PAIR * x / (1 - q)).subs(q, 1 / (1 + k))
+REPLACED = (PAIR / 2 * q**2 * QUOTIENT * x).subs(q, 1 / (1 + k))
+WITHOUT_REPLACEMENT = (
+    Cited(
+        "without replacement, one record replaced: whatever the other records, a step has at every e^t >= 1 at most "
+        "the hockey-stick divergence of P = (1 - q) N(0) + q N(1) and Q = N(0), for both orders of the neighbours",
+        "B. Balle, G. Barthe, M. Gaboardi, NeurIPS 2018, Theorem 9",
     ),
-    "proof of Theorem 1, Appendix B",
+    Cited(
+        "so with w = P/Q its moment is at most E_Q w^(lambda + 1) + E_Q[g(w); w > 1], "
+        "g(w) = w^(-lambda) - 1 + lambda (w - 1): both are integrals of the divergence, with the weights "
+        "lambda (lambda + 1) u^(lambda - 1) and lambda (lambda + 1) u^(-lambda - 2) over u >= 1",
+        "second-order Taylor remainder; I. Sason, S. Verdu, IEEE Trans. IT 2016",
+    ),
+    Identity("the first weight is a second derivative", Derivative(u ** (lam + 1), u, 2), PAIR * u ** (lam - 1)),
+    Identity(
+        "so is the second, and it is at most lambda (lambda + 1), so that g(w) <= lambda (lambda + 1)/2 (w - 1)^2",
+        Derivative(w ** (-lam) - 1 + lam * (w - 1), w, 2),
+        PAIR * w ** (-lam - 2),
+    ),
+    Identity(
+        "(w - 1)^2 = q^2 (r - 1)^2, and E[(r - 1)^2; r > 1] at x = z^2 is 0 at z = 0 and has the derivative 2 z "
+        "times a function that grows",
+        Derivative(above(z), z),
+        2 * z * exp(z**2) * upper_normal(3 * z / 2),
+    ),
+    Below("so its quotient by x grows, and is below 3/2 at x = 1, the largest for s >= 1", above(Integer(1)), QUOTIENT),
+    Cited(
+        "log E_Q w^(lambda + 1) <= q^2 lambda (lambda + 1)/((1 - q) s^2) + O(q^3 lambda^3/s^3) for s >= 1, "
+        "q < 1/(16 s), integers lambda <= s^2 log(1/(q s)); log(a + b) <= log a + b for a >= 1; T steps add",
+        "Abadi et al. 2016, Lemma 3 and Theorem 2.1",
+    ),
+    AtMost("both together, q = 1/(1 + k)", LEADING + REPLACED, Rational(7, 4) * LEADING),
 )
+
+
+@claim("Y06", Kind.ACCOUNTING, location="proof of Theorem 1, Appendix B", bound=MOMENT)
 def released() -> Decision:
-    steps: tuple[Step, ...] = (*_two_laws(), *_above_the_moment(), *without_replacement())
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("every lambda and noise", "refuted"),
-            ("s >= 1, q < 1/(16 s) and 1 <= lambda <= s^2 log(1/(q s)), as at the end of the proof", "refuted"),
-            ("the same with lambda >= 7", "unresolved"),
-            (
-                "the same, integer lambda, without replacement, 7/4 lambda (lambda + 1)/(1 - q) for lambda^2, and the "
-                "remainder of Lemma 2",
-                "proved",
-            ),
-        ),
-        condition="minibatches without replacement, s >= 1, q < 1/(16 s), integers lambda <= s^2 log(1/(q s)), and in "
-        "place of lambda^2 the larger 7/4 lambda (lambda + 1)/(1 - q), with the remainder O(q^3 T lambda^3/s^3) of "
-        "Lemma 2",
-        repaired="7/4 q^2 T lambda (lambda + 1)/((1 - q) s^2) + O(q^3 T lambda^3/s^3) in that region, "
-        "s = m sigma/(2 G) (Y05). lambda^2 itself needs lambda >= 7 at s = 1 at least",
-    )
-    return Decision(
-        "conditional",
-        (Method.MOMENTS, Method.CITED),
-        evidence,
-        "The remainder of Lemma 2 and its region are dropped, and lambda (lambda + 1) becomes lambda^2. Inside the "
-        "region that fails at s = 1 for lambda = 1, ..., 6. A larger constant repairs it, for minibatches without "
-        "replacement.",
-    )
-
-
-def _two_laws() -> tuple[Step, ...]:
-    """Give the laws of an output on two neighbours, and the moments of their ratio."""
-    k, z = symbols("k z", positive=True)
-    return (
+    """The moment of the T releases in w is at most {bound}, s the noise over the sensitivity, q = m/n."""
+    known = {q: Rational(1, 10**4), x: 1, s: 1, T: 1}
+    small = {lam: 9, q: Rational(1, 10**4), x: 16, s: Rational(1, 4), T: 1}
+    return conditional(
+        # The laws of an output on two neighbours, and the moments of their ratio.
         Cited(
             "f = z G_w w, m = 1, T = 1, n = 10^4: all records are -1 but one, which is 1 or -1. In units of the "
             "sensitivity 2 G_w the release is P = (1 - q) N(0) + q N(1) or Q = N(0), q = 1/n",
@@ -152,19 +106,12 @@ def _two_laws() -> tuple[Step, ...]:
             k * (x * z - x / 2) - x * z**2 / 2,
             -x * (z - k) ** 2 / 2 + x * k * (k - 1) / 2,
         ),
-    )
-
-
-def _above_the_moment() -> tuple[Step, ...]:
-    """Show that their log moment is above the printed one."""
-    known = ((q, Rational(1, 10**4)), (x, 1), (s, 1), (T, 1))
-    small = ((q, Rational(1, 10**4)), (x, 16), (s, Rational(1, 4)), (T, 1))
-    return (
+        # Their log moment is above the printed one.
         *(
             Counterexample(
                 f"s = 1, lambda = {order}, inside the conditions at the end of the proof",
-                Le(log(mixture_moment(order)), MOMENT),
-                ((lam, order), *known),
+                log(mixture_moment(order)) <= MOMENT,
+                {lam: order, **known},
             )
             for order in range(1, 7)
         ),
@@ -178,8 +125,118 @@ def _above_the_moment() -> tuple[Step, ...]:
         ),
         Below("lambda = 9 is below s^2 log(1/(q s)) at s = 1, q = 1/10^4", Integer(9), log(10**4)),
         Counterexample(
-            "for small noise larger lambda fail too: s = 1/4, lambda = 9",
-            Le(log(mixture_moment(9)), MOMENT),
-            ((lam, 9), *small),
+            "for small noise larger lambda fail too: s = 1/4, lambda = 9", log(mixture_moment(9)) <= MOMENT, small
         ),
+        *WITHOUT_REPLACEMENT,
+        readings={
+            "every lambda and noise": "refuted",
+            "s >= 1, q < 1/(16 s) and 1 <= lambda <= s^2 log(1/(q s)), as at the end of the proof": "refuted",
+            "the same with lambda >= 7": "unresolved",
+            "the same, integer lambda, without replacement, 7/4 lambda (lambda + 1)/(1 - q) for lambda^2, and the "
+            "remainder of Lemma 2": "proved",
+        },
+        condition="minibatches without replacement, s >= 1, q < 1/(16 s), integers lambda <= s^2 log(1/(q s)), and in "
+        "place of lambda^2 the larger 7/4 lambda (lambda + 1)/(1 - q), with the remainder O(q^3 T lambda^3/s^3) of "
+        "Lemma 2",
+        repaired="7/4 q^2 T lambda (lambda + 1)/((1 - q) s^2) + O(q^3 T lambda^3/s^3) in that region, s = m sigma/(2 "
+        "G) (Y05). lambda^2 itself needs lambda >= 7 at s = 1 at least",
+        note="The remainder of Lemma 2 and its region are dropped, and lambda (lambda + 1) becomes lambda^2. Inside "
+        "the region that fails at s = 1 for lambda = 1, ..., 6. A larger constant repairs it, for minibatches without "
+        "replacement.",
+        method=(Method.MOMENTS, Method.CITED),
     )
+
+
+@claim("Y03", Kind.ACCOUNTING, location="Lemma 2, Appendix B", bound=LEMMA_2)
+def amplification() -> Decision:
+    """A query of sensitivity 1 on m of n records drawn without replacement, with noise sigma, has a moment of at most
+    {bound} at q = m/n, with one constant C, for all lambda, sigma and m < n.
+    """
+    decision = lemma_2.amplification.decision()
+    return conditional(
+        *decision.evidence.steps,
+        Counterexample(
+            "the paper's own letters: P = (1 - q) N(0) + q N(1) against Q = N(0), n = 100100, m = 1, lambda = 1, "
+            "sigma = 1/2, even with 1000 for the constant C",
+            log(1 + q**2 * (exp(1 / sigma**2) - 1)) <= LEMMA_2,
+            {q: Rational(1, 100100), sigma: Rational(1, 2), lam: 1, hidden: 1000},
+        ),
+        *WITHOUT_REPLACEMENT,
+        readings={
+            **dict(decision.evidence.readings),
+            "sigma >= 1, q < 1/(16 sigma), integers lambda <= sigma^2 log(1/(q sigma)), without replacement, "
+            "7/4 times the leading term": "proved",
+        },
+        condition="integers lambda, sigma >= 1, q < 1/(16 sigma), lambda <= sigma^2 log(1/(q sigma)), and 7/4 times "
+        "the printed leading term, for minibatches without replacement, as in the lemma; with the printed leading "
+        "term for Poisson sampling and an added record",
+        repaired="7/4 q^2 lambda (lambda + 1)/((1 - q) sigma^2) + O(q^3 lambda^3/sigma^3) in that region",
+        note=f"{decision.note} Without replacement, as in the lemma, it holds in that region with 7/4 times the "
+        "leading term; with the printed one only for Poisson sampling and an added record. Algorithm 1 draws with "
+        "replacement, which neither covers.",
+        method=decision.method,
+    )
+
+
+@claim("Y02", Kind.ACCOUNTING, location="Lemma 1(b), Appendix B", tail=TAIL)
+def tail() -> Decision:
+    """A is (epsilon, delta)-DP with delta the minimum over lambda of {tail}, alpha at lambda."""
+    decision = moments.tail.decision()
+    line = Counterexample(
+        "in the paper's own letters: alpha = lambda (lambda + 1)/2 is 3/8 at lambda = 1/2, so that the rule gives "
+        "delta = -1/8 for epsilon = 1, and the exact curve is positive",
+        curve(sigma, epsilon) <= TAIL,
+        {sigma: Integer(1), epsilon: Integer(1), alpha: Rational(3, 8), lam: Rational(1, 2)},
+    )
+    return replace(decision, evidence=replace(decision.evidence, steps=(*decision.evidence.steps, line)))
+
+
+@claim("Y09", Kind.CALIBRATION, location="Theorem 1 and equation (3)", noise=EQUATION_3, region=REGION, carries=TYPED)
+def theorem_1() -> Decision:
+    """There are c_1, c_2, c_3 such that the noise {noise}, and the same in v with c_3 and G_v, makes Algorithm 1
+    (epsilon, delta)-DP for all {region} and all delta.
+    """
+    decision = theorem_1_proof.theorem.decision()
+    return conditional(
+        *decision.evidence.steps,
+        Identity(
+            "the square of equation (3) is that of the noise at which the pair of gradients of a step is rho-zCDP with "
+            "rho = 4 epsilon^2/(c_2^2 (m/n)^2 T log(1/delta)), sensitivity 2 G_w/m, c_3 = c_2",
+            lambda: (2 * G_w / m) ** 2 / (4 * epsilon**2 / (c_2**2 * (m / n) ** 2 * T * log(1 / delta))),
+            Pow(EQUATION_3, 2, evaluate=False),
+        ),
+        Inequality(
+            "which is at most 4/2401 at c_2 = 49 in the printed region with c_1 <= 1, for epsilon <= ell = "
+            "log(1/delta)",
+            4 * epsilon**2 * n**2 / (49**2 * m**2 * T * ell),
+            Rational(4, 49**2),
+            over(n, m, T, epsilon, ell, c_1 <= 1, REGION, epsilon <= ell),
+        ),
+        Cited(
+            "so for Algorithm 1: a record moves the mean gradient of a minibatch without replacement by 2 G/m, G for "
+            "C. In the instance n = m = 1, where the samplings agree, V = [-1, 1], T >= 2, and the last iterate has "
+            "t = T - 1 >= T/2 for certain, so that the chances above stand",
+            "Algorithm 1; A1",
+        ),
+        readings={
+            "minibatches without replacement, epsilon <= log(1/delta), with c_1 = 1 and c_2 = c_3 = 49": "proved",
+            "minibatches with replacement, as Algorithm 1 draws them, m >= 2, epsilon <= log(1/delta)": "unresolved",
+            "all epsilon < c_1 m^2 T/n^2 and all 0 < delta < 1, either sampling": "refuted",
+            "delta at most a constant in place of epsilon <= log(1/delta)": "refuted",
+        },
+        condition="minibatches without replacement, as Lemma 2 supposes, and epsilon <= log(1/delta), which epsilon "
+        "<= 1 and delta <= 1/n^2 imply for n >= 2",
+        repaired="sigma = 49 G sqrt(T log(1/delta))/(n epsilon) on epsilon <= m^2 T/n^2 and epsilon <= log(1/delta), "
+        "without replacement",
+        note="For minibatches without replacement it is true with absolute constants once epsilon is at most "
+        "log(1/delta). With replacement, as Algorithm 1 draws them, it is open for m >= 2. The printed range has no "
+        "such limit, and for epsilon far above it no constants work, at n = m = 1 already. The proof through Lemma 2 "
+        "is replaced by an amplification theorem.",
+        method=decision.method,
+    )
+
+
+@claim("Y01", Kind.ACCOUNTING, location="Lemma 1(a), Appendix B")
+def composition() -> Decision:
+    """The moment of adaptively composed mechanisms is the sum of their moments."""
+    return moments.composition.decision()

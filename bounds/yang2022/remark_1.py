@@ -22,23 +22,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sympy import Le, Max, Pow, Rational, log, oo, sqrt, symbols
+from sympy import Eq, Max, Mul, Pow, Rational, ceiling, log, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import NotPrivate
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Searched, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, carried, claim, conditional
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Domain, Identity, Inequality, Searched, over
 from dpcheck.bounds.symbols import G_v, G_w, T, delta, ell, epsilon, m, n, sigma_v, sigma_w
-from dpcheck.bounds.yang2022.theorem_1 import NOISE
+from dpcheck.bounds.yang2022.theorem_1 import NOISE, SENSITIVITY
 from dpcheck.bounds.zhang2025 import theorem_1_settings
 
 q = symbols("q", positive=True)
 BATCH = Max(1, n * sqrt(epsilon / (4 * T)))  # as printed, not rounded
-SIGMA = dict(NOISE)[sigma_w]
-LOSS, CHANCE = Le(epsilon, 1), Le(delta, 1 / n**2)
+SIGMA, PROOF = dict(NOISE)[sigma_w], 8 * m**2 * T * log(n) / (n**2 * epsilon**2)  # PROOF is a square
+LOSS, CHANCE = epsilon <= 1, delta <= 1 / n**2
 EDGE = Rational(999, 1000)  # delta at n = 1
 PAIRS = ((1.0, 0.0), (0.0, 1.0), (0.5, -0.5))  # where the record and its replacement move the release
 MARGIN = 0.05
@@ -46,9 +42,8 @@ MARGIN = 0.05
 
 def multiplier(steps: Any) -> Any:
     """Return the noise of the pair of gradients of one step over their sensitivity, at n = m = 1 and epsilon = 1."""
-    known = dict(NOISE)
     ratio = (2 * G_w / (m * sigma_w)) ** 2 + (2 * G_v / (m * sigma_v)) ** 2
-    return (1 / sqrt(ratio.subs(known))).subs({n: 1, m: 1, epsilon: 1, T: steps, delta: EDGE})
+    return (1 / sqrt(ratio.subs(dict(NOISE)))).subs({n: 1, m: 1, epsilon: 1, T: steps, delta: EDGE})
 
 
 def excess(rng: Any) -> float:
@@ -94,64 +89,28 @@ def curve(records: int, steps: int, loss: float, pair: tuple[float, float], size
     return lost + float((total[at > loss] * (1 - np.exp(loss - at[at > loss]))).sum())
 
 
-def _without_replacement() -> tuple[Step, ...]:
-    """Take the steps for the same settings in [2]: what follows the refutation of its printed noise."""
-    steps = theorem_1_settings.settings.decision().evidence.steps
-    start = max((i for i, step in enumerate(steps) if isinstance(step, Counterexample)), default=-1) + 1
-    return steps[start:]
-
-
-@claim(
-    "Y10",
-    Kind.CALIBRATION,
-    stated(
-        "For {loss}, {chance} and m = {batch} the noise {sigma}, and the same in v with G_v, makes Algorithm 1 "
-        "(epsilon, delta)-DP.",
-        loss=LOSS,
-        chance=CHANCE,
-        batch=BATCH,
-        sigma=SIGMA,
-    ),
-    "Remark 1",
+# The minibatch and the noise of the theorems that take them from this remark, typed again.
+ROUNDED = {"m": ceiling(Max(1, n * sqrt(epsilon) / (2 * sqrt(T))))}
+SPREAD = sqrt(T * log(1 / delta)) / (n * epsilon)
+NOISES = {"sigma_w": 8 * G_w * SPREAD, "sigma_v": 8 * G_v * SPREAD}
+CONVEX = ("yang2022.theorem_1", "yang2022.theorem_2a", "yang2022.theorem_2b")
+TYPED = (
+    *(step for theorem in CONVEX for step in carried(theorem, ROUNDED)),
+    *(step for theorem in (*CONVEX, "yang2022.theorem_5") for step in carried(theorem, NOISES)),
 )
+
+
+@claim("Y10", Kind.CALIBRATION, location="Remark 1", loss=LOSS, chance=CHANCE, batch=BATCH, sigma=SIGMA, carries=TYPED)
 def remark() -> Decision:
-    steps: tuple[Step, ...] = (
-        *_single_record(),
-        *_printed_range(),
-        *_without_replacement(),
-        Searched(
-            f"n >= 2, with replacement, in floating point: three one-dimensional pairs of releases stay below {MARGIN} "
-            "of delta = 1/n^2 at random n <= 1000, T <= 1000, 1/20 <= epsilon <= 1",
-            excess,
-            MARGIN,
-            24,
-        ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("n = 1, which allows delta up to 1", "refuted"),
-            ("n >= 2, m rounded up, minibatches without replacement", "proved"),
-            ("n >= 2, m = 1, where sampling with replacement is the same", "proved"),
-            ("n >= 2, m >= 2, minibatches with replacement, as Algorithm 1 draws them", "unresolved"),
-        ),
-        condition="n >= 2, m rounded up, and minibatches without replacement, as Lemma 2 supposes",
-        repaired="with replacement nothing is proved for m >= 2: numbers in floating point alone, for pairs of "
-        "releases that are not shown to be the worst",
-    )
-    return Decision(
-        "conditional",
-        (Method.PRIVACY_CURVE, Method.CITED, Method.PROVER),
-        evidence,
-        "At n = 1 delta may be .999, and the noise is too small. For n >= 2 the constant 8 is enough for minibatches "
-        "without replacement, m rounded up. With replacement, as Algorithm 1 draws them, it is open: never violated "
-        "in floating point, and not proved.",
-    )
-
-
-def _single_record() -> tuple[Step, ...]:
-    """Refute n = 1, where delta may be .999."""
-    return (
+    """For {loss}, {chance} and m = {batch} the noise {sigma}, and the same in v with G_v, makes Algorithm 1 (epsilon,
+    delta)-DP.
+    """
+    fourth = Rational(1, 4)
+    # The steps for the same settings in [2]: what follows the refutation of its printed noise.
+    settings = theorem_1_settings.settings.decision().evidence.steps
+    start = max((i for i, step in enumerate(settings) if isinstance(step, Counterexample)), default=-1) + 1
+    return conditional(
+        # For n = 1 delta may be .999.
         Cited(
             "n = m = 1: f = z (G_w w + G_v v), records 1 and -1. With T = 2 the last iterate and the mean one both "
             "show one release",
@@ -159,12 +118,7 @@ def _single_record() -> tuple[Step, ...]:
         ),
         NotPrivate("n = 1, delta = .999, epsilon = 1, T = 2: one of the two releases", multiplier(2), 1, EDGE),
         NotPrivate("and at T = 1, if its release is the output", multiplier(1), 1, EDGE),
-    )
-
-
-def _printed_range() -> tuple[Step, ...]:
-    """Show what the printed noise, minibatch and delta give for the ratio of sensitivity and noise."""
-    return (
+        # What the printed noise, minibatch and delta give for the ratio of sensitivity and noise.
         Identity(
             "n >= 2, without replacement: sigma_w^2 at which the pair of gradients of a step, as one release, has the "
             "squared ratio epsilon^2/(8 q^2 T log(1/delta)) of sensitivity and noise, q = m/n, which the steps below "
@@ -176,24 +130,98 @@ def _printed_range() -> tuple[Step, ...]:
             "the printed minibatch, and so the next integer, has q^2 T at least epsilon/4",
             epsilon / 4,
             T * BATCH**2 / n**2,
-            Domain({epsilon: (0, 1), T: (1, oo), n: (1, oo)}),
+            over(epsilon <= 1, T, n),
         ),
         Inequality(
-            "in the printed range delta is at most 1/4 for n >= 2",
-            delta,
-            Rational(1, 4),
-            Domain({n: (2, oo), delta: (0, 1)}, where=(CHANCE,)),
+            "in the printed range delta is at most 1/4 for n >= 2", delta, fourth, over(n >= 2, delta <= 1, CHANCE)
         ),
-        Inequality(
-            "so that 2 log(1/delta) is at least 4 log 2",
-            4 * log(2),
-            2 * log(1 / delta),
-            Domain({delta: (0, Rational(1, 4))}),
-        ),
+        Inequality("so that 2 log(1/delta) is at least 4 log 2", 4 * log(2), 2 * log(1 / delta), over(delta <= fourth)),
         Inequality(
             "and 2 log(1/delta)/epsilon, which bounds 1/x from below, is no less, ell = log(1/delta)",
             2 * ell,
             2 * ell / epsilon,
             Domain({epsilon: (0, oo), ell: (0, oo)}, where=(LOSS,)),
         ),
+        *settings[start:],
+        Searched(
+            f"n >= 2, with replacement, in floating point: three one-dimensional pairs of releases stay below {MARGIN} "
+            "of delta = 1/n^2 at random n <= 1000, T <= 1000, 1/20 <= epsilon <= 1",
+            excess,
+            MARGIN,
+            24,
+        ),
+        readings={
+            "n = 1, which allows delta up to 1": "refuted",
+            "n >= 2, m rounded up, minibatches without replacement": "proved",
+            "n >= 2, m = 1, where sampling with replacement is the same": "proved",
+            "n >= 2, m >= 2, minibatches with replacement, as Algorithm 1 draws them": "unresolved",
+        },
+        condition="n >= 2, m rounded up, and minibatches without replacement, as Lemma 2 supposes",
+        repaired="with replacement nothing is proved for m >= 2: numbers in floating point alone, for pairs of "
+        "releases that are not shown to be the worst",
+        note="At n = 1 delta may be .999, and the noise is too small. For n >= 2 the constant 8 is enough for "
+        "minibatches without replacement, m rounded up. With replacement, as Algorithm 1 draws them, it is open: "
+        "never violated in floating point, and not proved.",
+        method=(Method.PRIVACY_CURVE, Method.CITED, Method.PROVER),
+    )
+
+
+@claim("Y11", Kind.CONSTANT, location="Remark 1 and its proof, Appendix B", proof=PROOF, remark=SIGMA)
+def remark_constant() -> Decision:
+    """At delta = 1/n^2 the noise sigma^2 = {proof} of the proof, in units of the sensitivity, is the noise {remark} of
+    Remark 1.
+    """
+    at = {n: 10, T: 4, m: 3, epsilon: 1, G_w: 1, delta: Rational(1, 100)}
+    square = Pow(SIGMA, 2, evaluate=False)
+    in_steps, doubled = (Mul(unit**2, PROOF, evaluate=False) for unit in (SENSITIVITY, 2 * G_w))
+    return conditional(
+        # The noise of the proof and that of the remark.
+        Identity(
+            "in units of 2 G/m the proof's noise has the constant 4 for 8: squares, log n = ell/2",
+            lambda: 4 * (2 * G_w / m) ** 2 * (8 * m**2 * T * (ell / 2) / (n * epsilon) ** 2),
+            (8 * G_w) ** 2 * T * ell / (n * epsilon) ** 2,
+        ),
+        Counterexample("in units of 2 G/m", Eq(in_steps, square, evaluate=False), at),
+        Counterexample("in units of 2 G, as Y05 prints them", Eq(doubled, square, evaluate=False), at),
+        Identity(
+            "in units of 2 G the two agree at m = 2, and there alone",
+            lambda: (2 * G_w) ** 2 * (8 * m**2 * T * (ell / 2) / (n * epsilon) ** 2),
+            (m**2 / 4) * (8 * G_w) ** 2 * T * ell / (n * epsilon) ** 2,
+        ),
+        AtMost(
+            "the remark's noise is at least the proof's",
+            (SENSITIVITY**2 * PROOF).subs(log(n), ell / 2),
+            (SIGMA**2).subs(log(1 / delta), ell),
+        ),
+        # The conditions of Theorem 1 at the constant 8.
+        Identity(
+            "Theorem 1's first two conditions, with equality, give the constant 8: s^2 = 4 (m/n)^2 T lambda/epsilon "
+            "at lambda = 4 ell/epsilon, in units of 2 G/m",
+            lambda: (2 * G_w / m) ** 2 * (4 * (m / n) ** 2 * T * (4 * ell / epsilon) / epsilon),
+            (8 * G_w) ** 2 * T * ell / (n * epsilon) ** 2,
+        ),
+        Identity(
+            "the third, lambda <= s^2 log(n/(m s)), at the remark's minibatch, (m/n)^2 = epsilon/(4 T): lambda = s^2",
+            lambda: 4 * (epsilon / (4 * T)) * T * (4 * ell / epsilon) / epsilon,
+            4 * ell / epsilon,
+        ),
+        Identity(
+            "and (m s/n)^2 = log(1/delta)/T, which must be at most exp(-2)",
+            lambda: (epsilon / (4 * T)) * (4 * ell / epsilon),
+            ell / T,
+        ),
+        readings={
+            "the noise of the proof is the noise of the remark, in units of 2 G/m": "refuted",
+            "the same in units of 2 G, as Y05 prints them, unless m = 2": "refuted",
+            "the same in units of 2 G, m = 2": "proved",
+            "the noise of the remark is at least that of the proof": "proved",
+            "the noise of the proof, in units of 2 G/m, is half that of the remark": "proved",
+        },
+        condition="m = 2 and units of 2 G, as Y05 prints them; in the right units, 2 G/m, a factor 2 is put in, since "
+        "the constant of the proof is 4 for 8",
+        repaired="the proof's choice is 4 G sqrt(T log(1/delta))/(n epsilon); 8 is what the two conditions of Theorem "
+        "1, for the pair of releases, give with equality",
+        note="The proof of Remark 1 arrives at the constant 4, for one release; the remark's 8 is the larger, and "
+        "comes out exactly from the proof of Theorem 1. Either way the third condition asks for T of order "
+        "log(1/delta), which the remark leaves out: for 8, T >= e^2 log(1/delta) where its minibatch exceeds 1.",
     )

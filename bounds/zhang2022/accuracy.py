@@ -8,10 +8,10 @@ log(mu/L^2).
 
 from __future__ import annotations
 
-from sympy import Integer, Le, Rational, log, oo, symbols
+from sympy import Integer, Rational, log, symbols
 
-from dpcheck.bounds.evidence import AtMost, Cited, Identity, Step
-from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.claim import Step
+from dpcheck.bounds.evidence import AtMost, Cited, Identity, Inequality, over
 from dpcheck.bounds.symbols import L, c, delta, mu, mu_x, mu_y, n
 
 reach, nbar, mu_k, m_k, extra, ell_1, ell_2 = symbols("reach nbar mu_k m_k extra ell_1 ell_2", positive=True)
@@ -19,16 +19,12 @@ RELATIVE = "the solver's logarithm is of its first gap over gamma, as in the pub
 
 LOG = log(n / delta)
 LOGARITHM: tuple[Step, ...] = (
-    Identity(
-        "the logarithm of 64 n^2/delta^2",
-        lambda: log(64 * n**2 / delta**2),
-        6 * log(Integer(2)) + 2 * LOG,
-    ),
+    Identity("the logarithm of 64 n^2/delta^2", lambda: log(64 * n**2 / delta**2), 6 * log(Integer(2)) + 2 * LOG),
     Inequality(
         "log(64 n^2/delta^2) <= 8 log(n/delta) for n/delta >= 2, with ell_2 = log 2 and ell_1 = log(n/delta)",
         6 * ell_2 + 2 * ell_1,
         c * ell_1,
-        Domain({ell_1: (0, oo), ell_2: (0, oo)}, where=(Le(ell_2, ell_1),)),
+        over(ell_1, ell_2, ell_2 <= ell_1),
         (c, 8),
     ),
 )
@@ -47,7 +43,7 @@ _SLOPE = Inequality(
     "a start anywhere: mu r^2/2 <= F(x_0) - F(x_S) <= L r, so that the first gap is at most 2 L^2/mu",
     L * reach,
     2 * L**2 / mu,
-    Domain({L: (0, oo), mu: (0, oo), reach: (0, oo)}, where=(Le(mu * reach**2 / 2, L * reach),)),
+    over(L, mu, reach, mu * reach**2 / 2 <= L * reach),
 )
 _CENTRED = Identity(
     "a start at the centre of the regulariser, or its projection, reach from the solution: within L^2/(2 mu_k)",
@@ -82,10 +78,7 @@ SADDLE: tuple[Step, ...] = (
         "in x and in y: the first duality gap is at most 4 L^2/mu",
         2 * L**2 / mu_x + 2 * L**2 / mu_y,
         4 * L**2 / mu,
-        Domain(
-            {L: (0, oo), mu: (0, oo), mu_x: (0, oo), mu_y: (0, oo)},
-            where=(Le(mu, mu_x), Le(mu, mu_y)),
-        ),
+        over(L, mu, mu_x, mu_y, mu <= mu_x, mu <= mu_y),
     ),
     Identity("over gamma", lambda: (4 * L**2 / mu) / (delta * L**2 / (16 * mu * n**2)), 64 * n**2 / delta),
     *LOGARITHM,
@@ -98,7 +91,7 @@ PHASED: tuple[Step, ...] = (
         "in x and in y, whose regularisers have their centres at the start: the first gap is at most L^2/mu",
         L**2 / (2 * mu_k) + L**2 / (2 * mu),
         L**2 / mu,
-        Domain({L: (0, oo), mu: (0, oo), mu_k: (0, oo)}, where=(Le(mu, mu_k),)),
+        over(L, mu, mu_k, mu <= mu_k),
     ),
     Identity(
         "over gamma = delta L^2/(16 mu nbar^2)",
@@ -117,15 +110,10 @@ ONE_SIDED: tuple[Step, ...] = (
         "the two first gaps together",
         2 * L**2 / mu_y + L**2 / (2 * mu_k),
         Rational(5, 2) * L**2 / m_k,
-        Domain(
-            {L: (0, oo), mu_k: (0, oo), mu_y: (0, oo), m_k: (0, oo)},
-            where=(Le(m_k, mu_k), Le(m_k, mu_y)),
-        ),
+        over(L, mu_k, mu_y, m_k, m_k <= mu_k, m_k <= mu_y),
     ),
     Identity(
-        "over gamma",
-        lambda: (Rational(5, 2) * L**2 / m_k) / (delta * L**2 / (8 * m_k * nbar**2)),
-        20 * nbar**2 / delta,
+        "over gamma", lambda: (Rational(5, 2) * L**2 / m_k) / (delta * L**2 / (8 * m_k * nbar**2)), 20 * nbar**2 / delta
     ),
     AtMost("at most 64 n^2/delta^2, n = nbar + extra", 20 * nbar**2, 64 * (nbar + extra) ** 2),
     *LOGARITHM,

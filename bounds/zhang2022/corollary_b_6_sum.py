@@ -4,23 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Integer, Le, Max, Rational, ceiling, exp, floor, log, oo, sqrt, symbols
+from sympy import Integer, Max, Min, Rational, ceiling, exp, floor, log, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
-from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, mu, mu_y, n
+from dpcheck.bounds.claim import Decision, Kind, carries, claim, conditional
+from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Inequality, Quoted, over
+from dpcheck.bounds.symbols import D, K, L, c, d, delta, epsilon, k, mu, mu_y, n
 from dpcheck.bounds.zhang2022 import outside
-from dpcheck.bounds.zhang2022.corollary_b_6_proof import QUARTER, m_k, nbar
-from dpcheck.bounds.zhang2022.phases import COUNT, P, b, bits, letters, p, phases, rounded, share_of
+from dpcheck.bounds.zhang2022.corollary_b_6 import QUARTER, m_k, nbar
+from dpcheck.bounds.zhang2022.phases import (
+    COUNT,
+    PHASE,
+    PRIVATE,
+    P,
+    b,
+    bits,
+    letters,
+    p,
+    phases,
+    rates,
+    rounded,
+    share_of,
+    sums,
+)
 from dpcheck.bounds.zhang2022.theorem_3_3 import LOG
 
 power, ell_d, ell_n = symbols("power ell_d ell_n", positive=True)
 left, right = symbols("left right", positive=True)  # of an inequality between numbers
-SUM = Domain({b: (0, oo), p: (0, 1), phases: (1, oo), L: (0, oo), D: (0, oo)})
+SUM = over(b, p <= 1, phases >= 1, L, D)
 LEAST_MU, LEAST_MU_Y = 3 * L / (D * sqrt(n)), L / (D * sqrt(n))
 PRINTED_MU = 3 * L / D * Max(p, 4 * phases * b)
 FIRST = 6 * L * D * phases * (p + 4 * b)
@@ -28,6 +38,8 @@ WEAK_PART = 8 * L**2 * phases**2 / (mu_y * n)
 PART = L**2 * d / (mu_y * n**2 * epsilon**2)
 MANY = log(Rational(5, 2) * n / delta)
 SECOND = L**2 * phases**2 * (8 / (mu_y * n) + 65 * d * MANY / (mu_y * n**2 * epsilon**2))
+BLOCK = floor(n / K)
+SUMMED = L**2 / mu_y * (8 * K / BLOCK + 65 * (K - 1) * d * log(5 / (2 * delta)) / (BLOCK * epsilon) ** 2)
 GAMMA = delta * L**2 / (8 * m_k * nbar**2)
 MARKOV = Identity(
     "twice the mean gap over the requirement, by Markov", lambda: 2 * GAMMA / (L**2 / (nbar**2 * m_k)), QUARTER
@@ -47,71 +59,49 @@ def _natural(count: Any) -> Counterexample:
     )
     return Counterexample(
         f"natural logarithms, n = 10^16, K = {count}: the terms without mu_y against the printed line",
-        Le(left, right),
-        ((left, derived), (right, 6 * bits_ * (small + 4 * share))),
+        left <= right,
+        {left: derived, right: 6 * bits_ * (small + 4 * share)},
     )
 
 
 @claim(
     "Z47",
     Kind.CONSTANT,
-    stated(
-        "The terms without mu_y are at most {bound} for mu = {mu}, where phases is {count}, p is {p}, b is {b} and "
-        f"mu_y is {{least}} at least, for {MEAN_GAP}.",
-        least=LEAST_MU_Y,
-        gap=GAMMA,
-        bound=FIRST,
-        mu=PRINTED_MU,
-        count=COUNT,
-        p=P,
-        b=share_of(LOG),
-    ),
-    "Corollary B.6, first line",
+    location="Corollary B.6, first line",
+    least=LEAST_MU_Y,
+    gap=GAMMA,
+    bound=FIRST,
+    mu=PRINTED_MU,
+    count=COUNT,
+    p=P,
+    b=share_of(LOG),
+    mean_gap=MEAN_GAP,
 )
+@carries("zhang2022.corollary_b_6", {"mu": PRINTED_MU}, sums(log(5 / (2 * delta))))
+@carries("zhang2022.corollary_b_6", rates(1))
 def first() -> Decision:
+    """The terms without mu_y are at most {bound} for mu = {mu}, where phases is {count}, p is {p}, b is {b} and mu_y is
+    {least} at least, for {mean_gap}.
+    """
     records, count = outside.RECORDS, outside.COUNT
-    steps: tuple[Step, ...] = (
+    terms = (
+        sqrt(65) * L**2 * phases * b / (sqrt(3) * L / D)
+        + 65 * L**2 * phases**2 * b**2 / PRINTED_MU
+        + 8 * L**2 * phases * p**2 / PRINTED_MU
+        + PRINTED_MU * D**2
+    )
+    low = 3 * Max(p, 4 * bits * b)
+    return conditional(
         *letters(LOG),
         MARKOV,
-        *_each_phase(),
-        *_whole_phases(),
-        *_rounded_down(),
-        *(_natural(round_(log(Integer(10) ** 16))) for round_ in (floor, ceiling)),
-        *outside.one_sided(
-            (FIRST + SECOND)
-            .subs({b: share_of(LOG), p: P, phases: count})
-            .subs({n: records, d: 1, L: 1, D: 1, mu_y: 1, epsilon: outside.EPSILON, delta: outside.DELTA})
-        ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("K = log2 n without rounding, log2 in mu and in the bound", "conditional"),
-            ("K = floor(log2 n), log2 in mu and in the bound, n/K or floor(n/K) records in a block", "conditional"),
-            ("natural logarithms throughout", "refuted"),
-            *outside.readings(outside.LIPSCHITZ, "conditional"),
-        ),
-        condition=f"{outside.condition(outside.LIPSCHITZ)}; and K, mu and the bound have the logarithm to base 2, "
-        "rounded down or not",
-    )
-    return Decision(
-        "conditional",
-        Method.PROVER,
-        evidence,
-        "For at least one phase. mu_K = mu n is base 2; to base e it is mu n^0.69.",
-    )
-
-
-def _each_phase() -> tuple[Step, ...]:
-    """Show what each phase adds to the weak gap."""
-    return (
+        # Show what each phase adds to the weak gap.
         Cited("the last step: F is L-Lipschitz; Jensen", "definition"),
         Inequality(
             "65 in units of L^2 d log(2.5/delta)/(mu_k m_k nbar^2 epsilon^2): 64 from the noise, the solver with "
             "gamma = delta L^2/(8 m_k nbar^2)",
             64 * d * LOG / epsilon**2 + delta / 2,
             c * d * LOG / epsilon**2,
-            Domain({d: (1, oo), epsilon: (0, 1), delta: (0, 1)}),
+            over(d, epsilon <= 1, delta <= 1),
             (c, 65),
         ),
         Inequality(
@@ -119,24 +109,11 @@ def _each_phase() -> tuple[Step, ...]:
             "2 (12 + 3 delta/2)",
             24 + 3 * delta,
             (8 - 2 * sqrt(2)) ** 2,
-            Domain({delta: (0, Rational(1, 2))}),
+            over(delta <= Rational(1, 2)),
         ),
         Quoted("a y that moves by Delta_y adds L Delta_y to the weak gap", "Z25"),
         Quoted("and the next phase's y moves no more than its centre", "Z51"),
-    )
-
-
-def _whole_phases() -> tuple[Step, ...]:
-    """Sum over K = log2 n phases."""
-    # the last step's noise: E|x~_K - x_K^|^2 <= 65 L^2 K^2 b^2/(mu_K m_K), where mu_K m_K is the smaller of
-    # mu_K mu_y and mu_K^2: at least 3 (L/D)^2 for mu_K = mu n
-    terms = (
-        sqrt(65) * L**2 * phases * b / (sqrt(3) * L / D)
-        + 65 * L**2 * phases**2 * b**2 / PRINTED_MU
-        + 8 * L**2 * phases * p**2 / PRINTED_MU
-        + PRINTED_MU * D**2
-    )
-    return (
+        # Sum over K = log2 n phases.
         Identity(
             "mu_K mu_y at mu_K = mu n, mu and mu_y at their least", lambda: LEAST_MU * n * LEAST_MU_Y, 3 * L**2 / D**2
         ),
@@ -154,13 +131,7 @@ def _whole_phases() -> tuple[Step, ...]:
             SUM,
             (c, 4),
         ),
-    )
-
-
-def _rounded_down() -> tuple[Step, ...]:
-    """Sum over K = floor(log2 n) phases."""
-    low = 3 * Max(p, 4 * bits * b)
-    return (
+        # Sum over K = floor(log2 n) phases.
         Identity(
             "K = floor(log2 n), 2^K > n/2: mu_K mu_y is mu n mu_y/2 at least, in terms of mu",
             lambda: mu * (n / 2) * LEAST_MU_Y,
@@ -184,6 +155,21 @@ def _rounded_down() -> tuple[Step, ...]:
             6 * bits * (p + c * b),
             (c, 4),
         ),
+        *(_natural(round_(log(Integer(10) ** 16))) for round_ in (floor, ceiling)),
+        *outside.one_sided(
+            (FIRST + SECOND)
+            .subs({b: share_of(LOG), p: P, phases: count})
+            .subs({n: records, d: 1, L: 1, D: 1, mu_y: 1, epsilon: outside.EPSILON, delta: outside.DELTA})
+        ),
+        readings={
+            "K = log2 n without rounding, log2 in mu and in the bound": "conditional",
+            "K = floor(log2 n), log2 in mu and in the bound, n/K or floor(n/K) records in a block": "conditional",
+            "natural logarithms throughout": "refuted",
+            **outside.readings(outside.LIPSCHITZ, "conditional"),
+        },
+        condition=f"{outside.condition(outside.LIPSCHITZ)}; and K, mu and the bound have the logarithm to base 2, "
+        "rounded down or not",
+        note="For at least one phase. mu_K = mu n is base 2; to base e it is mu n^0.69.",
     )
 
 
@@ -205,28 +191,27 @@ def _whole_sum() -> Counterexample:
     return Counterexample(
         "the slack of the first line does not make up for it: n = 2^40, K = 40, epsilon = 1, delta = n^-3, d = 10^8, "
         "mu_y = 1/sqrt n, L = D = 1, all derived terms against the whole printed bound, which is below 1/50",
-        Le(left, right),
-        ((left, derived), (right, printed)),
+        left <= right,
+        {left: derived, right: printed},
     )
 
 
 @claim(
-    "Z48",
-    Kind.CONSTANT,
-    stated(
-        f"The terms with mu_y are at most {{bound}}, where phases is {{count}}, for {MEAN_GAP}.",
-        gap=GAMMA,
-        bound=SECOND,
-        count=COUNT,
-    ),
-    "Corollary B.6, second line",
+    "Z48", Kind.CONSTANT, location="Corollary B.6, second line", gap=GAMMA, bound=SECOND, count=COUNT, mean_gap=MEAN_GAP
+)
+@carries("zhang2022.corollary_b_6", {"bound": FIRST + SUMMED}, sums(log(5 / (2 * delta))))
+@carries("zhang2022.corollary_b_6", {"energy": L**2 / (nbar**2 * m_k)}, {m_k: Min(mu * 2**k, mu_y), **PHASE})
+@carries(
+    "zhang2022.corollary_b_6",
+    {"rate strong concavity": L**2 / mu_y * log(n) ** 2 / n, "rate its noise": L**2 / mu_y * log(n) ** 3 * PRIVATE},
 )
 def second() -> Decision:
+    """The terms with mu_y are at most {bound}, where phases is {count}, for {mean_gap}."""
     derived = 65 * phases**2 * (phases - 1) * PART * LOG
     counted = 65 * phases**2 * PART * MANY
     units, more_units = 65 * phases**2 * (phases - 1) * ell_d, 65 * phases**2 * (ell_d + ell_n)
-    more = Domain({phases: (1, oo), ell_d: (0, oo), ell_n: (0, oo)})
-    steps = (
+    more = over(phases >= 1, ell_d, ell_n)
+    return conditional(
         MARKOV,
         Cited("with mu_y <= mu every m_k is mu_y, so that K - 1 phases weigh their noise with 1/mu_y", "definition"),
         Identity("8 L^2/(mu_y nbar), K times", lambda: 8 * L**2 / (mu_y * (n / phases)) * phases, WEAK_PART),
@@ -236,15 +221,12 @@ def second() -> Decision:
             "log n is log 2 at least from n = 2 on, so that K = log n is 1 at least to base 2",
             log(Integer(2)),
             COUNT,
-            Domain({n: (2, oo)}),
+            over(n >= 2),
         ),
         Counterexample(
             "n = 2^10, K = 10 phases, log(2.5/delta) = 20, mu_y = 1/32: the sum exceeds the published terms",
-            Le(WEAK_PART + derived, SECOND),
-            (
-                (phases, 10), (n, 2**10), (delta, Rational(5, 2) * exp(-20)), (d, 1), (epsilon, 1), (L, 1),
-                (mu_y, Rational(1, 32)),
-            ),
+            WEAK_PART + derived <= SECOND,
+            {phases: 10, n: 2**10, delta: Rational(5, 2) * exp(-20), d: 1, epsilon: 1, L: 1, mu_y: Rational(1, 32)},
         ),
         _whole_sum(),
         Inequality(
@@ -252,17 +234,12 @@ def second() -> Decision:
             "ell_n = log n",
             units,
             more_units,
-            Domain(more.intervals, where=(Le((phases - 1) * ell_d, ell_d + ell_n),)),
+            over(more, (phases - 1) * ell_d <= ell_d + ell_n),
         ),
         Inequality("and always with a further factor K", units, phases * more_units, more),
-    )  # fmt: skip
-    evidence = Evidence(
-        steps,
-        readings=(("8/(mu_y n)", "proved"), ("65 d log(2.5 n/delta)/(mu_y n^2 epsilon^2), from the proof", "refuted")),
+        readings={"8/(mu_y n)": "proved", "65 d log(2.5 n/delta)/(mu_y n^2 epsilon^2), from the proof": "refuted"},
         condition="(K - 1) log(2.5/delta) <= log(2.5 n/delta), or a further factor log n in the last term",
         repaired="L^2 log^2(n) (8/(mu_y n) + 65 log(n) d log(2.5/delta)/(mu_y n^2 epsilon^2)) for n/K records in a "
         "block; for floor(n/K) the sum over the phases itself",
-    )
-    return Decision(
-        "conditional", Method.PROVER, evidence, "The proof's sum over K - 1 phases gives log^3 n in the last term."
+        note="The proof's sum over K - 1 phases gives log^3 n in the last term.",
     )

@@ -18,14 +18,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Le, Rational, oo, symbols
+from sympy import Rational, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Step, claim, proved
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Inequality, over
 from dpcheck.bounds.symbols import L, delta, mu, n
 
 distance, other, first, second, weight = symbols("distance other first second weight", positive=True)
@@ -59,10 +55,7 @@ BETWEEN: tuple[Step, ...] = (
         "mu distance^2 <= (2 L/n) distance bounds the distance",
         distance,
         STABILITY,
-        Domain(
-            {mu: (0, oo), L: (0, oo), n: (1, oo), distance: (0, oo)},
-            where=(Le(mu * distance**2, 2 * L / n * distance),),
-        ),
+        over(mu, L, n, distance, mu * distance**2 <= 2 * L / n * distance),
     ),
 )
 OWN = Enumerated(
@@ -90,17 +83,13 @@ def chance_of_both(first_bit: int, second_bit: int) -> Fraction:
     return told[0] * told[1]
 
 
-@claim(
-    "Z01",
-    Kind.ACCOUNTING,
-    "If A_k(., a) is (epsilon, delta)-DP in its block S_k for every earlier output a, and the blocks are "
-    "disjoint sets of indices, then the outputs of all phases together are (epsilon, delta)-DP in S "
-    "(replace one record).",
-    "Lemma A.1",
-)
+@claim("Z01", Kind.ACCOUNTING, location="Lemma A.1")
 def parallel() -> Decision:
+    """If A_k(., a) is (epsilon, delta)-DP in its block S_k for every earlier output a, and the blocks are disjoint sets
+    of indices, then the outputs of all phases together are (epsilon, delta)-DP in S (replace one record).
+    """
     # Two pasts of weights ``weight`` and 1 - weight, at which an event has chances first and second under S'.
-    steps = (
+    return proved(
         Cited(
             "given the outputs before phase j, which do not see the record, phase j is (epsilon, delta)-DP for each "
             "value of its auxiliary input; later phases are a common map of its output",
@@ -122,83 +111,54 @@ def parallel() -> Decision:
         Enumerated("and with the record 0", chance_of_both, (0, 1), Fraction(1, 16)),
         Counterexample(
             "two blocks change at once, so that one epsilon is not enough",
-            Le(first, other * second),
-            ((first, Rational(9, 16)), (other, 3), (second, Rational(1, 16))),
+            first <= other * second,
+            {first: Rational(9, 16), other: 3, second: Rational(1, 16)},
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("the whole transcript is released", "proved"),
-            ("only A_K is", "proved"),
-            ("blocks that are chosen by the records' values", "refuted"),
-        ),
-    )
-    return Decision(
-        "proved",
-        (Method.ALGEBRA, Method.CITED),
-        evidence,
-        "Conditioning on the outputs before the one phase that sees the record leaves its own guarantee, averaged "
-        "over a law that the record does not change. The published chain of products is no proof: delta is a slack for "
-        "an event, not for each outcome or density. The lemma needs each phase private for every value of the earlier "
-        "output, blocks that do not depend on the data, and neighbours that replace one record.",
+        readings={
+            "the whole transcript is released": "proved",
+            "only A_K is": "proved",
+            "blocks that are chosen by the records' values": "refuted",
+        },
+        note="Conditioning on the outputs before the one phase that sees the record leaves its own guarantee, "
+        "averaged over a law that the record does not change. The published chain of products is no proof: delta is a "
+        "slack for an event, not for each outcome or density. The lemma needs each phase private for every value of "
+        "the earlier output, blocks that do not depend on the data, and neighbours that replace one record.",
     )
 
 
-@claim(
-    "Z02",
-    Kind.SENSITIVITY,
-    stated(
-        "For mu-strongly convex, L-Lipschitz f the empirical minimisers of neighbouring datasets are at most "
-        "{move} apart.",
-        move=STABILITY,
-    ),
-    "Lemma A.2",
-)
+@claim("Z02", Kind.SENSITIVITY, location="Lemma A.2", move=STABILITY)
 def sensitivity() -> Decision:
-    return Decision(
-        "proved",
-        (Method.PROVER, Method.CITED),
-        Evidence((*BETWEEN, OWN)),
-        "Strong convexity at both minimisers; balanced data come within a share n/(n + 2) of the bound.",
+    """For mu-strongly convex, L-Lipschitz f the empirical minimisers of neighbouring datasets are at
+    most {move} apart.
+    """
+    return proved(
+        *BETWEEN,
+        OWN,
+        note="Strong convexity at both minimisers; balanced data come within a share n/(n + 2) of the bound.",
     )
 
 
-@claim(
-    "Z03",
-    Kind.UTILITY,
-    stated(
-        "For mu-strongly convex, L-Lipschitz f the expected excess population risk of the empirical minimiser is "
-        "at most {risk}.",
-        risk=RISK,
-    ),
-    "Lemma A.2",
-)
+@claim("Z03", Kind.UTILITY, location="Lemma A.2", risk=RISK)
 def risk() -> Decision:
-    return Decision(
-        "proved",
-        (Method.PROVER, Method.CITED),
-        Evidence((*BETWEEN, *GENERAL)),
-        "Stability bounds the gap between the empirical and the population risk of the minimiser.",
+    """For mu-strongly convex, L-Lipschitz f the expected excess population risk of the empirical minimiser is at most
+    {risk}.
+    """
+    return proved(
+        *BETWEEN,
+        *GENERAL,
+        note="Stability bounds the gap between the empirical and the population risk of the minimiser.",
     )
 
 
-@claim(
-    "Z04",
-    Kind.LEMMA,
-    stated(
-        "For convex, L-Lipschitz f and a mu-strongly convex regulariser G that need not be Lipschitz, the "
-        "minimisers of F_S + G for neighbouring datasets are at most {move} apart, and the expected excess of "
-        "F + G there is at most {risk}.",
-        move=STABILITY,
-        risk=RISK,
-    ),
-    "Lemma A.3 and equation (5)",
-)
+@claim("Z04", Kind.LEMMA, location="Lemma A.3 and equation (5)", move=STABILITY, risk=RISK)
 def regularised() -> Decision:
-    return Decision(
-        "proved",
-        (Method.PROVER, Method.CITED),
-        Evidence((*BETWEEN, COMMON, *GENERAL)),
-        "G cancels from every difference, so that only the Lipschitz constant of f enters.",
+    """For convex, L-Lipschitz f and a mu-strongly convex regulariser G that need not be Lipschitz, the minimisers of
+    F_S + G for neighbouring datasets are at most {move} apart, and the expected excess of F + G there is at most
+    {risk}.
+    """
+    return proved(
+        *BETWEEN,
+        COMMON,
+        *GENERAL,
+        note="G cancels from every difference, so that only the Lipschitz constant of f enters.",
     )

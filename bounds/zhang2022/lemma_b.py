@@ -1,7 +1,12 @@
-r"""Lemmas B.2 to B.4: the stability of saddle points, their weak gap, and the resolvent.
+r"""Lemmas B.1 to B.4: the duality gap, the stability of saddle points, their weak gap, and the resolvent.
 
 Setting. f is mu_x-strongly convex in x and mu_y-strongly concave in y, L-Lipschitz in (x, y), with saddle
-point z* = (x*, y*); mu = min{mu_x, mu_y}. By [1]
+point z* = (x*, y*); kappa_x = ell/mu_x, kappa_y = ell/mu_y, mu = min{mu_x, mu_y}. By [1, Lemma B.1]
+
+    gap(x, y) >= mu_x |x - x*|^2/2 + mu_y |y - y*|^2/2,
+    gap(x, y) <= (kappa_y + 1) ell |x - x*|^2/2 + (kappa_x + 1) ell |y - y*|^2/2,
+
+the second for a jointly ell-smooth f and an interior z*. By [1]
 
     mu_x |x_S - x_S'|^2 + mu_y |y_S - y_S'|^2 <= 4 L^2/(mu n^2),                             (Lemma B.2)
     weak gap of (x_S, y_S) <= 2 sqrt 2 L^2/(mu n),
@@ -9,7 +14,7 @@ point z* = (x*, y*); mu = min{mu_x, mu_y}. By [1]
 the last two also with a strongly convex-concave regulariser G that need not be Lipschitz (Lemma 4.4).
 
 [1] L. Zhang, K. K. Thekumparampil, S. Oh, N. He. Bring Your Own Algorithm for Optimal Differentially
-    Private Stochastic Minimax Optimization. NeurIPS 2022, Appendix B.1 and Lemma B.4.
+    Private Stochastic Minimax Optimization. NeurIPS 2022, Appendix B.1, Lemmas 4.4 and B.4.
 """
 
 from __future__ import annotations
@@ -17,22 +22,97 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from sympy import Le, Rational, oo, sqrt, symbols
+from sympy import Rational, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted, Searched, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
-from dpcheck.bounds.symbols import L, mu, mu_x, mu_y, n
-from dpcheck.bounds.zhang2022.lemma_b_1 import ENERGY, X, Y
+from dpcheck.bounds.claim import Decision, Kind, Step, claim, proved
+from dpcheck.bounds.evidence import (
+    AtMost,
+    Cited,
+    Counterexample,
+    Enumerated,
+    Identity,
+    Inequality,
+    Quoted,
+    Searched,
+    over,
+)
+from dpcheck.bounds.symbols import L, ell, mu, mu_x, mu_y, n
+
+X, Y = symbols("X Y", positive=True)  # |x - x*|, |y - y*|
+u = symbols("u", real=True)
+ENERGY = mu_x * X**2 + mu_y * Y**2
+QUADRATIC = (ell / mu_y + 1) * ell * X**2 / 2 + (ell / mu_x + 1) * ell * Y**2 / 2
+
+
+@claim("Z21", Kind.LEMMA, location="Lemma B.1, first part", energy=ENERGY / 2)
+def lower() -> Decision:
+    """The duality gap at (x, y) is at least {energy}, where X = |x - x*| and Y = |y - y*|."""
+    # excess: f(x, y*) - f(x*, y*); shortfall: f(x*, y*) - f(x*, y)
+    excess, shortfall = symbols("excess shortfall", positive=True)
+    return proved(
+        Cited("max_y f(x, y) >= f(x, y*) and min_x f(x, y) <= f(x*, y)", "definition"),
+        Cited(
+            "f(x, y*) - f(x*, y*) >= mu_x |x - x*|^2/2 and f(x*, y*) - f(x*, y) >= mu_y |y - y*|^2/2",
+            "strong convexity at the minimiser x* of f(., y*) and the maximiser y* of f(x*, .)",
+        ),
+        Inequality(
+            "so that their sum, which the gap is at least, is at least half of the energy",
+            ENERGY / 2,
+            excess + shortfall,
+            over((mu_x, mu_y, X, Y, excess, shortfall), mu_x * X**2 / 2 <= excess, mu_y * Y**2 / 2 <= shortfall),
+        ),
+        note="Two inequalities of strong convexity; attained by f = mu_x x^2/2 - mu_y y^2/2.",
+    )
+
+
+@claim("Z22", Kind.LEMMA, location="Lemma B.1, second part", bound=QUADRATIC)
+def upper() -> Decision:
+    """For a jointly ell-smooth f with an interior saddle the gap is at most {bound}, where X = |x - x*|
+    and Y = |y - y*|.
+    """
+    # The boundary: f = x + x^2/2 - y^2/2 on [0, 1] x [-1, 1], ell = mu = 1, saddle (0, 0): gap(x, 0) = x + x^2/2.
+    primal, dual = symbols("primal dual", positive=True)  # Phi(x) - Phi(x*), Psi(y*) - Psi(y)
+    return proved(
+        Cited("grad Phi(x) = grad_x f(x, y*(x)), and y*(.) is ell/mu_y-Lipschitz", "Danskin; strong concavity"),
+        AtMost(
+            "so that the square of grad Phi's constant, ell^2 (1 + (ell/mu_y)^2), is within that of ell (ell/mu_y + 1)",
+            ell**2 * (1 + (ell / mu_y) ** 2),
+            ((ell / mu_y + 1) * ell) ** 2,
+        ),
+        Cited("Phi(x) - Phi(x*) <= (kappa_y + 1) ell |x - x*|^2/2 where grad Phi(x*) = 0", "descent lemma"),
+        Cited("grad Phi(x*) = 0 and grad Psi(y*) = 0 at an interior saddle", "first-order optimality"),
+        Inequality(
+            "the gap is the sum of the two differences",
+            primal + dual,
+            QUADRATIC,
+            over(
+                (mu_x, mu_y, ell, X, Y, primal, dual),
+                primal <= (ell / mu_y + 1) * ell * X**2 / 2,
+                dual <= (ell / mu_x + 1) * ell * Y**2 / 2,
+            ),
+        ),
+        Counterexample(
+            "without an interior saddle: f = x + x^2/2 - y^2/2 on [0, 1] x [-1, 1] at (x, 0)",
+            u + u**2 / 2 <= (1 + 1) * u**2 / 2,
+            {u: Rational(1, 2)},
+        ),
+        Counterexample(
+            "each gradient Lipschitz in its own variable alone, ell = mu = 1: f = x^2/2 + 3 x y - y^2/2 has "
+            "Phi = (1 + 9) x^2/2",
+            10 * u**2 / 2 <= (1 + 1) * u**2 / 2,
+            {u: 1},
+        ),
+        readings={
+            "interior saddle, as the lemma assumes": "proved",
+            "any saddle": "refuted",
+            "each gradient Lipschitz in its own variable alone": "refuted",
+        },
+        note="Smoothness of the primal and the dual function, and a vanishing gradient at the interior saddle.",
+    )
+
 
 root = symbols("root", positive=True)
-ORDERED = Domain(
-    {mu: (0, oo), mu_x: (0, oo), mu_y: (0, oo), X: (0, oo), Y: (0, oo), L: (0, oo), n: (1, oo)},
-    where=(Le(mu, mu_x), Le(mu, mu_y)),
-)
+ORDERED = over(mu, mu_x, mu_y, X, Y, L, n, mu <= mu_x, mu <= mu_y)
 Delta_u, Delta_v = symbols("Delta_u Delta_v", positive=True)
 p, q, r, t = symbols("p q r t", real=True)  # moves of a saddle point, and of the centre
 EIGHT = 8 * L**2 / (mu * n**2)
@@ -86,10 +166,7 @@ STABILITY: tuple[Step, ...] = (
         "energy <= (2 L/n) sqrt(energy/mu) bounds the energy, with its root as the letter",
         root**2,
         STABLE,
-        Domain(
-            {mu: (0, oo), L: (0, oo), n: (1, oo), root: (0, oo)},
-            where=(Le(sqrt(mu) * root**2, 2 * L / n * root),),
-        ),
+        over(mu, L, n, root, sqrt(mu) * root**2 <= 2 * L / n * root),
     ),
 )
 BLOCKS = "|f(z) - f(z')| <= L |x - x'| + L |y - y'|, L for each block"
@@ -102,18 +179,12 @@ SADDLE = (
 )
 
 
-@claim(
-    "Z23",
-    Kind.SENSITIVITY,
-    stated(
-        f"For {SADDLE}, the saddle points of F_S + G for neighbouring datasets have "
-        "mu_x |x_S - x_S'|^2 + mu_y |y_S - y_S'|^2 at most {bound}.",
-        bound=STABLE,
-    ),
-    "Lemmas B.2 and 4.4, equation (12)",
-)
+@claim("Z23", Kind.SENSITIVITY, location="Lemmas B.2 and 4.4, equation (12)", bound=STABLE, saddle=SADDLE)
 def stability() -> Decision:
-    steps = (
+    """For {saddle}, the saddle points of F_S + G for neighbouring datasets have mu_x |x_S - x_S'|^2 + mu_y |y_S -
+    y_S'|^2 at most {bound}.
+    """
+    return proved(
         *STABILITY,
         Searched("on random quadratic games, in units of the bound", energy_share, 1.0, 400),
         Enumerated(
@@ -125,29 +196,20 @@ def stability() -> Decision:
         ),
         Counterexample(
             "that is above 4 L^2/(mu n^2)",
-            Le(mu * X**2 + mu * Y**2, STABLE),
-            ((X, 1), (Y, 1), (mu, Rational(1, 2)), (n, 4), (L, 1)),
+            mu * X**2 + mu * Y**2 <= STABLE,
+            {X: 1, Y: 1, mu: Rational(1, 2), n: 4, L: 1},
         ),
         Identity(
             "the joint constant is then sqrt 2 L: twice the bound", lambda: 4 * (sqrt(2) * L) ** 2 / (mu * n**2), EIGHT
         ),
-    )
-    evidence = Evidence(
-        steps, readings=((JOINT, "proved"), (f"{BLOCKS}, with 8", "proved"), (f"{BLOCKS}, with 4", "refuted"))
-    )
-    return Decision(
-        "proved",
-        (Method.PROVER, Method.CITED),
-        evidence,
-        "As for minimisation, with the energy mu_x|.|^2 + mu_y|.|^2.",
+        readings={JOINT: "proved", f"{BLOCKS}, with 8": "proved", f"{BLOCKS}, with 4": "refuted"},
+        note="As for minimisation, with the energy mu_x|.|^2 + mu_y|.|^2.",
     )
 
 
 GENERAL: tuple[Step, ...] = (
     Identity(
-        "(|dx| + |dy|)^2 <= 2 (|dx|^2 + |dy|^2), X = |dx| and Y = |dy|",
-        2 * (X**2 + Y**2) - (X - Y) ** 2,
-        (X + Y) ** 2,
+        "(|dx| + |dy|)^2 <= 2 (|dx|^2 + |dy|^2), X = |dx| and Y = |dy|", 2 * (X**2 + Y**2) - (X - Y) ** 2, (X + Y) ** 2
     ),
     Identity("L times the root of 2/mu times the stability", lambda: L * sqrt(2 / mu * STABLE), WEAK),
 )
@@ -159,17 +221,10 @@ PER_BLOCK = Identity(
 )
 
 
-@claim(
-    "Z24",
-    Kind.UTILITY,
-    stated(
-        f"For {SADDLE}, the weak population gap of F + G at the saddle point of F_S + G is at most {{bound}}.",
-        bound=WEAK,
-    ),
-    "Lemmas B.2 and 4.4",
-)
+@claim("Z24", Kind.UTILITY, location="Lemmas B.2 and 4.4", bound=WEAK, saddle=SADDLE)
 def weak_gap() -> Decision:
-    steps = (
+    """For {saddle}, the weak population gap of F + G at the saddle point of F_S + G is at most {bound}."""
+    return proved(
         *SADDLE_POINTS,
         Cited(
             "max_y E (F + G)(x_S, y) - max_y E (F_S + G)(x_S, y) <= max_y of the mean over i of E[f(x_{S_i}, y; xi_i) "
@@ -178,28 +233,17 @@ def weak_gap() -> Decision:
             "i.i.d. records; the maximum is outside the expectation; saddle point of F_S + G",
         ),
         PER_BLOCK,
-    )
-    evidence = Evidence(steps, readings=((JOINT, "proved"), (f"{BLOCKS}, with 4 for 2 sqrt 2", "proved")))
-    return Decision(
-        "proved",
-        (Method.ALGEBRA, Method.CITED),
-        evidence,
-        "Since the maximum stands outside the expectation, y is fixed when record i is averaged over.",
+        readings={JOINT: "proved", f"{BLOCKS}, with 4 for 2 sqrt 2": "proved"},
+        note="Since the maximum stands outside the expectation, y is fixed when record i is averaged over.",
     )
 
 
-@claim(
-    "Z25",
-    Kind.LEMMA,
-    stated(
-        "E[F(x_S, v_S) - F(u_S, y_S)] is at most E[G(u_S, y_S) - G(x_S, v_S)] plus {bound}, for u_S and v_S with "
-        "mean stability Delta_u and Delta_v.",
-        bound=DEPENDENT,
-    ),
-    "Corollary B.3",
-)
+@claim("Z25", Kind.LEMMA, location="Corollary B.3", bound=DEPENDENT)
 def dependent() -> Decision:
-    steps = (
+    """E[F(x_S, v_S) - F(u_S, y_S)] is at most E[G(u_S, y_S) - G(x_S, v_S)] plus {bound}, for u_S and v_S with mean
+    stability Delta_u and Delta_v.
+    """
+    return proved(
         *SADDLE_POINTS,
         Cited(
             "with v_S in place of a fixed y the same exchange of record i moves x_S and v_S: L (|x_S - x_{S_i}| + "
@@ -212,29 +256,17 @@ def dependent() -> Decision:
             DEPENDENT,
         ),
         PER_BLOCK,
-    )
-    evidence = Evidence(steps, readings=((JOINT, "proved"), (f"{BLOCKS}, with 4 for 2 sqrt 2", "proved")))
-    return Decision(
-        "proved",
-        (Method.ALGEBRA, Method.CITED),
-        evidence,
-        "The stability of u_S and v_S adds L (Delta_u + Delta_v).",
+        readings={JOINT: "proved", f"{BLOCKS}, with 4 for 2 sqrt 2": "proved"},
+        note="The stability of u_S and v_S adds L (Delta_u + Delta_v).",
     )
 
 
-@claim(
-    "Z32",
-    Kind.LEMMA,
-    stated(
-        "If the centre (u, v) of f + mu_x |x - u|^2 - mu_y |y - v|^2, with halves before the squares, moves by "
-        "(r, t), its saddle point moves by (p, q) so that {move} is at most {centre}.",
-        move=MOVE,
-        centre=CENTRE,
-    ),
-    "Lemma B.4",
-)
+@claim("Z32", Kind.LEMMA, location="Lemma B.4", move=MOVE, centre=CENTRE)
 def resolvent() -> Decision:
-    steps = (
+    """If the centre (u, v) of f + mu_x |x - u|^2 - mu_y |y - v|^2, with halves before the squares, moves by (r, t), its
+    saddle point moves by (p, q) so that {move} is at most {centre}.
+    """
+    return proved(
         Cited(
             "mu_x (u - x*_{u,v}) and mu_y (v - y*_{u,v}) are subgradients of a convex-concave function, "
             "whose field is monotone",
@@ -246,10 +278,5 @@ def resolvent() -> Decision:
             lambda: MOVE + 2 * (mu_x * (r - p) * p + mu_y * (t - q) * q) + mu_x * (r - p) ** 2 + mu_y * (t - q) ** 2,
             CENTRE,
         ),
-    )
-    return Decision(
-        "proved",
-        (Method.ALGEBRA, Method.CITED),
-        Evidence(steps),
-        "Non-expansiveness of the resolvent of a monotone operator; the centres may lie outside X x Y.",
+        note="Non-expansiveness of the resolvent of a monotone operator; the centres may lie outside X x Y.",
     )

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Ge, Integer, Le, Rational, exp, log, sqrt, symbols
+from sympy import Integer, Rational, exp, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.calibration import NotPrivate
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Inequality, over
 from dpcheck.bounds.symbols import L, d, delta, epsilon, mu, n
 
 level, chance, other = symbols("level chance other", positive=True)  # log(1/delta), two chances
@@ -39,17 +35,16 @@ def chance_zero(records: int, ones: int) -> Fraction:
 @claim(
     "Z53",
     Kind.LOWER_BOUND,
-    stated(
-        "No private algorithm does better than the order of {strong}, times L^2, for strongly convex-strongly "
-        "concave problems, and of {convex}, times L D, for convex-concave ones, where level is {level}.",
-        strong=STRONG,
-        convex=CONVEX,
-        level=log(1 / delta),
-    ),
-    "Appendices B.2 and B.3, near-optimality",
+    location="Appendices B.2 and B.3, near-optimality",
+    strong=STRONG,
+    convex=CONVEX,
+    level=log(1 / delta),
 )
 def lower() -> Decision:
-    steps: tuple[Step, ...] = (
+    """No private algorithm does better than the order of {strong}, times L^2, for strongly convex-strongly concave
+    problems, and of {convex}, times L D, for convex-concave ones, where level is {level}.
+    """
+    return conditional(
         Identity("(L^2/mu) f(mu x/L), f with L = mu = 1: the slope is L", lambda: L**2 / mu * (mu / L), L),
         Identity("and the curvature mu, so that L^2/mu is the unit of the risk", lambda: L**2 / mu * (mu / L) ** 2, mu),
         Cited(
@@ -61,62 +56,45 @@ def lower() -> Decision:
             "Bassily et al. 2014, 2019; Steinke and Ullman 2016 for log(1/delta)",
         ),
         Inequality(
-            "log(1/delta) is 1 at least for delta <= 1/3",
-            Integer(1),
-            log(1 / delta),
-            Domain({delta: (0, Rational(1, 3))}),
+            "log(1/delta) is 1 at least for delta <= 1/3", Integer(1), log(1 / delta), over(delta <= Rational(1, 3))
         ),
-        *_ceilings(),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("as printed, for every d, delta and epsilon", "refuted"),
-            ("the smaller of it and a constant, in the region of the cited bounds", "conditional"),
-        ),
-        condition="the cited lower bounds, which are for fixed L and D, epsilon <= 1, 2^{-n^{1-o(1)}} <= "
-        "delta <= 1/n^{1+Omega(1)}, and rates of at "
-        "most a constant",
-    )
-    return Decision(
-        "conditional",
-        (Method.EXPONENTS, Method.PUBLISHED, Method.PROVER),
-        evidence,
-        "The reduction to a single y is sound; the bounds are other papers' theorems, with conditions of their own.",
-    )
-
-
-def _ceilings() -> tuple[Step, ...]:
-    """Show that each bound outgrows what bounds every risk, and that they fit together at mu of order one."""
-    return (
+        # Each bound outgrows what bounds every risk, and that they fit together at mu of order one.
         Exceeds(
             "without a ceiling the convex bound outgrows 2 L D, which bounds every risk, as d grows",
             CONVEX,
             Integer(2),
-            Region(Ge(level, 1)),
+            Region(level >= 1),
             {d: s},
         ),
         Exceeds(
             "and the strongly convex one 2 L^2/mu, which does for L-Lipschitz, mu-strongly convex F",
             STRONG,
             2 / mu,
-            Region(Ge(level, 1)),
+            Region(level >= 1),
             {d: s},
         ),
         Dominated(
             "at mu of order one the strongly convex bound is below the convex one, as it must be",
             STRONG.subs(mu, 1),
             CONVEX,
-            Region(Ge(level, 1), Le(epsilon, 1), Le(sqrt(d * level), n * epsilon)),
+            Region(level >= 1, epsilon <= 1, sqrt(d * level) <= n * epsilon),
         ),
+        readings={
+            "as printed, for every d, delta and epsilon": "refuted",
+            "the smaller of it and a constant, in the region of the cited bounds": "conditional",
+        },
+        condition="the cited lower bounds, which are for fixed L and D, epsilon <= 1, 2^{-n^{1-o(1)}} <= delta <= "
+        "1/n^{1+Omega(1)}, and rates of at most a constant",
+        note="The reduction to a single y is sound; the bounds are other papers' theorems, with conditions of their "
+        "own.",
+        method=(Method.EXPONENTS, Method.PUBLISHED, Method.PROVER),
     )
 
 
-@claim(
-    "Z54", Kind.REMARK, "Any estimate of the upper bound of the Lipschitz constant can be used for L.", "Appendix A.1"
-)
+@claim("Z54", Kind.REMARK, location="Appendix A.1")
 def estimated_constant() -> Decision:
-    steps = (
+    """Any estimate of the upper bound of the Lipschitz constant can be used for L."""
+    return conditional(
         Enumerated(
             "no record is 1: the estimate from the data is 0, no noise, the output is 0",
             chance_zero,
@@ -126,8 +104,8 @@ def estimated_constant() -> Decision:
         Enumerated("one record is 1: noise, and the output 0 has probability 0", chance_zero, (10, 1), Fraction(0)),
         Counterexample(
             "no epsilon and delta < 1 serve: the chances of {0} are 1 and 0",
-            Le(chance, exp(epsilon) * other + delta),
-            ((chance, 1), (other, 0), (epsilon, 100), (delta, Rational(999, 1000))),
+            chance <= exp(epsilon) * other + delta,
+            {chance: 1, other: 0, epsilon: 100, delta: Rational(999, 1000)},
         ),
         NotPrivate(
             "L/10 fixed in advance: an exact solver in a phase of Algorithm 2 on f = z x, z = 1 and -1, moves by "
@@ -140,20 +118,14 @@ def estimated_constant() -> Decision:
             "a bound on L that no record can change leaves the proofs of Theorems 3.3 to 4.5 as they are",
             "they use L only as an upper bound",
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("a bound known without the data", "proved"),
-            ("an estimate from the data", "refuted"),
-            ("a value fixed in advance that is below L", "refuted"),
-        ),
-        condition="the estimate is an upper bound for all records that could occur and does not depend on "
-        "the data, or is private itself",
-    )
-    return Decision(
-        "conditional",
-        Method.ENUMERATION,
-        evidence,
-        "The noise would carry the estimate: on two neighbouring datasets it may be none on one and some on the other.",
+        readings={
+            "a bound known without the data": "proved",
+            "an estimate from the data": "refuted",
+            "a value fixed in advance that is below L": "refuted",
+        },
+        condition="the estimate is an upper bound for all records that could occur and does not depend on the data, "
+        "or is private itself",
+        note="The noise would carry the estimate: on two neighbouring datasets it may be none on one and some on the "
+        "other.",
+        method=Method.ENUMERATION,
     )

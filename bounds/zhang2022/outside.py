@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Integer, Le, Rational, erfc, exp, log, pi, sqrt, symbols
+from sympy import Integer, Rational, erfc, exp, log, pi, sqrt, symbols
 
-from dpcheck.bounds.claim import Verdict
-from dpcheck.bounds.evidence import Cited, Counterexample, Step
+from dpcheck.bounds.claim import Step, Verdict
+from dpcheck.bounds.evidence import Cited, Counterexample
 
 bend = symbols("bend", positive=True)
 EPSILON, DELTA = Rational(1, 2), Rational(1, 100)
@@ -36,12 +36,9 @@ def condition(extended: str) -> str:
     return f"x~ is projected onto its set, or {extended}"
 
 
-def readings(extended: str, verdict: Verdict = "proved") -> tuple[tuple[str, Verdict], ...]:
+def readings(extended: str, verdict: Verdict = "proved") -> dict[str, Verdict]:
     """Return the two readings of a released point, the first with ``verdict``."""
-    return (
-        (condition(extended), verdict),
-        ("x~ not projected, f as assumed on its set alone", "refuted"),
-    )
+    return {condition(extended): verdict, "x~ not projected, f as assumed on its set alone": "refuted"}
 
 
 def _escape(says: str, sigma: Any, reach: Any, bound: Any) -> tuple[Step, ...]:
@@ -51,8 +48,8 @@ def _escape(says: str, sigma: Any, reach: Any, bound: Any) -> tuple[Step, ...]:
         ),
         Counterexample(
             f"without one: {says}, with bend (|x| - r)^2/2 added beyond",
-            Le(bend * overshoot(sigma, 2 * reach) / 2, bound),
-            ((bend, 10**9),),
+            bend * overshoot(sigma, 2 * reach) / 2 <= bound,
+            {bend: 10**9},
         ),
     )
 

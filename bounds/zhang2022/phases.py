@@ -10,23 +10,39 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sympy import Ge, Integer, Le, Rational, floor, log, oo, sqrt, symbols
+from sympy import Integer, Rational, floor, log, sqrt, symbols
 
 from dpcheck.bounds.calibration import NotPrivate
-from dpcheck.bounds.evidence import Cited, Identity, Step
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.symbols import K, L, d, epsilon, k, mu, n
+from dpcheck.bounds.claim import Step
+from dpcheck.bounds.evidence import Cited, Identity, Inequality, over
+from dpcheck.bounds.symbols import D, K, L, d, delta, epsilon, k, mu, n
 from dpcheck.bounds.theorem import Assumption
 
 b, p, bits, phases = symbols("b p bits phases", positive=True)
 BITS = log(n) / log(2)
 BLOCK = floor(n / K)  # records in a block
 PHASES = (
-    Assumption("phases", "n >= 2", "at least one phase", Ge(n, 2)),
-    Assumption("k", "k <= K", "the phases are k = 1, ..., K", Le(k, K)),
+    Assumption("phases", "n >= 2", "at least one phase", n >= 2),
+    Assumption("k", "k <= K", "the phases are k = 1, ..., K", k <= K),
 )
 COUNT = log(n)  # the published number of phases
 P = 1 / sqrt(n)
+
+mu_k, nbar = symbols("mu_k nbar", positive=True)
+# What letters stand for in formulas of the theorems, typed from the paper
+PHASE = {mu_k: mu * 2**k, nbar: floor(n / K)}  # phase k of K whole phases
+PRIVATE = d * log(1 / delta) / (n * epsilon) ** 2
+
+
+def sums(level: Any) -> dict[Any, Any]:
+    """Return what the letters of the phases' sums stand for, for the logarithm ``level`` of the noise."""
+    return {phases: log(n) / log(2), p: 1 / sqrt(n), b: sqrt(d * level) / (n * epsilon)}
+
+
+def rates(power: int) -> dict[str, Any]:
+    """Return the rates of Theorems 3.4 and 4.5 and Corollary B.6, with so many logarithms."""
+    unit = L * D * log(n) ** power
+    return {"rate statistical": unit / sqrt(n), "rate privacy": unit * sqrt(PRIVATE)}
 
 
 def share_of(level: Any) -> Any:
@@ -43,15 +59,13 @@ def letters(level: Any) -> tuple[Step, ...]:
             L**2 * phases * share_of(level) / mu,
         ),
         Identity(
-            "and one of the records L^2 K p^2/mu",
-            lambda: L**2 / (mu * (n / phases)),
-            lambda: L**2 * phases * P**2 / mu,
+            "and one of the records L^2 K p^2/mu", lambda: L**2 / (mu * (n / phases)), lambda: L**2 * phases * P**2 / mu
         ),
         Inequality(
             "log n is log 2 at least from n = 2 on, so that K = log n is 1/2 at least to a base of at most 4",
             log(Integer(2)),
             COUNT,
-            Domain({n: (2, oo)}),
+            over(n >= 2),
         ),
     )
 
@@ -65,7 +79,7 @@ ROUNDED: tuple[Step, ...] = (
         "and n/floor(n/K) is at most 4 K/3",
         n * phases / (n - phases + 1),
         4 * phases / 3,
-        Domain({n: (1, oo), phases: (1, oo)}, where=(Ge(n, 4 * phases - 4), Ge(n, phases))),
+        over(n, phases >= 1, n >= 4 * phases - 4, n >= phases),
     ),
 )
 CASES = (
@@ -85,7 +99,7 @@ def rounded(says: str, sums: Callable[[Any], Any], printed: Any, constant: tuple
                 f"{says}: {blocks}",
                 sums(share * bits),
                 printed,
-                Domain({b: (0, oo), p: (0, 1 / sqrt(Integer(2) ** least)), bits: (least, oo)}),
+                over(b, p <= 1 / sqrt(Integer(2) ** least), bits >= least),
                 constant,
             )
             for blocks, share, least in CASES

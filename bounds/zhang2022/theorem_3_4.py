@@ -36,12 +36,16 @@ Example
 
 from __future__ import annotations
 
-from sympy import Max, floor, log, sqrt
+from sympy import Max, Rational, floor, log, sqrt, symbols
 
-from dpcheck.bounds.symbols import D, K, L, d, delta, epsilon, k, mu, n, sigma
+from dpcheck.bounds.calibration import Private
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, proved
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Inequality, Quoted, over
+from dpcheck.bounds.judge import judged
+from dpcheck.bounds.symbols import D, K, L, c, d, delta, epsilon, k, mu, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.zhang2022.phases import BITS, BLOCK, PHASES
-from dpcheck.bounds.zhang2022.theorem_3_3 import LOG, PRIVACY, RECORDS, SMALL, energy
+from dpcheck.bounds.zhang2022.phases import BITS, BLOCK, PHASE, PHASES, PRINTED, TRUE, short
+from dpcheck.bounds.zhang2022.theorem_3_3 import LOG, ONE, PRIVACY, RECORDS, SHARES, SMALL, energy
 
 SHARE = sqrt(d * LOG) / (n * epsilon)
 REGULARISER = L / D * Max(1 / sqrt(n), 14 * BITS * SHARE)
@@ -76,3 +80,108 @@ THEOREMS = (
         ),
     ),
 )
+
+
+nbar, mu_k = symbols("nbar mu_k", positive=True)
+start, end, away = symbols("start end away", positive=True)
+TINY = Rational(1, 10**12)
+SIGMA_K = 4 * L * sqrt(2 * LOG) / (mu_k * nbar * epsilon)
+STEP = mu_k * start**2 / 2 + 2 * L**2 / (mu_k * nbar)
+SIXTY_FIVE = 65 * L**2 * d * LOG / (mu_k * nbar * epsilon) ** 2
+SETTING = over(n, nbar >= 1, d, epsilon <= 1, delta <= 1, L, mu_k, nbar <= n)
+MEAN_GAP = "a solver with the mean gap of Remark 1"
+RULE = "a distance of at most L/(mu_k nbar) with probability 1 - delta/4, and nothing said of the mean"
+
+
+@claim("Z12", Kind.LEMMA, location="Lemma A.4", step=STEP)
+def phase() -> Decision:
+    """E[F(x_k^) - F(x_{{k-1}}^)] is at most {step}, where start^2 is E|x_{{k-1}}^ - x~_{{k-1}}|^2."""
+    return proved(
+        Quoted(
+            "on block k with G = (mu_k/2)|x - x~_{k-1}|^2, compared at x_{k-1}^; the block is independent of x~_{k-1} "
+            "and of x_{k-1}^",
+            "Z04",
+        ),
+        AtMost(
+            "the regulariser at x_k^, of distance end from its centre, is not negative; start is that of x_{k-1}^",
+            STEP - mu_k * end**2 / 2,
+            STEP,
+        ),
+        note="Lemma A.3 with the proximal term as the regulariser, compared at the previous minimiser; for k = 1 that "
+        "is x* by definition.",
+    )
+
+
+@claim("Z13", Kind.CALIBRATION, location="proof of Theorem 3.4", sigma=SIGMA_K, small=ONE)
+@carries("zhang2022.theorem_3_4", {"sigma": SIGMA_K}, PHASE)
+def calibration() -> Decision:
+    """With nbar records in a block sigma_k = {sigma} makes phase k (epsilon, delta)-DP, for {small}."""
+    multiplier = sqrt(2 * LOG) / epsilon
+    return proved(
+        Quoted("the stability 2 L/(mu_k nbar) of the regularised minimiser", "Z04"),
+        Identity(
+            "with two solver errors, times the multiplier",
+            lambda: (2 * L / (mu_k * nbar) + 2 * (L / (mu_k * nbar))) * multiplier,
+            SIGMA_K,
+        ),
+        Private("(epsilon, delta/2)-DP for that sensitivity", multiplier, SHARES, epsilon, delta / 2),
+        Quoted("the other delta/2 is the solver's failure", "Z07"),
+        short(multiplier.subs({epsilon: 1, delta: TINY}), 1, TINY),
+        readings={TRUE: "proved", PRINTED: "refuted"},
+        note="As Theorem 3.3 with mu_k and nbar. The sensitivity is that of the records in the block.",
+        method=Method.PRIVACY_CURVE,
+    )
+
+
+@claim("Z14", Kind.CONSTANT, location="equation (8)", bound=SIXTY_FIVE, small=ONE, mean_gap=MEAN_GAP)
+@carries("zhang2022.theorem_3_4", {"energy": mu_k * (L / (mu_k * nbar)) ** 2}, PHASE)
+def deviation() -> Decision:
+    """E|x~_k - x_k^|^2 is at most {bound} for {mean_gap} and {small}."""
+    solver = delta**2 * L**2 / (8 * mu_k**2 * nbar**2)
+    printed = c * L**2 * d * LOG / (mu_k * nbar * epsilon) ** 2
+    certain = over(SETTING, delta <= Rational(1, 3))
+    few = {L: 1, d: 1, epsilon: 1, mu_k: 1, nbar: 10**9, delta: Rational(1, 10**11)}
+    return proved(
+        Cited("|a + b|^2 <= 2|a|^2 + 2|b|^2; E|N(0, sigma^2 I)|^2 = d sigma^2", "linear algebra"),
+        Quoted("E|x_k - x_k^|^2 <= delta^2 L^2/(16 mu_k^2 nbar^2), from the mean gap with mu_k and nbar", "Z10"),
+        Inequality("noise and solver within the constant", 2 * d * SIGMA_K**2 + solver, printed, SETTING, (c, 65)),
+        Inequality(
+            "a solver that is certainly within L/(mu_k nbar), delta <= 1/3",
+            2 * d * SIGMA_K**2 + 2 * L**2 / (mu_k * nbar) ** 2,
+            printed,
+            certain,
+            (c, 65),
+        ),
+        Cited("|P(x~) - x_k^| <= |x~ - x_k^|, x_k^ in X", "projection onto a convex set"),
+        Counterexample(
+            "the stopping rule alone: f = 0 on [-1, 1], mu_k = 1, nbar = 10^9, delta = 10^-11, a solver that returns 1 "
+            "with chance delta/4 and else 0; half of the noise leads no nearer to 0",
+            away <= SIXTY_FIVE.subs(few),
+            {away: Rational(1, 8 * 10**11)},
+        ),
+        readings={
+            "a mean gap of gamma_k, as in Remark 1, x~ projected or not": "proved",
+            "a distance of at most L/(mu_k nbar) for certain, delta <= 1/3": "proved",
+            RULE: "refuted",
+        },
+        note="64 from the noise; f is not evaluated at x~.",
+        method=Method.PROVER,
+    )
+
+
+f_0, f_k, f_next, last = symbols("f_0 f_k f_next last")  # F(x*), F(x_k^), F(x_{k+1}^), F(x~_K)
+TELESCOPED = f_k - f_0
+
+
+@claim("Z15", Kind.STEP, location="equation (9)", excess=last - f_0)
+def telescope() -> Decision:
+    """With x_0^ = x*, the excess risk {excess} is that of the last step plus the sum of the phases' differences, f_0
+    being F(x*) and last F(x~_K).
+    """
+    return judged(
+        Identity(
+            "the last step and the sum up to K = k are the excess risk", lambda: (last - f_k) + TELESCOPED, last - f_0
+        ),
+        Identity("one phase more adds its difference to the sum", lambda: TELESCOPED + (f_next - f_k), f_next - f_0),
+        note="By induction over the phases, with x_0^ defined as x*, so that the empty sum is 0.",
+    )

@@ -38,17 +38,24 @@ Example
 
 from __future__ import annotations
 
-from sympy import Max, floor, log, sqrt
+from fractions import Fraction
 
-from dpcheck.bounds.symbols import D, K, L, d, delta, epsilon, k, mu, n, sigma
+from sympy import Max, Rational, floor, log, sqrt, symbols
+
+from dpcheck.bounds.asymptotics import Exceeds, Region, s
+from dpcheck.bounds.calibration import Private
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, proved
+from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
+from dpcheck.bounds.symbols import D, K, L, c, d, delta, epsilon, k, mu, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.zhang2022.phases import BITS, BLOCK, PHASES
-from dpcheck.bounds.zhang2022.theorem_3_3 import RECORDS, SMALL, energy
+from dpcheck.bounds.zhang2022.lemma_b import STABLE, WEAK
+from dpcheck.bounds.zhang2022.phases import BITS, BLOCK, PHASE, PHASES, PRINTED, ROUNDED, TRUE
+from dpcheck.bounds.zhang2022.theorem_3_3 import ONE, RECORDS, SHARES, SMALL, energy
 from dpcheck.bounds.zhang2022.theorem_4_3 import LOG, PRIVACY
 
-SHARE = sqrt(d * LOG) / (n * epsilon)
-REGULARISER = L / D * Max(2 / sqrt(n), 13 * BITS * SHARE)
-BOUND = 16 * L * D * BITS**2 * (1 / sqrt(n) + 5 * SHARE)
+NOISE = sqrt(d * LOG) / (n * epsilon)
+REGULARISER = L / D * Max(2 / sqrt(n), 13 * BITS * NOISE)
+BOUND = 16 * L * D * BITS**2 * (1 / sqrt(n) + 5 * NOISE)
 
 THEOREMS = (
     Theorem(
@@ -82,3 +89,185 @@ THEOREMS = (
         ),
     ),
 )
+
+
+nbar, mu_k, power, away = symbols("nbar mu_k power away", positive=True)
+SIGMA_K = 8 * L / (nbar * epsilon) * sqrt(2 * LOG / (mu_k * mu))
+SETTING = over(n, nbar >= 1, d, epsilon <= 1, delta <= 1, L, mu, mu_k, nbar <= n)
+ROOT = sqrt(26 * L / (mu * nbar))  # as published, L inside
+MOVE = sqrt(26) * L / (mu * nbar)
+PARTS = (12 + 3 * delta / 4) * L**2 / (mu_k * mu * nbar**2)
+TWENTY_SIX = 26 * L**2 / (mu * nbar**2)
+EIGHT = 8 * L**2 / (mu * nbar)
+DEVIATION = c * L**2 * d * LOG / (mu_k * mu * nbar**2 * epsilon**2)
+SHARE = sqrt(d * LOG) / (nbar * epsilon)
+MEAN_GAP = "a solver with the mean gap of Remark 3"
+RULE = "the energy within L^2/(mu nbar^2) with probability 1 - delta/8, and nothing said of its mean"
+
+
+def moved_dual(a: int, mu_: int, next_: int, centre: int) -> Fraction:
+    """Return y at the saddle of a x y + next (x - centre)^2/2 - mu y^2/2; it is 0 for the centre 0.
+
+    a y + next (x - centre) = 0 and a x = mu y.
+    """
+    return Fraction(a * next_ * centre, mu_ * next_ + a**2)
+
+
+@claim("Z33", Kind.SENSITIVITY, location="proof of Lemma B.5", root=ROOT, mean_gap=MEAN_GAP)
+def stability() -> Decision:
+    """For {mean_gap} the mean stability of the next phase's y to a record of block k is Delta_y = {root} at most."""
+    lam, moved = symbols("lam moved", positive=True)
+    return conditional(
+        Quoted("mu E|y - y'|^2 <= 26 L^2/(mu nbar^2)", "Z34"),
+        Identity("whose root is", lambda: sqrt(TWENTY_SIX / mu), MOVE),
+        Inequality(
+            "that is within the published root where L <= mu nbar, both squared",
+            MOVE**2,
+            ROOT**2,
+            over(L, mu, nbar >= 1, L <= mu * nbar),
+        ),
+        # The published root has the unit of a length only where L is outside it.
+        Identity(
+            "lengths times lam, f(x/lam, y/lam) in place of f: L becomes L/lam, mu becomes mu/lam^2, the root",
+            lambda: sqrt(26 * (L / lam) / (mu / lam**2 * nbar)),
+            lambda: sqrt(lam) * ROOT,
+        ),
+        Enumerated(
+            "y does move: f = x y, mu = 1, mu_{k+1} = 4, the centre moved from 0 to 1",
+            moved_dual,
+            (1, 1, 4, 1),
+            Fraction(4, 5),
+        ),
+        Exceeds(
+            "its move is a length, times lam, and outgrows the root", lam * moved, sqrt(lam) * moved, Region(), {lam: s}
+        ),
+        Counterexample(
+            "the published root, L inside it, is below the move at L = 100, mu nbar = 1",
+            MOVE <= ROOT,
+            {L: 100, mu: 1, nbar: 1},
+        ),
+        Counterexample(
+            "and at L = 1, mu nbar = 100 it does not give the 8 L^2/(mu nbar) that follows",
+            2 * sqrt(2) * L**2 / (mu * nbar) + L * ROOT <= EIGHT,
+            {L: 1, mu: 1, nbar: 100},
+        ),
+        readings={
+            "sqrt(26 L/(mu nbar)), as printed, for every L, mu and nbar": "refuted",
+            "sqrt(26 L/(mu nbar)) where L <= mu nbar": "proved",
+            "sqrt(26) L/(mu nbar)": "proved",
+        },
+        condition="L <= mu nbar; elsewhere the root has to end before L: sqrt(26) L/(mu nbar)",
+        repaired="Delta_y = sqrt(26) L/(mu nbar), which is what the display before gives and the next line uses",
+        note="In the text at hand the root sign is too long: the units do not agree, and the 8 L^2/(mu nbar) that "
+        "follows needs the shorter. Other roots of that text are too long as well, so that the slip may be the text's "
+        "own.",
+        method=(Method.ALGEBRA, Method.PROVER),
+    )
+
+
+@claim("Z34", Kind.CONSTANT, location="Lemma B.5", parts=PARTS, sum=TWENTY_SIX, cost=EIGHT, mean_gap=MEAN_GAP)
+@carries("zhang2022.theorem_4_5", {"energy": L**2 / (mu * nbar**2)}, PHASE)
+def per_phase() -> Decision:
+    """For {mean_gap}, replacing a record of block k moves x~_k by {parts} at most in mean square and the next y, times
+    mu, by {sum}; so a phase adds {cost} at most.
+    """
+    each = delta * L**2 / (8 * mu_k * mu * nbar**2)  # E|x_k - x_k^|^2 <= 2 gamma/mu_k, gamma = delta L^2/(16 mu nbar^2)
+    return proved(
+        Quoted("E|x_k - x_k^|^2 is at most 2/mu_k times the mean gap", "Z21"),
+        Quoted("the stability of x_k^", "Z23"),
+        Cited("|a + b + c|^2 <= 3 (...); the noise of phase k is the same on both datasets", "coupling"),
+        Identity(
+            "3 times the two solver errors and the stability",
+            lambda: 3 * (2 * each + STABLE.subs(n, nbar) / mu_k),
+            PARTS,
+        ),
+        Quoted("the next phase's y moves no more than its centre", "Z32"),
+        Inequality(
+            "with mu_{k+1} = 2 mu_k within the published 26",
+            2 * mu_k * PARTS,
+            c * L**2 / (mu * nbar**2),
+            SETTING,
+            (c, 26),
+        ),
+        Quoted("a y that moves by Delta_y adds L Delta_y to the weak gap", "Z25"),
+        Inequality(
+            "which together are within the published 8",
+            WEAK.subs(n, nbar) + L * MOVE,
+            c * L**2 / (mu * nbar),
+            over(L, mu, nbar >= 1),
+            (c, 8),
+        ),
+        note="24 + 3 delta/2 within 26, and 7.93 within 8.",
+    )
+
+
+@claim("Z35", Kind.CONSTANT, location="equation (24)", bound=DEVIATION.subs(c, 257), small=ONE, mean_gap=MEAN_GAP)
+def deviation() -> Decision:
+    """E|x~_k - x_k^|^2 is at most {bound} for {mean_gap} and {small}, d being the dimension of x."""
+    solver = delta * L**2 / (4 * mu_k * mu * nbar**2)
+    few = {L: 1, d: 1, epsilon: 1, mu_k: 2, mu: 1, nbar: 10**9, delta: Rational(1, 10**11)}
+    return proved(
+        Cited("|a + b|^2 <= 2|a|^2 + 2|b|^2; E|N(0, sigma^2 I)|^2 = d sigma^2", "linear algebra"),
+        Quoted("E|x_k - x_k^|^2 is at most 2/mu_k times the mean gap", "Z21"),
+        Inequality("noise and solver within the constant", 2 * d * SIGMA_K**2 + solver, DEVIATION, SETTING, (c, 257)),
+        Cited("|P(x~) - x_k^| <= |x~ - x_k^|, x_k^ in X", "projection onto a convex set"),
+        Counterexample(
+            "the stopping rule alone: f = 0 on [-1, 1]^2, mu_k = 2, mu = 1, nbar = 10^9, delta = 10^-11, a solver that "
+            "returns x = 1 with chance delta/8 and else 0; half of the noise leads no nearer to 0",
+            away <= DEVIATION.subs(c, 257).subs(few),
+            {away: Rational(1, 16 * 10**11)},
+        ),
+        readings={"x~ as published, without a projection": "proved", "x~ projected onto X": "proved", RULE: "refuted"},
+        note="256 from the noise; f is not evaluated at x~.",
+        method=Method.PROVER,
+    )
+
+
+@claim(
+    "Z39", Kind.PRIVACY, location="proof of Theorem 4.5", sigma=SIGMA_K, half=epsilon / 2, share=delta / 2, small=ONE
+)
+@carries("zhang2022.theorem_4_5", {"sigma": SIGMA_K}, PHASE)
+def privacy() -> Decision:
+    """With nbar records in a block and sigma_k = {sigma}, Algorithms 4 and 5 are ({half}, {share})-DP each and
+    (epsilon, delta)-DP together, for {small}.
+    """
+    multiplier = 2 * sqrt(2 * LOG) / epsilon
+    energy, size, two = symbols("energy size two", positive=True)  # 2 L/m, |(dx, dy)|, 2^k
+    return proved(
+        Quoted("the sensitivity of a phase, and the chance of delta/4 that it fails", "Z26"),
+        Identity(
+            "noise over the sensitivity 4 L/(nbar sqrt(mu_k mu))",
+            lambda: SIGMA_K / (4 * L / (nbar * sqrt(mu_k * mu))),
+            multiplier,
+        ),
+        Private(
+            "each phase is (epsilon/2, delta/4)-DP given the sensitivity", multiplier, SHARES, epsilon / 2, delta / 4
+        ),
+        Quoted("and (epsilon/2, delta/2)-DP with the failure", "Z07"),
+        Identity("since", lambda: delta / 4 + delta / 4, delta / 2),
+        Quoted("the blocks of the phases are disjoint", "Z01"),
+        Cited("the two algorithms draw fresh noise, so that their budgets add up", "basic composition"),
+        Identity("epsilon", lambda: epsilon / 2 + epsilon / 2, epsilon),
+        Identity("and delta", lambda: delta / 2 + delta / 2, delta),
+        # Take noise for nbar = n/K records in a block that has m = floor(n/K), at most 4/3 fewer, and mu_k = 2^k
+        # mu.
+        *ROUNDED,
+        Cited(
+            "mu_k |dx|^2 + mu |dy|^2 <= (2 L/m) |(dx, dy)| for the saddle points of neighbouring blocks of m records",
+            "strong monotonicity of the field; f jointly L-Lipschitz",
+        ),
+        Identity(
+            "so that (mu_k - mu) |dx|^2 is at most energy^2/(4 mu), energy = 2 L/m: what is left is a square",
+            lambda: energy**2 / (4 * mu) - (energy * size - mu * size**2),
+            mu * (size - energy / (2 * mu)) ** 2,
+        ),
+        Inequality("mu_k/(mu_k - mu) = 2^k/(2^k - 1) <= 2", two / (two - 1), 2, over(two >= 2)),
+        Below(
+            "in units of L/(nbar sqrt(mu_k mu)): sqrt 2 nbar/m and two solver errors are within 4",
+            sqrt(2) * Rational(4, 3) + 2,
+            4,
+        ),
+        readings={TRUE: "proved", f"{PRINTED}, K = floor(log2 n)": "proved"},
+        note="Each phase sees its block and the earlier released point only; the two algorithms draw fresh noise.",
+        method=(Method.PRIVACY_CURVE, Method.PROVER),
+    )

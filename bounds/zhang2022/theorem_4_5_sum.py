@@ -10,23 +10,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Ge, Integer, Le, Max, Rational, ceiling, floor, log, oo, sqrt, symbols
+from sympy import Integer, Max, Rational, ceiling, floor, log, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, Verdict, claim
-from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Quoted, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Step, Verdict, carries, claim, conditional
+from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, k, mu, n
 from dpcheck.bounds.zhang2022 import outside
-from dpcheck.bounds.zhang2022.phases import COUNT, P, b, bits, letters, p, phases, rounded, share_of
+from dpcheck.bounds.zhang2022.phases import COUNT, P, b, bits, letters, p, phases, rates, rounded, share_of, sums
 from dpcheck.bounds.zhang2022.theorem_4_3 import LOG
-from dpcheck.bounds.zhang2022.theorem_4_5 import BOUND
-from dpcheck.bounds.zhang2022.theorem_4_5_proof import MEAN_GAP, SETTING, SHARE, SIGMA_K, mu_k, nbar
+from dpcheck.bounds.zhang2022.theorem_4_5 import BOUND, MEAN_GAP, SETTING, SHARE, SIGMA_K, mu_k, nbar
 
 power = symbols("power", positive=True)  # 2^K
-SUM = Domain({b: (0, oo), p: (0, 1), phases: (1, oo), L: (0, oo), D: (0, oo)})
+SUM = over(b, p <= 1, phases >= 1, L, D)
 REGULARISER = L / D * Max(2 * p, 13 * phases * b)
 LOW = Max(2 * p, 13 * bits * b)
 INSTANCE = {n: outside.RECORDS, d: 1, epsilon: outside.EPSILON, delta: outside.DELTA, L: 1, D: 1}
@@ -36,10 +31,10 @@ CONDITION = (
 RISK = 8 * L * D * phases**2 * (p + 5 * b)
 GAP = 16 * L * D * phases**2 * (p + 5 * b)
 # mu_K = mu power, power = 2^K
-POWER = {L: (0, oo), D: (0, oo), mu: (0, oo), n: (1, oo), power: (1, oo)}
-LEAST = Ge(mu * D * sqrt(n), 2 * L)
-WHOLE = Domain(POWER, where=(LEAST, Ge(sqrt(power), sqrt(n))))
-HALF = Domain(POWER, where=(LEAST, Ge(sqrt(2) * sqrt(power), sqrt(n))))
+POWER = over(L, D, mu, n, power >= 1)
+LEAST = mu * D * sqrt(n) >= 2 * L
+WHOLE = over(POWER, LEAST, sqrt(power) >= sqrt(n))
+HALF = over(POWER, LEAST, sqrt(2) * sqrt(power) >= sqrt(n))
 LAST = L**2 / sqrt(mu * power * mu)  # L^2/sqrt(mu_K mu)
 MIDDLE = Rational(17, 2) * L * D
 
@@ -61,11 +56,11 @@ def _natural(count: Any) -> Counterexample:
     derived, allowed = symbols("derived allowed", positive=True)
     return Counterexample(
         f"natural logarithms, n = 10^30, K = {count}: the sum of the terms against the printed bound",
-        Le(derived, allowed),
-        (
-            (derived, _sum(count, share, small, 2 * small, Integer(2) ** count)),
-            (allowed, 8 * count**2 * (small + 5 * share)),
-        ),
+        derived <= allowed,
+        {
+            derived: _sum(count, share, small, 2 * small, Integer(2) ** count),
+            allowed: 8 * count**2 * (small + 5 * share),
+        },
     )
 
 
@@ -85,94 +80,50 @@ FINAL: tuple[Step, ...] = (
 )
 
 
-READINGS: tuple[tuple[str, Verdict], ...] = (
-    ("K = log2 n without rounding, log2 in mu and in the bound", "conditional"),
-    ("K = floor(log2 n), log2 in mu and in the bound, n/K or floor(n/K) records in a block", "conditional"),
-    ("the proof's terms, natural logarithms throughout", "refuted"),
-    *outside.readings(outside.LIPSCHITZ, "conditional"),
-)
+READINGS: dict[str, Verdict] = {
+    "K = log2 n without rounding, log2 in mu and in the bound": "conditional",
+    "K = floor(log2 n), log2 in mu and in the bound, n/K or floor(n/K) records in a block": "conditional",
+    "the proof's terms, natural logarithms throughout": "refuted",
+    **outside.readings(outside.LIPSCHITZ, "conditional"),
+}
 
 
-def _at(records: int, count: Any) -> tuple[tuple[Any, Any], ...]:
+def _at(records: int, count: Any) -> dict[Any, Any]:
     """Return L = D = 1, the least mu there is, and 2^count."""
-    return ((L, 1), (D, 1), (mu, 2 / sqrt(Integer(records))), (power, Integer(2) ** count))
+    return {L: 1, D: 1, mu: 2 / sqrt(Integer(records)), power: Integer(2) ** count}
 
 
-@claim(
-    "Z36",
-    Kind.CONSTANT,
-    stated(
-        f"For {MEAN_GAP} the last step costs at most {{first}}, and that {{second}}, each times {{share}}, where "
-        "power is 2^K.",
-        first=17 * LAST,
-        second=MIDDLE,
-        share=SHARE,
-    ),
-    "equation (26)",
-)
+@claim("Z36", Kind.CONSTANT, location="equation (26)", first=17 * LAST, second=MIDDLE, share=SHARE, mean_gap=MEAN_GAP)
 def last() -> Decision:
+    """For {mean_gap} the last step costs at most {first}, and that {second}, each times {share}, where power is 2^K."""
     records, count = outside.RECORDS, outside.COUNT
     root = sqrt(LOG.subs(delta, outside.DELTA))
-    steps: tuple[Step, ...] = (
+    unit = d * LOG / (mu_k * mu * nbar**2 * epsilon**2)
+    solver = delta * L**2 / (8 * mu_k * mu * nbar**2)
+    return conditional(
         Cited("F is L-Lipschitz; Jensen", "definition"),
         Quoted("(24) at k = K", "Z35"),
-        *_root_of_257(),
-        *_root_of_129(),
-        *outside.convex_concave(Rational(17, 2) * root * count / (records * outside.EPSILON)),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("K = log2 n, or rounded up", "conditional"),
-            ("K = floor(log2 n), by 17 L^2/sqrt(mu_K mu)", "refuted"),
-            ("K = floor(log2 n), 17 sqrt 2/2 in place of 17/2", "conditional"),
-            ("K = floor(log2 n), 17/2, by E|x~_K - x_K^|^2 of the independent noise", "conditional"),
-            ("K = log n, natural, by 17 L^2/sqrt(mu_K mu)", "refuted"),
-            *outside.readings(outside.LIPSCHITZ, "conditional"),
-        ),
-        condition=f"{outside.condition(outside.LIPSCHITZ)}; and K is log2 n exactly or rounded up, or for "
-        "K = floor(log2 n) the constant is 17 sqrt 2/2",
-    )
-    return Decision(
-        "conditional",
-        Method.PROVER,
-        evidence,
-        "mu >= 2 L/(D sqrt n) is used with equality, so that mu_K = mu 2^K must reach mu n.",
-    )
-
-
-def _root_of_257() -> tuple[Step, ...]:
-    """Show that 17 for the root of 257 serves for K = log2 n or rounded up."""
-    return (
+        # 17 for the root of 257 serves for K = log2 n or rounded up.
         Inequality(
             "the root of 257 is below 17",
             sqrt(257) * LAST * SHARE,
             c * LAST * SHARE,
-            Domain(
-                {L: (0, oo), mu: (0, oo), power: (1, oo), d: (1, oo), nbar: (1, oo), epsilon: (0, 1), delta: (0, 1)}
-            ),
+            over(L, mu, power >= 1, d, nbar >= 1, epsilon <= 1, delta <= 1),
             (c, 17),
         ),
         Inequality("2^K >= n, that is K = log2 n or rounded up: 17 L^2/sqrt(mu_K mu)", 17 * LAST, MIDDLE, WHOLE),
         Counterexample(
             "rounded down, n = 1000, K = 9: the root of 257 in place of 17 is too much already",
-            Le(sqrt(257) * LAST, MIDDLE),
+            sqrt(257) * LAST <= MIDDLE,
             _at(1000, floor(log(Integer(1000)) / log(Integer(2)))),
         ),
         Counterexample(
             "natural logarithm, rounded up, n = 1000, K = 7",
-            Le(sqrt(257) * LAST, MIDDLE),
+            sqrt(257) * LAST <= MIDDLE,
             _at(1000, ceiling(log(Integer(1000)))),
         ),
         Inequality("rounded down, 2^K > n/2", sqrt(257) * LAST, c * L * D, HALF, (c, 17 * sqrt(2) / 2)),
-    )
-
-
-def _root_of_129() -> tuple[Step, ...]:
-    """Show that the root of 129, by independent noise, serves rounded down too."""
-    unit = d * LOG / (mu_k * mu * nbar**2 * epsilon**2)
-    solver = delta * L**2 / (8 * mu_k * mu * nbar**2)
-    return (
+        # The root of 129, by independent noise, serves rounded down too.
         Inequality(
             "the noise is independent of the solver's error, so that E|x~_K - x_K^|^2 has 129 in place of 257",
             d * SIGMA_K**2 + solver,
@@ -183,31 +134,44 @@ def _root_of_129() -> tuple[Step, ...]:
         Inequality(
             "and with its root 17/2 holds rounded down too", sqrt(129) * LAST, c * L * D, HALF, (c, Rational(17, 2))
         ),
+        *outside.convex_concave(Rational(17, 2) * root * count / (records * outside.EPSILON)),
+        readings={
+            "K = log2 n, or rounded up": "conditional",
+            "K = floor(log2 n), by 17 L^2/sqrt(mu_K mu)": "refuted",
+            "K = floor(log2 n), 17 sqrt 2/2 in place of 17/2": "conditional",
+            "K = floor(log2 n), 17/2, by E|x~_K - x_K^|^2 of the independent noise": "conditional",
+            "K = log n, natural, by 17 L^2/sqrt(mu_K mu)": "refuted",
+            **outside.readings(outside.LIPSCHITZ, "conditional"),
+        },
+        condition=f"{outside.condition(outside.LIPSCHITZ)}; and K is log2 n exactly or rounded up, or for "
+        "K = floor(log2 n) the constant is 17 sqrt 2/2",
+        note="mu >= 2 L/(D sqrt n) is used with equality, so that mu_K = mu 2^K must reach mu n.",
     )
 
 
 @claim(
     "Z37",
     Kind.CONSTANT,
-    stated(
-        "max_y E F(x~_K, y) - E F(x*, y_1^) is at most {bound} with mu = {mu}, where phases is {count}, p is {p} "
-        f"and b is {{b}}, for {MEAN_GAP}.",
-        bound=RISK,
-        mu=REGULARISER,
-        count=COUNT,
-        p=P,
-        b=share_of(LOG),
-    ),
-    "equation (27) and Theorem 4.5",
+    location="equation (27) and Theorem 4.5",
+    bound=RISK,
+    mu=REGULARISER,
+    count=COUNT,
+    p=P,
+    b=share_of(LOG),
+    mean_gap=MEAN_GAP,
 )
+@carries("zhang2022.theorem_4_5", {"mu": REGULARISER}, sums(log(5 / delta)))
 def final() -> Decision:
+    """max_y E F(x~_K, y) - E F(x*, y_1^) is at most {bound} with mu = {mu}, where phases is {count}, p is {p} and b is
+    {b}, for {mean_gap}.
+    """
     middle = 4 * L * D * phases**2 * (p + c * b)
     terms = (
         MIDDLE * phases * b
         + 257 * (phases - 1) * phases**2 * L**2 * b**2 / REGULARISER
         + 8 * L**2 * phases**2 * p**2 / REGULARISER
     )
-    steps: tuple[Step, ...] = (
+    return conditional(
         Quoted("the last step", "Z36"),
         Quoted("8 L^2/(mu nbar) a phase", "Z34"),
         Quoted("(24) at k - 1", "Z35"),
@@ -230,42 +194,39 @@ def final() -> Decision:
         Identity("the two halves", lambda: middle.subs(c, 5) + middle.subs(c, 5), RISK),
         *FINAL,
         *outside.convex_concave(BOUND.subs(INSTANCE) / 2),
-    )
-    return Decision(
-        "conditional",
-        Method.PROVER,
-        Evidence(steps, readings=READINGS, condition=CONDITION),
-        "The paper writes log n throughout and uses mu_K = mu n, which is base 2. With natural logarithms mu_K is "
-        "mu n^0.69, and the last step outgrows the bound.",
+        readings=READINGS,
+        condition=CONDITION,
+        note="The paper writes log n throughout and uses mu_K = mu n, which is base 2. With natural logarithms mu_K "
+        "is mu n^0.69, and the last step outgrows the bound.",
     )
 
 
 @claim(
     "Z38",
     Kind.UTILITY,
-    stated(
-        "The weak gap of (x~_K, y~_K) is at most {bound}, where phases is {count}, p is {p} and b is {b}, for "
-        f"{MEAN_GAP}.",
-        bound=GAP,
-        count=COUNT,
-        p=P,
-        b=share_of(LOG),
-    ),
-    "equations (28) and (31)",
+    location="equations (28) and (31)",
+    bound=GAP,
+    count=COUNT,
+    p=P,
+    b=share_of(LOG),
+    mean_gap=MEAN_GAP,
 )
+@carries("zhang2022.theorem_4_5", {"bound": GAP}, sums(log(5 / delta)))
+@carries("zhang2022.theorem_4_5", rates(2))
 def gap() -> Decision:
+    """The weak gap of (x~_K, y~_K) is at most {bound}, where phases is {count}, p is {p} and b is {b},
+    for {mean_gap}.
+    """
     saddle = symbols("saddle")
-    steps: tuple[Step, ...] = (
+    return conditional(
         Quoted("(27), and the same for Algorithm 5, which is Algorithm 4 for -f with x and y exchanged", "Z37"),
         Cited("F(x*, y_1^) <= F(x*, y*) <= F(x_1^, y*)", "saddle point of F"),
         Identity("(28) and (31) add up to twice the bound", lambda: (saddle + RISK) + (-saddle + RISK), GAP),
         *letters(LOG),
         *FINAL,
         *outside.convex_concave(BOUND.subs(INSTANCE)),
-    )
-    return Decision(
-        "conditional",
-        Method.PROVER,
-        Evidence(steps, readings=READINGS, condition=CONDITION),
-        "Twice (27), under the condition of Z37. The maximum and minimum stand outside the expectation: the weak gap.",
+        readings=READINGS,
+        condition=CONDITION,
+        note="Twice (27), under the condition of Z37. The maximum and minimum stand outside the expectation: the weak "
+        "gap.",
     )

@@ -16,32 +16,22 @@ from __future__ import annotations
 from sympy import Rational, log, sqrt
 
 from dpcheck.bounds.calibration import Private
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Cited, Identity
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, proved
+from dpcheck.bounds.evidence import Cited, Identity, over
 from dpcheck.bounds.symbols import delta, epsilon
 
 MULTIPLIER = sqrt(8 * log(Rational(5, 4) / delta)) / epsilon
 USUAL = sqrt(2 * log(Rational(5, 4) / delta)) / epsilon
-UNIT = Domain({epsilon: (0, 1), delta: (0, 1)})
-HALF = Domain({epsilon: (0, 1), delta: (0, Rational(1, 2))})
+UNIT = over(epsilon <= 1, delta <= 1)
+HALF = over(epsilon <= 1, delta <= Rational(1, 2))
 
 
-@claim(
-    "003:Def3",
-    Kind.CALIBRATION,
-    stated(
-        "A query of sensitivity D with noise of variance {variance} D^2 in each coordinate is (epsilon, delta)-DP "
-        "for 0 < epsilon <= 1 and 0 < delta <= 1.",
-        variance=MULTIPLIER**2,
-    ),
-    "Definition 3",
-)
+@claim("003:Def3", Kind.CALIBRATION, location="Definition 3", variance=MULTIPLIER**2)
 def mechanism() -> Decision:
-    steps = (
+    """A query of sensitivity D with noise of variance {variance} D^2 in each coordinate is (epsilon, delta)-DP for 0 <
+    epsilon <= 1 and 0 < delta <= 1.
+    """
+    return proved(
         Cited(
             "the worst case of a query of sensitivity D in any dimension is the shift by D on a line",
             "B. Balle, Y.-X. Wang, ICML 2018, Theorem 8",
@@ -53,10 +43,7 @@ def mechanism() -> Decision:
             lambda: 4 * (2 * log(Rational(5, 4) / delta) / epsilon**2),
         ),
         Private("the usual noise is enough already, for delta <= 1/2", USUAL, HALF, epsilon, delta),
-    )
-    return Decision(
-        "proved",
-        Method.PRIVACY_CURVE,
-        Evidence(steps, repaired="sharper: 2 in place of 8"),
-        "Sound on the whole region, with four times the variance that is needed.",
+        repaired="sharper: 2 in place of 8",
+        note="Sound on the whole region, with four times the variance that is needed.",
+        method=Method.PRIVACY_CURVE,
     )

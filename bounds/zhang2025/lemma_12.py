@@ -27,14 +27,10 @@ then V_t <= a t (t - 1)/2, and D_{t+1} <= a/(2t) + 8 j/(t - 1) + 1/t <= a/(t + 1
 
 from __future__ import annotations
 
-from sympy import E, Integer, Rational, log, oo, symbols
+from sympy import E, Integer, Rational, log, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Below, Cited, Identity
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, claim, proved
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Identity, Inequality, over
 from dpcheck.bounds.symbols import T, t
 
 k, u, j, a, logs, theta = symbols("k u j a logs theta", positive=True)
@@ -43,20 +39,13 @@ LOGS = log(log(T) / theta)
 PRINTED = 624 * logs + 1
 
 
-@claim(
-    "004:Lem12",
-    Kind.LEMMA,
-    stated(
-        "For a lambda-strongly convex F, unbiased stochastic gradients of norm at most G, steps 1/(lambda t), "
-        "theta < 1/e and T >= 4: with probability 1 - theta, for all t <= T, |w_t - w*|^2 is at most "
-        "({bound}) G^2/(lambda^2 t), where logs = {logs}.",
-        bound=PRINTED,
-        logs=LOGS,
-    ),
-    "version with proofs, Lemma 12",
-)
+@claim("004:Lem12", Kind.LEMMA, location="version with proofs, Lemma 12", bound=PRINTED, logs=LOGS)
 def high_probability() -> Decision:
-    steps = (
+    """For a lambda-strongly convex F, unbiased stochastic gradients of norm at most G, steps 1/(lambda t), theta < 1/e
+    and T >= 4: with probability 1 - theta, for all t <= T, |w_t - w*|^2 is at most ({bound}) G^2/(lambda^2 t),
+    where logs = {logs}.
+    """
+    return proved(
         Cited(
             "the recursion in D_t; 1 >= |grad F(w_t)| >= |w_t - w*|; E Z_t^2 <= D_t",
             "projections do not expand; <grad F(w), w - w*> >= |w - w*|^2 by strong convexity",
@@ -69,7 +58,7 @@ def high_probability() -> Decision:
         Cited("a nonnegative supermartingale from 1 ever exceeds e^j with chance at most e^-j", "Ville's inequality"),
         AtMost("steps up to 2u have (i - 1) |Z_i|/(4u) <= 1, i - 1 = 2u/(1 + k)", 2 * u / (1 + k) * 2 / (4 * u), 1),
         Below("log(1/log 2) is below 0.37", log(1 / log(2)), EXTRA),
-        Inequality("logs = log(log(T)/theta) is at least 1", 1, LOGS, Domain({T: (4, oo), theta: (0, 1 / E)})),
+        Inequality("logs = log(log(T)/theta) is at least 1", 1, LOGS, over(T >= 4, theta <= 1 / E)),
         AtMost("so that a >= 625 > 512 and only u >= 512 are needed, logs = 1 + k", 625, PRINTED.subs(logs, 1 + k)),
         AtMost("V_t <= a t (t - 1)/2: (i - 1)^2/i <= i - 1, i = 1 + k", k**2 / (1 + k), k),
         Identity(
@@ -81,15 +70,11 @@ def high_probability() -> Decision:
             "t/2 <= u <= t and j <= logs + 0.37: it is within a/(t + 1)",
             PRINTED / (2 * t) + 8 * (logs + EXTRA) / (t - 1) + 1 / t,
             PRINTED / (t + 1),
-            Domain({t: (625, oo), logs: (1, oo)}),
+            over(t >= 625, logs >= 1),
         ),
         AtMost("u = t/(1 + k) <= t in its middle term", 8 * t / (1 + k) * j / t, 8 * j),
-    )
-    return Decision(
-        "proved",
-        (Method.PROVER, Method.CITED),
-        Evidence(steps, repaired="the same proof gives a far smaller constant than 624 for large t"),
-        "As in its source. With bounded increments that grow with t, one martingale inequality for all t needs the "
-        "blocks [u, 2u); the constant has ample room for them. Algorithm 4's minibatches are drawn afresh, so its "
+        repaired="the same proof gives a far smaller constant than 624 for large t",
+        note="As in its source. With bounded increments that grow with t, one martingale inequality for all t needs "
+        "the blocks [u, 2u); the constant has ample room for them. Algorithm 4's minibatches are drawn afresh, so its "
         "gradients are unbiased given the past, as the lemma supposes.",
     )

@@ -29,14 +29,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from sympy import E, Integer, Le, Rational, exp, log, sqrt, symbols
+from sympy import E, Integer, Rational, exp, log, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Inequality, over
 from dpcheck.bounds.symbols import sigma
 from dpcheck.bounds.yang2022.minibatch_draws import chance_absent
 
@@ -54,64 +50,16 @@ def _at(share: Any, rest: Any) -> Any:
     return PRINTED.subs({lam: 1, q: share, sigma: rest})
 
 
-@claim(
-    "003:Lem2",
-    Kind.ACCOUNTING,
-    stated(
-        "A query of sensitivity 1 on m of n records drawn without replacement, with noise sigma, has a moment of "
-        "at most {bound} at q = m/n, for all lambda, sigma and m < n, with one constant.",
-        bound=PRINTED,
-    ),
-    "Lemma 2",
-)
+@claim("003:Lem2", Kind.ACCOUNTING, location="Lemma 2", bound=PRINTED)
 def amplification() -> Decision:
-    steps = (
-        Enumerated("a record is in a minibatch with chance m/n", chance_absent, (4, 1, False), Fraction(3, 4)),
-        *_on_a_line(),
-        *_in_a_triangle(),
-        Cited(
-            "all lambda: in its region the moment is as printed, for another sampling (Poisson) and other neighbours "
-            "(one record added)",
-            "[2, Lemma 3]",
-        ),
-        Inequality(
-            "the sampling of the lemma, at lambda = 1 only: from sigma^2 >= 10/9 on the true leading term is at most "
-            "the printed one, x = 1/sigma^2",
-            2 * exp(x) - 2 * exp(x / 2),
-            2 * x,
-            Domain({x: (0, Rational(9, 10))}),
-        ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("all lambda, sigma and q, as printed", "refuted"),
-            ("sigma >= 1, q < 1/(16 sigma), lambda <= sigma^2 log(1/(q sigma)), without replacement", "refuted"),
-            ("the same region, Poisson sampling, one record added: [2, Lemma 3], cited", "proved"),
-            ("the leading term at lambda = 1, without replacement, sigma^2 >= 10/9", "proved"),
-            ("the same region, without replacement, sigma^2 >= 10/9, lambda > 1", "unresolved"),
-        ),
-        condition="Poisson sampling with one record added, in the region of [2, Lemma 3], which is cited and is not "
-        "the sampling of the lemma; without replacement only the leading term at lambda = 1 and sigma^2 >= 10/9 is "
-        "certified here, and nothing for lambda > 1",
-        repaired="the region of [2, Lemma 3] must be stated, and without replacement sigma^2 >= 10/9 besides, "
-        "where the leading term at lambda = 1 is 2 q^2 (exp(1/sigma^2) - exp(1/(2 sigma^2))). Theorem 1 and the "
-        "settings after it can do without the lemma (see their claims)",
-    )
-    return Decision(
-        "conditional",
-        (Method.MOMENTS, Method.ARITHMETIC, Method.PROVER),
-        evidence,
-        "The lemma states no region, and fails for small sigma whatever the constant of the O. Even in the region of "
-        "its source it fails at sigma = 1 by 7 per cent, since replacing a record moves the release between two "
-        "points which are both away from the one without it.",
-    )
-
-
-def _on_a_line() -> tuple[Step, ...]:
-    """Show by the first instance that at sigma = 1/2 no constant of the O is enough."""
+    """A query of sensitivity 1 on m of n records drawn without replacement, with noise sigma, has a moment of at most
+    {bound} at q = m/n, for all lambda, sigma and m < n, with one constant.
+    """
     line = 1 / (100 * (1 + hidden))  # small enough for any constant
-    return (
+    triangle = 1 / (1000 * (1 + hidden))  # likewise
+    return conditional(
+        Enumerated("a record is in a minibatch with chance m/n", chance_absent, (4, 1, False), Fraction(3, 4)),
+        # Show by the first instance that at sigma = 1/2 no constant of the O is enough.
         Identity(
             "the first instance: E_P[P/Q] = (1 - q)^2 + 2 q (1 - q) + q^2 X with X = exp(1/sigma^2)",
             (1 - q) ** 2 + 2 * q * (1 - q) + q**2 * X,
@@ -126,16 +74,10 @@ def _on_a_line() -> tuple[Step, ...]:
         ),
         Counterexample(
             "with 1000 for the constant of the O, one record of n = 100100, lambda = 1, sigma = 1/2",
-            Le(log(LINE), PRINTED),
-            ((q, Rational(1, 100100)), (sigma, Rational(1, 2)), (lam, 1), (hidden, 1000)),
+            log(LINE) <= PRINTED,
+            {q: Rational(1, 100100), sigma: Rational(1, 2), lam: 1, hidden: 1000},
         ),
-    )
-
-
-def _in_a_triangle() -> tuple[Step, ...]:
-    """Show by the second instance that none is at sigma = 1."""
-    triangle = 1 / (1000 * (1 + hidden))  # likewise
-    return (
+        # Show by the second instance that none is at sigma = 1.
         Identity(
             "the second instance: |A| = |B| = |A - B| = 1 gives A.B = 1/2, and the second moment",
             lambda: exp(1) + exp(1) - 2 * exp(Rational(1, 2)),
@@ -160,7 +102,36 @@ def _in_a_triangle() -> tuple[Step, ...]:
         ),
         Counterexample(
             "with 1000 for the constant, n = 1001000, sigma = 1, lambda = 1, all in the region of [2]",
-            Le(log(TRIANGLE), PRINTED),
-            ((q, Rational(1, 1001000)), (sigma, Integer(1)), (lam, 1), (hidden, 1000)),
+            log(TRIANGLE) <= PRINTED,
+            {q: Rational(1, 1001000), sigma: Integer(1), lam: 1, hidden: 1000},
         ),
+        Cited(
+            "all lambda: in its region the moment is as printed, for another sampling (Poisson) and other neighbours "
+            "(one record added)",
+            "[2, Lemma 3]",
+        ),
+        Inequality(
+            "the sampling of the lemma, at lambda = 1 only: from sigma^2 >= 10/9 on the true leading term is at most "
+            "the printed one, x = 1/sigma^2",
+            2 * exp(x) - 2 * exp(x / 2),
+            2 * x,
+            over(x <= Rational(9, 10)),
+        ),
+        readings={
+            "all lambda, sigma and q, as printed": "refuted",
+            "sigma >= 1, q < 1/(16 sigma), lambda <= sigma^2 log(1/(q sigma)), without replacement": "refuted",
+            "the same region, Poisson sampling, one record added: [2, Lemma 3], cited": "proved",
+            "the leading term at lambda = 1, without replacement, sigma^2 >= 10/9": "proved",
+            "the same region, without replacement, sigma^2 >= 10/9, lambda > 1": "unresolved",
+        },
+        condition="Poisson sampling with one record added, in the region of [2, Lemma 3], which is cited and is not "
+        "the sampling of the lemma; without replacement only the leading term at lambda = 1 and sigma^2 >= 10/9 is "
+        "certified here, and nothing for lambda > 1",
+        repaired="the region of [2, Lemma 3] must be stated, and without replacement sigma^2 >= 10/9 besides, where "
+        "the leading term at lambda = 1 is 2 q^2 (exp(1/sigma^2) - exp(1/(2 sigma^2))). Theorem 1 and the settings "
+        "after it can do without the lemma (see their claims)",
+        note="The lemma states no region, and fails for small sigma whatever the constant of the O. Even in the "
+        "region of its source it fails at sigma = 1 by 7 per cent, since replacing a record moves the release between "
+        "two points which are both away from the one without it.",
+        method=(Method.MOMENTS, Method.ARITHMETIC, Method.PROVER),
     )

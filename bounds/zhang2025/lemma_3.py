@@ -17,12 +17,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Integer, Le, Rational, symbols
+from sympy import Integer, Rational, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
 from dpcheck.bounds.symbols import kappa
 from dpcheck.bounds.zhang2025.privatediff import clip
 
@@ -58,25 +56,21 @@ def value(x: Fraction) -> Fraction:
     return 3 * h(x) * maximiser(x) - maximiser(x) ** 2 / 2
 
 
-@claim(
-    "003:Lem3",
-    Kind.LEMMA,
-    "Under Assumptions 1 and 3 Phi is (l + kappa l)-smooth and y* is kappa-Lipschitz.",
-    "Lemma 3",
-)
+@claim("003:Lem3", Kind.LEMMA, location="Lemma 3")
 def smoothness() -> Decision:
-    steps = (
+    """Under Assumptions 1 and 3 Phi is (l + kappa l)-smooth and y* is kappa-Lipschitz."""
+    return conditional(
         Enumerated("y*(0) = 0 and y*(1/30) is", maximiser, (POINT,), Fraction(1, 10)),
         Counterexample(
             "y* moves by 1/10 over 1/30, three times what kappa = 1 allows",
-            Le(moved, kappa * step),
-            ((moved, Rational(1, 10)), (kappa, Integer(1)), (step, Rational(1, 30))),
+            moved <= kappa * step,
+            {moved: Rational(1, 10), kappa: Integer(1), step: Rational(1, 30)},
         ),
         Enumerated("the gradient of Phi, 0 at 0, at 1/30 is", gradient, (POINT,), Fraction(3, 10)),
         Counterexample(
             "and moves by nine times the step, against l + kappa l = 2",
-            Le(moved, (l + kappa * l) * step),
-            ((moved, Rational(3, 10)), (l, Integer(1)), (kappa, Integer(1)), (step, Rational(1, 30))),
+            moved <= (l + kappa * l) * step,
+            {moved: Rational(3, 10), l: Integer(1), kappa: Integer(1), step: Rational(1, 30)},
         ),
         Cited(
             "jointly l-smooth: mu |dy*|^2 <= <grad_y L(x, y*') - grad_y L(x', y*'), y* - y*'> <= l |dx| |dy*|",
@@ -86,41 +80,26 @@ def smoothness() -> Decision:
         Cited("|d grad Phi| <= l |(dx, dy*)|, grad Phi(x) = grad_x L(x, y*(x))", "Danskin's theorem"),
         AtMost("|(dx, dy*)| <= |dx| + |dy*|, squared", step**2 + moved**2, (step + moved) ** 2),
         Identity("hence Phi is (l + kappa l)-smooth", l * (step + kappa * step), (l + kappa * l) * step),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("l-smooth in each block, as Assumption 3 says", "refuted"),
-            ("jointly l-smooth, as in the source", "proved"),
-        ),
+        readings={
+            "l-smooth in each block, as Assumption 3 says": "refuted",
+            "jointly l-smooth, as in the source": "proved",
+        },
         condition="the loss is l-smooth jointly in (x, y)",
-    )
-    return Decision(
-        "conditional",
-        (Method.ALGEBRA, Method.CITED, Method.ENUMERATION),
-        evidence,
-        "Assumption 3 bounds each block's own smoothness and leaves the cross term free.",
+        note="Assumption 3 bounds each block's own smoothness and leaves the cross term free.",
+        method=(Method.ALGEBRA, Method.CITED, Method.ENUMERATION),
     )
 
 
-@claim(
-    "004:Lem11", Kind.LEMMA, "Under Assumption 3 the norm of grad_xy L is at most l.", "version with proofs, Lemma 11"
-)
+@claim("004:Lem11", Kind.LEMMA, location="version with proofs, Lemma 11")
 def cross() -> Decision:
-    steps = (
+    """Under Assumption 3 the norm of grad_xy L is at most l."""
+    return conditional(
         Enumerated("the cross derivative of the instance is 3 h'(x), and h'(0) is", slope, (Fraction(0),), Fraction(1)),
-        Counterexample("3 against l = 1", Le(b, l), ((b, Integer(3)), (l, Integer(1)))),
+        Counterexample("3 against l = 1", b <= l, {b: Integer(3), l: Integer(1)}),
         Cited("the joint Hessian sends (0, v) to (grad_xy v, grad_yy v), of norm at most l |v|", "joint smoothness"),
         AtMost("and the first part is no longer than the whole, squared", b**2, b**2 + c**2),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(("l of Assumption 3, as the proof has it", "refuted"), ("l the joint smoothness", "proved")),
+        readings={"l of Assumption 3, as the proof has it": "refuted", "l the joint smoothness": "proved"},
         condition="the loss is l-smooth jointly in (x, y), and twice differentiable",
-    )
-    return Decision(
-        "conditional",
-        (Method.ALGEBRA, Method.ENUMERATION),
-        evidence,
-        "True for a jointly smooth function, which Assumption 3 does not ask for.",
+        note="True for a jointly smooth function, which Assumption 3 does not ask for.",
+        method=(Method.ALGEBRA, Method.ENUMERATION),
     )

@@ -38,24 +38,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sympy import Ge, Integer, Le, Lt, Min, Rational, cos, diff, log, pi, sin, sqrt, symbols, tan
+from sympy import Integer, Min, Rational, cos, diff, log, pi, sin, sqrt, symbols, tan
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity
 from dpcheck.bounds.symbols import G, d, d_2, delta, epsilon, mu, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2025.theorem_1 import BUDGET
 
 g, l, smooth, gap, a, logs, hidden, one, other = symbols("g l S gap a logs hidden sin cos", positive=True)
 p, mean, angle = symbols("x_k M_k phi", real=True)
-LEAST = Le(log(1 / delta), n * log(2))  # not as a power, whose digits fill the memory for a large n
+LEAST = log(1 / delta) <= n * log(2)  # not as a power, whose digits fill the memory for a large n
 RANGE = (
-    Assumption("epsilon", "epsilon <= 1", "epsilon = O(1), the constant 1", Le(epsilon, 1)),
-    Assumption("delta", "delta < 1/n", "delta <= 1/n^(1 + Omega(1))", Lt(delta, 1 / n)),
+    Assumption("epsilon", "epsilon <= 1", "epsilon = O(1), the constant 1", epsilon <= 1),
+    Assumption("delta", "delta < 1/n", "delta <= 1/n^(1 + Omega(1))", delta < 1 / n),
     Assumption("least", "log(1/delta) <= n log(2)", "2^(-Omega(n)) <= delta, the constant 1", LEAST),
 )
 RATE_3 = sqrt(d * log(1 / delta)) / (n * epsilon)
@@ -128,23 +125,18 @@ def always(rate: object) -> Counterexample:
     """Hold the algorithm that always returns pi against the printed rate, for every constant of the Omega."""
     return Counterexample(
         "returning pi whatever the data are, |grad Phi| = 0 on that dataset: below the bound for every constant",
-        Le(hidden * Min(1, rate), sin(p) / sqrt(2)),
-        ((p, pi), (d, Integer(1)), (n, Integer(2)), (epsilon, Integer(1)), (delta, Rational(1, 8))),
+        hidden * Min(1, rate) <= sin(p) / sqrt(2),
+        {p: pi, d: Integer(1), n: Integer(2), epsilon: Integer(1), delta: Rational(1, 8)},
     )
 
 
-@claim(
-    "003:Thm3",
-    Kind.LOWER_BOUND,
-    stated(
-        "There are a loss that meets Assumptions 1 to 3 and a dataset on which every (epsilon, delta)-DP algorithm "
-        "has a gradient norm of the order of {least} at least, d the larger of d_1 and d_2.",
-        least=Min(1, RATE_3),
-    ),
-    "Theorem 3",
-)
+@claim("003:Thm3", Kind.LOWER_BOUND, location="Theorem 3", least=Min(1, RATE_3))
 def finite_sum() -> Decision:
-    steps: tuple[Step, ...] = (
+    """There are a loss that meets Assumptions 1 to 3 and a dataset on which every (epsilon, delta)-DP algorithm has a
+    gradient norm of the order of {least} at least, d the larger of d_1 and d_2.
+    """
+    gradient = (1 + mean) / 2 * sin(p - pi / 4) + (1 - mean) / 2 * sin(p + pi / 4)
+    return conditional(
         *CONSTANT,
         always(RATE_3),
         Cited(
@@ -152,35 +144,7 @@ def finite_sum() -> Decision:
             "lower bound for losses without y carries over, with the dimension d_1 of x",
             "version with proofs, proof of Theorem 3 and Lemma 7",
         ),
-        *_bounded_loss(),
-        *_one_dimension(),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("one dataset for all algorithms, as printed", "refuted"),
-            ("for every algorithm a dataset, in the mean, d = d_1, from the cited bound for means of bits", "proved"),
-            ("for every algorithm a dataset, d_1 = 1 and d_2 far above log(n)^2", "refuted"),
-        ),
-        condition="for every algorithm there is a dataset, and in the mean over the algorithm's randomness (the "
-        "quantifiers exchanged); d is the dimension d_1 of x (or d_1 >= d_2); a bounded loss, such as -(1/sqrt d_1) "
-        "sum cos(x_k - z_k pi/4) - |y|^2/2, in place of the convex one, which cannot meet f <= M on R^{d_1} (003:A1); "
-        "and the cited lower bound for means of bits",
-    )
-    return Decision(
-        "conditional",
-        (Method.CITED, Method.ALGEBRA, Method.ARITHMETIC),
-        evidence,
-        "With one dataset for all algorithms, as printed, the algorithm that knows a stationary point of it and "
-        "ignores its input is private and has no gradient. With the quantifiers exchanged it holds with d_1, and for a "
-        "loss that meets Assumptions 1 to 3; nothing makes d_2 count.",
-    )
-
-
-def _bounded_loss() -> tuple[Step, ...]:
-    """Give a loss that meets the assumptions, and whose gradient says how well the mean of bits is known."""
-    gradient = (1 + mean) / 2 * sin(p - pi / 4) + (1 - mean) / 2 * sin(p + pi / 4)
-    return (
+        # Give a loss that meets the assumptions, and whose gradient says how well the mean of bits is known.
         Identity(
             "the bounded loss: a share (1 + M_k)/2 of the records has z_k = 1, and its gradient is",
             gradient,
@@ -205,12 +169,7 @@ def _bounded_loss() -> tuple[Step, ...]:
             2 * sqrt(2) * g,
         ),
         Cited("the mean error of every (epsilon, delta)-DP estimate of M on its worst dataset", "[2]"),
-    )
-
-
-def _one_dimension() -> tuple[Step, ...]:
-    """Show that for d_1 = 1 a private algorithm does better than sqrt(d_2), on every dataset."""
-    return (
+        # Show that for d_1 = 1 a private algorithm does better than sqrt(d_2), on every dataset.
         Identity(
             "for d_1 = 1: how far a record moves grad Phi at a point, through f and through y*, f jointly l-smooth",
             2 * G / n + l * 2 * G / (mu * n),
@@ -231,7 +190,20 @@ def _one_dimension() -> tuple[Step, ...]:
             "sqrt(d_2) is above that once d_2 outgrows log(n)^2; a = 1/(n epsilon), the rate still below one",
             sqrt(d_2) * a,
             logs * a,
-            Region(Le(d_2 * a**2, 1), Ge(logs, 1)),
+            Region(d_2 * a**2 <= 1, logs >= 1),
             {a: 1 / s**2, d_2: s**2, logs: log(s)},
         ),
+        readings={
+            "one dataset for all algorithms, as printed": "refuted",
+            "for every algorithm a dataset, in the mean, d = d_1, from the cited bound for means of bits": "proved",
+            "for every algorithm a dataset, d_1 = 1 and d_2 far above log(n)^2": "refuted",
+        },
+        condition="for every algorithm there is a dataset, and in the mean over the algorithm's randomness (the "
+        "quantifiers exchanged); d is the dimension d_1 of x (or d_1 >= d_2); a bounded loss, such as -(1/sqrt d_1) "
+        "sum cos(x_k - z_k pi/4) - |y|^2/2, in place of the convex one, which cannot meet f <= M on R^{d_1} (003:A1); "
+        "and the cited lower bound for means of bits",
+        note="With one dataset for all algorithms, as printed, the algorithm that knows a stationary point of it and "
+        "ignores its input is private and has no gradient. With the quantifiers exchanged it holds with d_1, and for "
+        "a loss that meets Assumptions 1 to 3; nothing makes d_2 count.",
+        method=(Method.CITED, Method.ALGEBRA, Method.ARITHMETIC),
     )

@@ -27,13 +27,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Integer, Le, Rational, symbols
+from sympy import Integer, Rational, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, refuted
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.symbols import eta, mu, n
 from dpcheck.bounds.zhang2025.ascent import (
     clipped_distance,
@@ -67,18 +64,12 @@ REPAIRED = (
 )
 
 
-@claim(
-    "004:Lem10",
-    Kind.SENSITIVITY,
-    stated(
-        "For f(., z) <= M, mu-strongly concave and beta-smooth with gradients of at most L, projected stochastic "
-        "ascent with step 1/(mu i) on datasets that differ in one of n records has |y_i - y'_i| <= {bound}.",
-        bound=PRINTED,
-    ),
-    "version with proofs, Lemma 10",
-)
+@claim("004:Lem10", Kind.SENSITIVITY, location="version with proofs, Lemma 10", bound=PRINTED)
 def cited_theorem() -> Decision:
-    steps = (
+    """For f(., z) <= M, mu-strongly concave and beta-smooth with gradients of at most L, projected stochastic ascent
+    with step 1/(mu i) on datasets that differ in one of n records has |y_i - y'_i| <= {bound}.
+    """
+    return refuted(
         Enumerated("the mean distance, n = 2, one step", expected_distance, (2, 1, TENTH), Fraction(1)),
         Enumerated("and after three steps", expected_distance, (2, 3, TENTH), Fraction(1)),
         Enumerated("the largest distance over the draws", largest_distance, (2, 3, TENTH), Fraction(2)),
@@ -87,50 +78,42 @@ def cited_theorem() -> Decision:
         Identity(
             "the mean is 2/n whatever the scale s; the printed bound is", lambda: PRINTED.subs(INSTANCE), 10 * scale / n
         ),
-        Counterexample(
-            "s = 1/10, n = 2, in the mean: 1 against 1/2", Le(moved, PRINTED), ((moved, Integer(1)), *SMALL)
-        ),
-        Counterexample("and for the worst draw: 2", Le(moved, PRINTED), ((moved, Integer(2)), *SMALL)),
-        Cited(
-            "the mean change of the loss is at most (2 L^2 + beta M)/(mu n) for 0 <= f <= M",
-            "[2, Theorem 3.10]",
-        ),
+        Counterexample("s = 1/10, n = 2, in the mean: 1 against 1/2", moved <= PRINTED, ((moved, Integer(1)), *SMALL)),
+        Counterexample("and for the worst draw: 2", moved <= PRINTED, ((moved, Integer(2)), *SMALL)),
+        Cited("the mean change of the loss is at most (2 L^2 + beta M)/(mu n) for 0 <= f <= M", "[2, Theorem 3.10]"),
         CONTRACTION,
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("the distance, for every draw", "refuted"),
-            ("the distance, in the mean over the draws", "refuted"),
-            ("the loss, in the mean, 0 <= f <= M: the cited theorem", "unresolved"),
-        ),
+        readings={
+            "the distance, for every draw": "refuted",
+            "the distance, in the mean over the draws": "refuted",
+            "the loss, in the mean, 0 <= f <= M: the cited theorem": "unresolved",
+        },
         repaired=f"the theorem is about E|f(y; z) - f(y'; z)|, not the distance. {REPAIRED}",
-    )
-    return Decision(
-        "refuted",
-        Method.ENUMERATION,
-        evidence,
-        "The bound has the unit of a loss. f = s (z y - y^2/2 + 3/2) on [-1, 1], 0 <= f <= 2 s, with one record 1 "
-        "or -1 and the others 0: the iterates do not depend on s, the mean distance is 2/n, and the bound is 10 s/n.",
+        note="The bound has the unit of a loss. f = s (z y - y^2/2 + 3/2) on [-1, 1], 0 <= f <= 2 s, with one record "
+        "1 or -1 and the others 0: the iterates do not depend on s, the mean distance is 2/n, and the bound is 10 s/n.",
+        method=Method.ENUMERATION,
     )
 
 
-@claim(
-    "004:Lem9",
-    Kind.SENSITIVITY,
-    stated(
-        "Under Assumption 1 the result of Algorithm 4 with step 1/(mu i) and threshold C_0 = L has sensitivity at "
-        "most {bound}.",
-        bound=PRINTED,
-    ),
-    "version with proofs, Lemma 9",
-)
+@claim("004:Lem9", Kind.SENSITIVITY, location="version with proofs, Lemma 9", bound=PRINTED)
 def sensitivity() -> Decision:
-    steps: tuple[Step, ...] = (
-        *_full_batch(),
+    """Under Assumption 1 the result of Algorithm 4 with step 1/(mu i) and threshold C_0 = L has sensitivity at most
+    {bound}.
+    """
+    return refuted(
+        # Show that with the full batch and nothing clipped the printed bound is too small.
+        *(
+            Enumerated(
+                f"full batch of n = {size}, {count} steps", full_batch_distance, (size, count, TENTH), Fraction(2, size)
+            )
+            for size, count in ((2, 1), (2, 5), (10, 3))
+        ),
+        RANGE,
+        ABOVE,
+        Identity("the printed bound with C_0 = 2 s >= G_y", lambda: PRINTED.subs(INSTANCE), 10 * scale / n),
+        Counterexample("s = 1/10, n = m = 2: 1 against 1/2", moved <= PRINTED, ((moved, Integer(1)), *SMALL)),
         Counterexample(
             "minibatches of one record: 2 for the draw that holds the record, at s = 1/10",
-            Le(moved, PRINTED),
+            moved <= PRINTED,
             ((moved, Integer(2)), *SMALL),
         ),
         Enumerated("the largest distance over the draws, m = 1", largest_distance, (2, 3, TENTH), Fraction(2)),
@@ -149,38 +132,14 @@ def sensitivity() -> Decision:
             (100, 3, 8),
             Fraction(9, 100),
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("the worst case over draws, as a sensitivity is", "refuted"),
-            ("full batch, nothing clipped", "refuted"),
-        ),
+        readings={
+            "the worst case over draws, as a sensitivity is": "refuted",
+            "full batch, nothing clipped": "refuted",
+        },
         repaired=REPAIRED,
-    )
-    return Decision(
-        "refuted",
-        Method.STEPS,
-        evidence,
-        "It fails with the full batch and nothing clipped already, by its unit. The proof besides takes a mean over "
-        "draws for a worst case, each f(x, .; z) to be strongly concave where Assumption 1 has it of the mean, "
-        "smoothness "
-        "that Assumption 1 does not contain, and clipping to keep the contraction, which it does not: projected "
-        "gradients are Lipschitz, but not strongly monotone.",
-    )
-
-
-def _full_batch() -> tuple[Step, ...]:
-    """Show that with the full batch and nothing clipped the printed bound is too small."""
-    return (
-        *(
-            Enumerated(
-                f"full batch of n = {size}, {count} steps", full_batch_distance, (size, count, TENTH), Fraction(2, size)
-            )
-            for size, count in ((2, 1), (2, 5), (10, 3))
-        ),
-        RANGE,
-        ABOVE,
-        Identity("the printed bound with C_0 = 2 s >= G_y", lambda: PRINTED.subs(INSTANCE), 10 * scale / n),
-        Counterexample("s = 1/10, n = m = 2: 1 against 1/2", Le(moved, PRINTED), ((moved, Integer(1)), *SMALL)),
+        note="It fails with the full batch and nothing clipped already, by its unit. The proof besides takes a mean "
+        "over draws for a worst case, each f(x, .; z) to be strongly concave where Assumption 1 has it of the mean, "
+        "smoothness that Assumption 1 does not contain, and clipping to keep the contraction, which it does not: "
+        "projected gradients are Lipschitz, but not strongly monotone.",
+        method=Method.STEPS,
     )

@@ -45,7 +45,7 @@ Example
 
 from __future__ import annotations
 
-from sympy import Ge, Le, Lt, Max, ceiling, log, sqrt, symbols
+from sympy import Max, ceiling, log, sqrt, symbols
 
 from dpcheck.bounds.symbols import T, c_1, c_2, c_3, delta, epsilon, m, n, sigma_x, sigma_y
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
@@ -67,11 +67,11 @@ CLIPPED = Assumption("clipping", "each record's gradients are clipped, to C_1 in
 SETTINGS = (
     SAMPLING,
     CLIPPED,
-    Assumption("epsilon", "epsilon <= 1", "after Theorem 1", Le(epsilon, 1)),
-    Assumption("delta", "delta <= 1/n^2", "after Theorem 1", Le(delta, 1 / n**2)),
-    Assumption("n", "n >= 2", "claim 003:Thm1-remark: false for n = 1; not stated in the paper", Ge(n, 2)),
-    Assumption("m", "m >= n sqrt(epsilon/(4 T))", "after Theorem 1", Ge(m, n * sqrt(epsilon / (4 * T)))),
-    Assumption("most", "m <= n", "Algorithm 1, drawn without replacement", Le(m, n)),
+    Assumption("epsilon", "epsilon <= 1", "after Theorem 1", epsilon <= 1),
+    Assumption("delta", "delta <= 1/n^2", "after Theorem 1", delta <= 1 / n**2),
+    Assumption("n", "n >= 2", "claim 003:Thm1-remark: false for n = 1; not stated in the paper", n >= 2),
+    Assumption("m", "m >= n sqrt(epsilon/(4 T))", "after Theorem 1", m >= n * sqrt(epsilon / (4 * T))),
+    Assumption("most", "m <= n", "Algorithm 1, drawn without replacement", m <= n),
 )
 NOISE = (
     (sigma_x, 8 * C_1 * sqrt(T * log(1 / delta)) / (n * epsilon)),
@@ -113,11 +113,9 @@ THEOREMS = (
         assumptions=(
             SAMPLING,
             CLIPPED,
-            Assumption("epsilon", "epsilon < c_1 m^2 T/n^2", "Theorem 1", Lt(epsilon, c_1 * m**2 * T / n**2)),
-            Assumption("most", "m <= n", "Algorithm 1, drawn without replacement", Le(m, n)),
-            Assumption(
-                "log(1/delta)", "epsilon <= log(1/delta)", "needed, claim 003:Thm1", Le(epsilon, log(1 / delta))
-            ),
+            Assumption("epsilon", "epsilon < c_1 m^2 T/n^2", "Theorem 1", epsilon < c_1 * m**2 * T / n**2),
+            Assumption("most", "m <= n", "Algorithm 1, drawn without replacement", m <= n),
+            Assumption("log(1/delta)", "epsilon <= log(1/delta)", "needed, claim 003:Thm1", epsilon <= log(1 / delta)),
         ),
         noise_formulas=EQUATION_3,
     ),

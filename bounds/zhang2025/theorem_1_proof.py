@@ -27,14 +27,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Integer, Le, Rational, erf, exp, log, oo, sqrt, symbols
+from sympy import Integer, Rational, erf, exp, log, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Inequality, over
 from dpcheck.bounds.symbols import T, c, c_2, c_3, delta, epsilon, m, n, sigma_x, sigma_y
 from dpcheck.bounds.zhang2025.theorem_1 import C_1, C_2, EQUATION_3
 
@@ -58,58 +54,23 @@ def upper_normal(t: Any) -> Any:
     return (1 + erf(t / sqrt(2))) / 2
 
 
-@claim(
-    "003:Thm1",
-    Kind.CALIBRATION,
-    stated(
-        "There are absolute constants c_1, c_2, c_3 such that Algorithm 1 with sigma_x = {sigma_x} and "
-        "sigma_y = {sigma_y} is (epsilon, delta)-DP for all epsilon < c_1 m^2 T/n^2 and 0 < delta < 1.",
-        sigma_x=SIGMA_X,
-        sigma_y=SIGMA_Y,
-    ),
-    "Theorem 1",
-)
+@claim("003:Thm1", Kind.CALIBRATION, location="Theorem 1", sigma_x=SIGMA_X, sigma_y=SIGMA_Y)
 def theorem() -> Decision:
-    steps = (
+    """There are absolute constants c_1, c_2, c_3 such that Algorithm 1 with sigma_x = {sigma_x} and sigma_y = {sigma_y}
+    is (epsilon, delta)-DP for all epsilon < c_1 m^2 T/n^2 and 0 < delta < 1.
+    """
+    multiplier = m * sqrt(T * log(1 / delta)) / (2 * n * epsilon)
+    here = (c * multiplier).subs(delta, exp(-ell)).subs(m, q * n)
+    large = Rational(1, 10) * (1 + j)  # q > 1/10
+    at = ((epsilon, 5 * CONSTANT**2), (delta, exp(-1)))
+    return conditional(
         Cited(
             "clipping per record bounds the change of each mean gradient by 2 C/m on a given minibatch; "
             "a Gaussian release is rho-zCDP with rho half the squared ratio of shift and noise; mixing over "
             "minibatches does no harm, adaptive composition adds, and the output is computed from T releases",
             "M. Bun, T. Steinke, TCC 2016",
         ),
-        *_sampled_releases(),
-        Cited(
-            "a Renyi divergence of epsilon' at order r is (epsilon' + log(1/delta)/(r - 1), delta)-DP",
-            "I. Mironov, CSF 2017, Proposition 3",
-        ),
-        *_without_condition(),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("epsilon <= log(1/delta), with c_1 = 1 and c_2 = c_3 = 49", "proved"),
-            ("all epsilon < c_1 m^2 T/n^2 and all 0 < delta < 1", "refuted"),
-            ("delta at most a constant in place of epsilon <= log(1/delta)", "refuted"),
-        ),
-        condition="epsilon <= log(1/delta), which epsilon <= 1 and delta <= 1/n^2 imply for n >= 2",
-        repaired="sigma = 49 C sqrt(T log(1/delta))/(n epsilon) on epsilon <= m^2 T/n^2 and epsilon <= log(1/delta)",
-    )
-    return Decision(
-        "conditional",
-        (Method.ALGEBRA, Method.CITED, Method.EVENT, Method.PROVER),
-        evidence,
-        "True with absolute constants once epsilon is at most log(1/delta); the printed range has no such limit, and "
-        "for epsilon far above it no constants work. The proof through Lemma 2, which the paper takes over, is "
-        "replaced by an amplification theorem for this very sampling.",
-    )
-
-
-def _sampled_releases() -> tuple[Step, ...]:
-    """Show for epsilon <= log(1/delta) that T sampled releases, by [2], leave epsilon/2 for delta."""
-    multiplier = m * sqrt(T * log(1 / delta)) / (2 * n * epsilon)
-    here = (c * multiplier).subs(delta, exp(-ell)).subs(m, q * n)
-    large = Rational(1, 10) * (1 + j)  # q > 1/10
-    return (
+        # Show for epsilon <= log(1/delta) that T sampled releases, by [2], leave epsilon/2 for delta.
         Identity(
             "the printed noise in x in units of the sensitivity 2 C_1/m",
             SIGMA_X,
@@ -126,7 +87,7 @@ def _sampled_releases() -> tuple[Step, ...]:
             "q <= 1/10: the condition of [2] on the sampling, for all rho <= 4/2401",
             3 * rho * (2 + log(1 / rho) / log(2)),
             log(10),
-            Domain({rho: (0, Rational(4, CONSTANT**2))}),
+            over(rho <= Rational(4, CONSTANT**2)),
         ),
         Below("and log(1/q)/(2 rho) is at least 3", 6 * Rational(4, CONSTANT**2), log(10)),
         AtMost(
@@ -141,18 +102,14 @@ def _sampled_releases() -> tuple[Step, ...]:
             epsilon / 2,
         ),
         AtMost(
-            "q > 1/10: so it is without the gain from sampling",
-            _inside(LOSS * T * ORDER).subs(q, large),
-            epsilon / 2,
+            "q > 1/10: so it is without the gain from sampling", _inside(LOSS * T * ORDER).subs(q, large), epsilon / 2
         ),
         Identity("epsilon/2 is left for delta", lambda: ell / (ORDER - 1), epsilon / 2),
-    )
-
-
-def _without_condition() -> tuple[Step, ...]:
-    """Give a dataset on which no constant is enough without the condition."""
-    at = ((epsilon, 5 * CONSTANT**2), (delta, exp(-1)))
-    return (
+        Cited(
+            "a Renyi divergence of epsilon' at order r is (epsilon' + log(1/delta)/(r - 1), delta)-DP",
+            "I. Mironov, CSF 2017, Proposition 3",
+        ),
+        # Give a dataset on which no constant is enough without the condition.
         Cited(
             "without the condition: m = n, f(x, y; z) = C_1 z x - y^2/2, one record 1 or -1, the others 0; in units of "
             "eta_x C_1/n the displacement after t steps is N(-+t, t tau^2), tau = n sigma_x/C_1. Event: it is on the "
@@ -177,7 +134,7 @@ def _without_condition() -> tuple[Step, ...]:
         Counterexample(
             "c_2 = 49, delta = 1/e, epsilon = 5 c_2^2, any T with epsilon < c_1 T: P'(event) <= e^epsilon P(event) + "
             "delta",
-            Le(upper_normal(WITHIN) / 2, exp(epsilon - 25 * c**2 / 2) / 2 + delta),
+            upper_normal(WITHIN) / 2 <= exp(epsilon - 25 * c**2 / 2) / 2 + delta,
             ((c, CONSTANT), *at),
         ),
         Inequality(
@@ -185,6 +142,17 @@ def _without_condition() -> tuple[Step, ...]:
             "worse)",
             exp(5 * c**2 - 25 * c**2 / 2) / 2 + exp(-1),
             (1 - exp(-25 * c**2 / 16) / 2) / 2,
-            Domain({c: (1, oo)}),
+            over(c >= 1),
         ),
+        readings={
+            "epsilon <= log(1/delta), with c_1 = 1 and c_2 = c_3 = 49": "proved",
+            "all epsilon < c_1 m^2 T/n^2 and all 0 < delta < 1": "refuted",
+            "delta at most a constant in place of epsilon <= log(1/delta)": "refuted",
+        },
+        condition="epsilon <= log(1/delta), which epsilon <= 1 and delta <= 1/n^2 imply for n >= 2",
+        repaired="sigma = 49 C sqrt(T log(1/delta))/(n epsilon) on epsilon <= m^2 T/n^2 and epsilon <= log(1/delta)",
+        note="True with absolute constants once epsilon is at most log(1/delta); the printed range has no such limit, "
+        "and for epsilon far above it no constants work. The proof through Lemma 2, which the paper takes over, is "
+        "replaced by an amplification theorem for this very sampling.",
+        method=(Method.ALGEBRA, Method.CITED, Method.EVENT, Method.PROVER),
     )

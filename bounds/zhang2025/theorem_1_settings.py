@@ -28,14 +28,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Derivative, Integer, Le, Rational, diff, exp, log, oo, sqrt, summation, symbols
+from sympy import Derivative, Integer, Rational, diff, exp, log, sqrt, summation, symbols
 
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Inequality, over
 from dpcheck.bounds.symbols import T, delta, epsilon, m, n, sigma_x, sigma_y
 from dpcheck.bounds.zhang2025.theorem_1 import C_1, C_2, NOISE
 from dpcheck.bounds.zhang2025.theorem_1_proof import upper_normal
@@ -65,15 +61,37 @@ def _spent(constant: Any, orders: Any, ratio: Any) -> Any:
     return constant * (orders + 1) / (8 * ratio) + ratio / (2 * orders)
 
 
-def _repaired() -> tuple[Step, ...]:
-    """Repair the constants of the settings: T steps without replacement are private for n >= 2."""
-    return (*_one_release(), *_sampled_step(), *_averaged_bits(), *_all_steps())
-
-
-def _one_release() -> tuple[Step, ...]:
-    """Take the two gradients of a step as one release: the squared ratio x, and where x and q lie."""
+@claim("003:Thm1-remark", Kind.CALIBRATION, location="after Theorem 1", minibatch=MINIBATCH, sigma=SPREAD)
+def settings() -> Decision:
+    """For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {minibatch}, Algorithm 1 with sigma_x = sigma_y =
+    {sigma} is (epsilon, delta)-DP, whatever the thresholds.
+    """
+    share = m / n
+    half = C_1 / m / SPREAD  # half the distance 2 C_1/m of the two means, in noises
+    chance = upper_normal(half)
+    at = ((n, 10), (m, 5), (T, 1), (epsilon, Integer(1)), (delta, Rational(1, 100)), (C_1, Integer(100)))
     known = dict(NOISE)
-    return (
+    divergence = (c**2 + b) * q**2 * x * a * (a - 1) / 2 * T / (a - 1)
+    ratio = Rational(5, 4) * (lam + j)  # Y, for lambda = floor(4 Y/5) and 0 <= j <= 1
+    return conditional(
+        Cited(
+            "f(x, y; z) = 100 z x/(1 + x^2) - y^2/2, all records 1 against one record -1, start 0, C_1 = 100: the "
+            "minibatch mean at x_0 is 100 or, with the record in it, 100 - 200/m. Event: the output is x_1 and the "
+            "release lies below 100 - 100/m. All assumptions of the paper hold",
+            "Algorithm 1, first step; the output is x_1 with chance 1/2 on either side",
+        ),
+        Identity(
+            "the printed minibatch has m^2 T/n^2 = epsilon/4, and is n/2 at epsilon = T = 1",
+            MINIBATCH,
+            lambda: n * sqrt(epsilon / 4 / T),
+        ),
+        Counterexample(
+            "as printed, P'(event) <= e^epsilon P(event) + delta fails at n = 10, m = 5, delta = 1/n^2",
+            share * chance / (T + 1) <= exp(epsilon) * (1 - chance) / (T + 1) + delta,
+            at,
+        ),
+        # Repair the constants of the settings: T steps without replacement are private for n >= 2.
+        # Take the two gradients of a step as one release: the squared ratio x, and where x and q lie.
         Identity("sigma_x with C_1 put back is this", known[sigma_x], lambda: C_1 * SPREAD),
         Identity("and sigma_y with C_2", known[sigma_y], lambda: C_2 * SPREAD),
         Identity(
@@ -92,16 +110,9 @@ def _one_release() -> tuple[Step, ...]:
         AtMost("so that x <= 1/Y, Y = 2 ell/epsilon", epsilon / (2 * ell * (1 + k)), epsilon / (2 * ell)),
         Below("Y >= 4 log 2 for n >= 2, and lambda = floor(4 Y/5) is at least 2", Rational(5, 2), 4 * log(2)),
         AtMost(
-            "m <= (n + 1)/2, so q = 1/2 for n = 2 and q <= 2/3 for n = 3 + k",
-            (4 + k) / (2 * (3 + k)),
-            Rational(2, 3),
+            "m <= (n + 1)/2, so q = 1/2 for n = 2 and q <= 2/3 for n = 3 + k", (4 + k) / (2 * (3 + k)), Rational(2, 3)
         ),
-    )
-
-
-def _sampled_step() -> tuple[Step, ...]:
-    """Bound the divergence of one sampled step, two integrals, by b x."""
-    return (
+        # Bound the divergence of one sampled step, two integrals, by b x.
         Cited(
             "a step drawn without replacement, one record replaced: delta'(log(1 + q (e^t - 1))) <= q delta(t), the "
             "curve of P = (1 - q) N(0) + q N(1) against Q = N(0), whatever the past",
@@ -132,12 +143,7 @@ def _sampled_step() -> tuple[Step, ...]:
             FEW,
         ),
         Below("and b = 5/8 for x <= 1/40", exp(Rational(1, 40)) * upper_normal(3 / (4 * sqrt(10))), MANY),
-    )
-
-
-def _averaged_bits() -> tuple[Step, ...]:
-    """Average the moment of a sampled step over the bits of its minibatch, one at a time."""
-    return (
+        # Average the moment of a sampled step over the bits of its minibatch, one at a time.
         Identity(
             "E r^k = exp(x k (k - 1)/2), in exponents at variance 1/x",
             k * (x * z - x / 2) - x * z**2 / 2,
@@ -151,14 +157,7 @@ def _averaged_bits() -> tuple[Step, ...]:
         ),
         Identity("i runs over 0, ..., a - 1", summation(i, (i, 0, order - 1)), order * (order - 1) / 2),
         Below("(e^v - 1)/v grows with v, and is below 8/5 at v = 4/5 max(1, 2/3 8/5)", (exp(TOP) - 1) / TOP, SLOPE),
-    )
-
-
-def _all_steps() -> tuple[Step, ...]:
-    """Show that T steps and delta together spend at most epsilon."""
-    divergence = (c**2 + b) * q**2 * x * a * (a - 1) / 2 * T / (a - 1)
-    ratio = Rational(5, 4) * (lam + j)  # Y, for lambda = floor(4 Y/5) and 0 <= j <= 1
-    return (
+        # Show that T steps and delta together spend at most epsilon.
         Identity(
             "T steps, as log(e^p + r) <= p + r: their divergence at x = epsilon^2/(8 q^2 T ell), ell = Y epsilon/2",
             lambda: divergence.subs(x, SQUARED_RATIO).subs(ell, Y * epsilon / 2),
@@ -173,66 +172,17 @@ def _all_steps() -> tuple[Step, ...]:
             "Y <= 40: enough at epsilon = 1, and the last two terms are worth more at a smaller epsilon",
             _spent(SLOPE**2 + FEW, lam, ratio),
             1 + log(1 + lam) / lam + log(1 + 1 / lam),
-            Domain({lam: (2, 32), j: (0, 1)}),
+            over(lam >= 2, lam <= 32, j <= 1),
         ),
-        Inequality(
-            "Y >= 40: enough without them",
-            _spent(SLOPE**2 + MANY, lam, ratio),
-            1,
-            Domain({lam: (32, oo), j: (0, 1)}),
-        ),
-    )
-
-
-@claim(
-    "003:Thm1-remark",
-    Kind.CALIBRATION,
-    stated(
-        "For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {minibatch}, Algorithm 1 with "
-        "sigma_x = sigma_y = {sigma} is (epsilon, delta)-DP, whatever the thresholds.",
-        minibatch=MINIBATCH,
-        sigma=SPREAD,
-    ),
-    "after Theorem 1",
-)
-def settings() -> Decision:
-    share = m / n
-    half = C_1 / m / SPREAD  # half the distance 2 C_1/m of the two means, in noises
-    chance = upper_normal(half)
-    at = ((n, 10), (m, 5), (T, 1), (epsilon, Integer(1)), (delta, Rational(1, 100)), (C_1, Integer(100)))
-    steps: tuple[Step, ...] = (
-        Cited(
-            "f(x, y; z) = 100 z x/(1 + x^2) - y^2/2, all records 1 against one record -1, start 0, C_1 = 100: the "
-            "minibatch mean at x_0 is 100 or, with the record in it, 100 - 200/m. Event: the output is x_1 and the "
-            "release lies below 100 - 100/m. All assumptions of the paper hold",
-            "Algorithm 1, first step; the output is x_1 with chance 1/2 on either side",
-        ),
-        Identity(
-            "the printed minibatch has m^2 T/n^2 = epsilon/4, and is n/2 at epsilon = T = 1",
-            MINIBATCH,
-            lambda: n * sqrt(epsilon / 4 / T),
-        ),
-        Counterexample(
-            "as printed, P'(event) <= e^epsilon P(event) + delta fails at n = 10, m = 5, delta = 1/n^2",
-            Le(share * chance / (T + 1), exp(epsilon) * (1 - chance) / (T + 1) + delta),
-            at,
-        ),
-        *_repaired(),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("sigma = 8 sqrt(T log(1/delta))/(n epsilon) for any thresholds, as printed", "refuted"),
-            ("the same with factors C_1 and C_2, n >= 2 and m rounded up", "proved"),
-        ),
+        Inequality("Y >= 40: enough without them", _spent(SLOPE**2 + MANY, lam, ratio), 1, over(lam >= 32, j <= 1)),
+        readings={
+            "sigma = 8 sqrt(T log(1/delta))/(n epsilon) for any thresholds, as printed": "refuted",
+            "the same with factors C_1 and C_2, n >= 2 and m rounded up": "proved",
+        },
         condition="the factors C_1 and C_2 of equation (3), which are left out, are put back; n >= 2 and m rounded up",
         repaired="sigma_x = 8 C_1 sqrt(T log(1/delta))/(n epsilon) and sigma_y with C_2",
-    )
-    return Decision(
-        "conditional",
-        (Method.EVENT, Method.CITED, Method.PROVER),
-        evidence,
-        "The printed noise does not grow with the clipping thresholds: with C_1 = 100 one step tells the datasets "
-        "apart. With the thresholds of equation (3) the constant 8 is enough at all n >= 2, T, epsilon <= 1 and "
-        "delta <= 1/n^2.",
+        note="The printed noise does not grow with the clipping thresholds: with C_1 = 100 one step tells the "
+        "datasets apart. With the thresholds of equation (3) the constant 8 is enough at all n >= 2, T, epsilon <= 1 "
+        "and delta <= 1/n^2.",
+        method=(Method.EVENT, Method.CITED, Method.PROVER),
     )

@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Le, Lt, Rational, ceiling, log, sqrt, symbols
+from sympy import Rational, ceiling, log, sqrt, symbols
 
 from dpcheck.bounds.symbols import T, c_1, c_2, c_3, d, delta, epsilon, eta_x, eta_y, kappa, m, mu, n, sigma_x, sigma_y
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
@@ -80,12 +80,12 @@ NONCONVEX = (
     Assumption("smooth", "the mean loss is l-smooth jointly in (x, y)", "needed, claim 003:Lem3"),
     Assumption("below", "Phi is bounded below", "needed, claim 003:Thm2"),
 )
-GENTLE = Assumption("mu", "mu <= l", "needed for A1 and A3 together", Le(mu, l))
+GENTLE = Assumption("mu", "mu <= l", "needed for A1 and A3 together", mu <= l)
 BELOW_ONE = Assumption(
     "error",
     "d log(1/delta) <= (n epsilon)^2",
     "Theorems 2 and 6: iterations of order 1/a, at least one",
-    Le(d * log(1 / delta), (n * epsilon) ** 2),
+    d * log(1 / delta) <= (n * epsilon) ** 2,
 )
 
 
@@ -116,24 +116,16 @@ THEOREMS = (
             CLIPPED,
             GENTLE,
             BELOW_ONE,
-            Assumption("epsilon", "epsilon <= sqrt(d log(1/delta))", "m <= n", Le(epsilon, sqrt(d * log(1 / delta)))),
+            Assumption("epsilon", "epsilon <= sqrt(d log(1/delta))", "m <= n", epsilon <= sqrt(d * log(1 / delta))),
             Assumption(
                 "n",
                 "(d log(1/delta))^(3/2) < c_1 n epsilon^2",
                 "Theorem 1, epsilon < c_1 m^2 T/n^2",
-                Lt((d * log(1 / delta)) ** Rational(3, 2), c_1 * n * epsilon**2),
+                (d * log(1 / delta)) ** Rational(3, 2) < c_1 * n * epsilon**2,
             ),
-            Assumption(
-                "log(1/delta)", "epsilon <= log(1/delta)", "needed, claim 003:Thm1", Le(epsilon, log(1 / delta))
-            ),
+            Assumption("log(1/delta)", "epsilon <= log(1/delta)", "needed, claim 003:Thm1", epsilon <= log(1 / delta)),
         ),
-        schedule_formulas=(
-            (T, ceiling(SIZE)),
-            (m, ceiling(SIZE)),
-            (kappa, l / mu),
-            (eta_x, STEP),
-            (eta_y, 1 / l),
-        ),
+        schedule_formulas=((T, ceiling(SIZE)), (m, ceiling(SIZE)), (kappa, l / mu), (eta_x, STEP), (eta_y, 1 / l)),
         noise_formulas=EQUATION_3,
         bound_formula=sqrt(SQUARE),
         regimes=(("privacy", (d * log(1 / delta)) ** Rational(1, 4) / sqrt(n * epsilon)),),

@@ -12,12 +12,9 @@ from fractions import Fraction
 
 from sympy import Le, Rational, oo, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Evidence, Verdict, claim
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Quoted
+from dpcheck.bounds.claim import Claim, Decision, Kind, Method, Verdict, claim, conditional, refuted
+from dpcheck.bounds.evidence import Cited, Counterexample, Domain, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.judge import judge
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import stated
 from dpcheck.bounds.symbols import kappa
 from dpcheck.bounds.zhang2025 import lemma_3
@@ -53,21 +50,14 @@ SMOOTHNESS: tuple[tuple[str, Verdict], ...] = (
 )
 
 
-@claim(
-    "004:Lem4",
-    Kind.STEP,
-    stated(
-        "Inequality (7): for the steps of DP-SGDA, E Phi(x_t) is at most Phi(x_{{t-1}}) + {right} with "
-        "eta = eta_x, g = |grad Phi(x_{{t-1}})|, h = |grad Phi(x_{{t-1}}) - grad_x L(x_{{t-1}}, y_{{t-1}})| and "
-        "N_x = B^2/m + E|xi|^2.",
-        right=DESCENT,
-    ),
-    "version with proofs, Lemma 4",
-)
+@claim("004:Lem4", Kind.STEP, location="version with proofs, Lemma 4", right=DESCENT)
 def descent() -> Decision:
+    """Inequality (7): for the steps of DP-SGDA, E Phi(x_t) is at most Phi(x_{{t-1}}) + {right} with eta = eta_x, g =
+    |grad Phi(x_{{t-1}})|, h = |grad Phi(x_{{t-1}}) - grad_x L(x_{{t-1}}, y_{{t-1}})| and N_x = B^2/m + E|xi|^2.
+    """
     # g = |grad Phi|, h = |grad Phi - grad_x L|; before and after are Phi(x_{t-1}) and Phi(x_t)
     at = {kappa: 1, l: 1, eta: Rational(1, 64), g: Rational(1, 2)}
-    steps = (
+    return conditional(
         Quoted("Phi is (l + kappa l)-smooth", "003:Lem3", "jointly l-smooth, as in the source"),
         Cited(
             "E|step|^2 <= eta^2 2 (|grad_x L|^2 + B^2/m + E|xi|^2); nothing is clipped for C_1 >= G_x", "Algorithm 1"
@@ -88,37 +78,24 @@ def descent() -> Decision:
             Le(after, before + DESCENT.subs({h: 0, N_x: 0}), evaluate=False),
             ((after, Rational(81, 204800)), (before, Rational(1, 800)), *at.items()),
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=SMOOTHNESS,
+        readings=dict(SMOOTHNESS),
         condition=JOINT,
-    )
-    return Decision(
-        "conditional",
-        (Method.ALGEBRA, Method.ENUMERATION),
-        evidence,
-        "The proof uses Lemma 3, which Assumption 3 does not give (003:Lem3). The factor 2 on the squared step is not "
-        "even needed, since minibatch and noise have errors of mean zero.",
+        note="The proof uses Lemma 3, which Assumption 3 does not give (003:Lem3). The factor 2 on the squared step "
+        "is not even needed, since minibatch and noise have errors of mean zero.",
+        method=(Method.ALGEBRA, Method.ENUMERATION),
     )
 
 
-@claim(
-    "004:Lem5",
-    Kind.STEP,
-    stated(
-        "For eta_y = 1/l, theta_t = E|y_t - y*(x_t)|^2 is at most {right} with eta = eta_x, theta = theta_{{t-1}}, "
-        "g = |grad Phi(x_{{t-1}})|, N_x = B^2/m + E|xi|^2 and N_y = B^2/m + E|zeta|^2.",
-        right=CONTRACTED,
-    ),
-    "version with proofs, Lemma 5",
-)
+@claim("004:Lem5", Kind.STEP, location="version with proofs, Lemma 5", right=CONTRACTED)
 def contraction() -> Decision:
+    """For eta_y = 1/l, theta_t = E|y_t - y*(x_t)|^2 is at most {right} with eta = eta_x, theta = theta_{{t-1}}, g =
+    |grad Phi(x_{{t-1}})|, N_x = B^2/m + E|xi|^2 and N_y = B^2/m + E|zeta|^2.
+    """
     young_1, factor = 1 / (2 * (kappa - 1)), 1 - 1 / kappa
     move = eta**2 * (2 * l**2 * theta + 2 * g**2 + N_x)
     letters = {theta: (0, oo), eta: (0, oo), l: (0, oo), g: (0, oo), N_x: (0, oo), N_y: (0, oo)}
     here = {kappa: 1, l: 1, eta: Rational(1, 64), g: Rational(3, 10)}
-    steps = (
+    return conditional(
         Cited(
             "one projected ascent step of 1/l: E|y_t - y*(x_{t-1})|^2 <= (1 - 1/kappa) theta + N_y/l^2",
             "contraction of the gradient map; the noise has mean zero",
@@ -149,23 +126,16 @@ def contraction() -> Decision:
             Le(later, CONTRACTED.subs({theta: 0, N_x: 0, N_y: 0}), evaluate=False),
             ((later, Rational(81, 409600)), *here.items()),
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=SMOOTHNESS,
+        readings=dict(SMOOTHNESS),
         condition=JOINT,
-    )
-    return Decision(
-        "conditional",
-        (Method.PROVER, Method.CITED, Method.ENUMERATION),
-        evidence,
-        "The proof uses Lemma 3, which Assumption 3 does not give (003:Lem3). It doubles the noise on the way, which "
-        "the loss in Young's inequality needs; k in the statement is kappa.",
+        note="The proof uses Lemma 3, which Assumption 3 does not give (003:Lem3). It doubles the noise on the way, "
+        "which the loss in Young's inequality needs; k in the statement is kappa.",
+        method=(Method.PROVER, Method.CITED, Method.ENUMERATION),
     )
 
 
-OVER = Domain({kappa: (1, oo), l: (0, oo)})
-SHORT = Le(16 * (kappa + 1) ** 2 * l * eta, 1)  # eta <= STEP
+OVER = over(kappa >= 1, l)
+SHORT = 16 * (kappa + 1) ** 2 * l * eta <= 1  # eta <= STEP
 LOW, HIGH = Rational(7, 16) * eta, Rational(9, 16) * eta
 sixteenths = Claim(
     "004:Lem6",
@@ -182,17 +152,12 @@ sixteenths = Claim(
     ),
     "version with proofs, Lemma 6",
     judge(
-        Inequality(
-            "the gradient keeps 7 eta/16",
-            LOW,
-            eta / 2 - 2 * SMOOTH * eta**2,
-            Domain({kappa: (1, oo), l: (0, oo), eta: (0, oo)}, where=(SHORT,)),
-        ),
+        Inequality("the gradient keeps 7 eta/16", LOW, eta / 2 - 2 * SMOOTH * eta**2, over(kappa >= 1, l, eta, SHORT)),
         Inequality(
             "and the error of y has 9 eta/16 at most",
             eta / 2 + 2 * SMOOTH * eta**2,
             HIGH,
-            Domain({kappa: (1, oo), l: (0, oo), eta: (0, oo)}, where=(SHORT,)),
+            over(kappa >= 1, l, eta, SHORT),
         ),
         note="The step on the coefficients alone, with equality at kappa = 1. The lemma's inequality is Lemma 4's and "
         "stands under Lemma 4's condition.",
@@ -204,41 +169,28 @@ XI, ZETA = eta / (16 * kappa) + Rational(9, 2) * eta * kappa, eta / (8 * kappa) 
 @claim(
     "004:(38)",
     Kind.STEP,
-    stated(
-        "E|xi|^2 enters with {xi} and E|zeta|^2 with {zeta}, at eta_x = {step}.",
-        xi=XI.subs(eta, STEP),
-        zeta=ZETA.subs(eta, STEP),
-        step=STEP,
-    ),
-    "version with proofs, equation (38)",
+    location="version with proofs, equation (38)",
+    xi=XI.subs(eta, STEP),
+    zeta=ZETA.subs(eta, STEP),
+    step=STEP,
 )
 def coefficients() -> Decision:
+    """E|xi|^2 enters with {xi} and E|zeta|^2 with {zeta}, at eta_x = {step}."""
     # (35): xi has (l + kappa l) eta^2 + (9/8) eta^3 kappa^3 l^2 4 kappa, zeta has (9/8) eta 4 kappa.
     xi = SMOOTH * STEP**2 + Rational(9, 8) * STEP**3 * kappa**3 * l**2 * 4 * kappa
     zeta = Rational(9, 8) * STEP * 4 * kappa
-    steps = (
+    return refuted(
         Identity(
             "zeta's coefficient in (35), the geometric sum at most 4 kappa",
             lambda: Rational(9, 8) * STEP * (4 * kappa),
             Rational(9, 2) * kappa * STEP,
         ),
         Counterexample(
-            "(38) gives zeta eta/(8 kappa), at kappa = l = 1",
-            Le(zeta, ZETA.subs(eta, STEP)),
-            ((kappa, 1), (l, 1)),
+            "(38) gives zeta eta/(8 kappa), at kappa = l = 1", zeta <= ZETA.subs(eta, STEP), {kappa: 1, l: 1}
         ),
         Inequality("xi's is within what (38) gives it", xi, XI.subs(eta, STEP), OVER),
-        Inequality(
-            "both are within the maximum that is used afterwards",
-            zeta + xi,
-            2 * XI.subs(eta, STEP),
-            OVER,
-        ),
+        Inequality("both are within the maximum that is used afterwards", zeta + xi, 2 * XI.subs(eta, STEP), OVER),
+        repaired="9 kappa eta/2 belongs to zeta and a number below eta/(16 kappa) + 9 eta/512 to xi; the next line "
+        "takes the maximum for both, so that nothing later changes",
+        note="The two coefficients have changed places.",
     )
-    evidence = Evidence(
-        steps,
-        repaired="9 kappa eta/2 belongs to zeta and a number below eta/(16 kappa) + 9 "
-        "eta/512 to xi; the next line takes the maximum for both, so that nothing "
-        "later changes",
-    )
-    return Decision("refuted", Method.PROVER, evidence, "The two coefficients have changed places.")

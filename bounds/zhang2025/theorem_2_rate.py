@@ -8,15 +8,11 @@ Setting as in ``theorem_2``.
 
 from __future__ import annotations
 
-from sympy import Eq, Ge, Le, Rational, log, sqrt, symbols
+from sympy import Eq, Rational, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.prover import Inequality
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Inequality, Quoted, Step
 from dpcheck.bounds.symbols import T, c_2, d, delta, epsilon, kappa, m, n
 from dpcheck.bounds.zhang2025.theorem_1 import C_1
 from dpcheck.bounds.zhang2025.theorem_2 import SIZE, SMALL, SMOOTH, STEP, X, a, ell, eta, l
@@ -55,22 +51,14 @@ SUM: tuple[Step, ...] = (
 )
 
 
-@claim(
-    "003:Thm2",
-    Kind.UTILITY,
-    stated(
-        "With a = {small}, T of order {size} and m at most of that order, E|grad Phi| is at most of order {rate}.",
-        small=SMALL,
-        size=1 / a,
-        rate=sqrt(a),
-    ),
-    "Theorem 2",
-)
+@claim("003:Thm2", Kind.UTILITY, location="Theorem 2", small=SMALL, size=1 / a, rate=sqrt(a))
 def rate() -> Decision:
-    region = Region(Le(a, 1), Ge(T, 1), Ge(m, 1))
+    """With a = {small}, T of order {size} and m at most of that order, E|grad Phi| is at most of order {rate}."""
+    region = Region(a <= 1, T >= 1, m >= 1)
     parts = 1 / T + 1 / m + a**2 * T
     size = 1 / a
-    steps = (
+    x = symbols("x", positive=True)
+    return conditional(
         *SUM,
         Quoted("each step's descent", "004:Lem4"),
         Quoted("each step's tracking error", "004:Lem5"),
@@ -79,7 +67,7 @@ def rate() -> Decision:
             "with T and m of order 1/a the three parts are of order a, whose root is the rate",
             1 / X + 1 / X + a**2 * X,
             a,
-            Region(Le(a, 1), Le(1 / a, X), Le(X, 2 / a)),
+            Region(a <= 1, 1 / a <= X, X <= 2 / a),
         ),
         Exceeds("m = O(1/a) alone allows m = 1", parts, a, region, {a: 1 / s, T: s, m: 1}),
         Identity("a is the inverse of n epsilon/sqrt(d log(1/delta))", SMALL, lambda: 1 / SIZE),
@@ -90,30 +78,10 @@ def rate() -> Decision:
         ),
         Counterexample(
             "epsilon < that fails for d = 100, ell = 10, n = 10^4, epsilon = 1, where a = 0.0032",
-            Le(epsilon, n * epsilon**3 / (d * ell) ** Rational(3, 2)),
-            ((d, 100), (ell, 10), (n, 10**4), (epsilon, 1)),
+            epsilon <= n * epsilon**3 / (d * ell) ** Rational(3, 2),
+            {d: 100, ell: 10, n: 10**4, epsilon: 1},
         ),
-        *_unbounded_loss(),
-    )
-    evidence = Evidence(
-        steps,
-        condition="joint smoothness (003:Lem3); Phi bounded below, which f <= M does not give (003:A1); "
-        "eta_x = 1/(16 (kappa + 1)^2 l) and eta_y = 1/l, or of that order, not only at most; m at least of the order "
-        "n epsilon/sqrt(d log(1/delta)) and at most n; n epsilon^2 at least of order (d log(1/delta))^{3/2} for "
-        "Theorem 1's region; l, kappa, B, G, Lambda and Phi(x_0) - inf Phi constants",
-    )
-    return Decision(
-        "conditional",
-        (Method.PROVER, Method.EXPONENTS),
-        evidence,
-        "The rate follows from (39), whose maximum mends (38); steps and minibatch need lower bounds, not upper ones.",
-    )
-
-
-def _unbounded_loss() -> tuple[Step, ...]:
-    """Give a loss without a lower bound, on which the mean gradient stays above 1/2."""
-    x = symbols("x", positive=True)
-    return (
+        # Give a loss without a lower bound, on which the mean gradient stays above 1/2.
         Identity(
             "f = -sqrt(1 + x^2) - y^2/2 <= 0 meets A1 to A4 with l = mu = 1, B = 0: the squared gradient of Phi",
             sqrt(1 + x**2).diff(x) ** 2,
@@ -128,42 +96,36 @@ def _unbounded_loss() -> tuple[Step, ...]:
         Cited("from x_0 = 1 + 10 c_2 eta C_1 on, x_t >= 1 throughout with chance 99/100", "Kolmogorov's inequality"),
         Counterexample(
             "so the mean gradient norm is above 1/2, whatever n, and no X sqrt(a) bounds it",
-            Le(Rational(1, 2), X * sqrt(a)),
-            ((a, 1 / (16 * X**2)),),
+            Rational(1, 2) <= X * sqrt(a),
+            {a: 1 / (16 * X**2)},
         ),
+        condition="joint smoothness (003:Lem3); Phi bounded below, which f <= M does not give (003:A1); eta_x = 1/(16 "
+        "(kappa + 1)^2 l) and eta_y = 1/l, or of that order, not only at most; m at least of the order n "
+        "epsilon/sqrt(d log(1/delta)) and at most n; n epsilon^2 at least of order (d log(1/delta))^{3/2} for Theorem "
+        "1's region; l, kappa, B, G, Lambda and Phi(x_0) - inf Phi constants",
+        note="The rate follows from (39), whose maximum mends (38); steps and minibatch need lower bounds, not upper "
+        "ones.",
+        method=(Method.PROVER, Method.EXPONENTS),
     )
 
 
-@claim(
-    "003:Remark1",
-    Kind.RATE,
-    stated("The bound of Theorem 2 is of order {rate}, up to logarithms.", rate=sqrt(d) / sqrt(n * epsilon)),
-    "Remark 1",
-)
+@claim("003:Remark1", Kind.RATE, location="Remark 1", rate=sqrt(d) / sqrt(n * epsilon))
 def remark() -> Decision:
-    steps = (
+    """The bound of Theorem 2 is of order {rate}, up to logarithms."""
+    return conditional(
         Counterexample(
             "sqrt d/sqrt(n epsilon) is not d^{1/4}/sqrt(n epsilon): d = 16",
             Eq(sqrt(d) / sqrt(n * epsilon), d ** Rational(1, 4) / sqrt(n * epsilon)),
-            ((d, 16), (n, 100), (epsilon, 1)),
+            {d: 16, n: 100, epsilon: 1},
         ),
         Exceeds(
-            "nor of its order",
-            sqrt(d) / sqrt(n),
-            d ** Rational(1, 4) / sqrt(n),
-            Region(Ge(d, 1), Ge(n, 1)),
-            {d: s, n: s},
+            "nor of its order", sqrt(d) / sqrt(n), d ** Rational(1, 4) / sqrt(n), Region(d >= 1, n >= 1), {d: s, n: s}
         ),
         Dominated(
-            "the theorem's rate is below it",
-            d ** Rational(1, 4) / sqrt(n),
-            sqrt(d) / sqrt(n),
-            Region(Ge(d, 1), Ge(n, 1)),
+            "the theorem's rate is below it", d ** Rational(1, 4) / sqrt(n), sqrt(d) / sqrt(n), Region(d >= 1, n >= 1)
         ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(("as the rate of Theorem 2", "refuted"), ("as a weaker upper bound", "proved")),
+        readings={"as the rate of Theorem 2": "refuted", "as a weaker upper bound": "proved"},
         condition="d^{1/4} in place of sqrt d, or as an upper bound only",
+        note="Theorem 2 and the work compared with have d^{1/4}.",
+        method=Method.ARITHMETIC,
     )
-    return Decision("conditional", Method.ARITHMETIC, evidence, "Theorem 2 and the work compared with have d^{1/4}.")

@@ -47,7 +47,7 @@ Example
 
 from __future__ import annotations
 
-from sympy import Ge, Le, Lt, Max, ceiling, log, sqrt, symbols
+from sympy import Max, ceiling, log, sqrt, symbols
 
 from dpcheck.bounds.symbols import R, T, delta, epsilon, m, mu, n, sigma_y
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
@@ -73,10 +73,10 @@ MECHANISM = (
     Assumption("steps", "the inner ascent takes the steps 1/(mu i)", "Lemma 9, by [Hardt et al., Theorem 3.10]"),
 )
 LIMITS = (
-    Assumption("epsilon", "epsilon <= 1", "Remark 2", Le(epsilon, 1)),
-    Assumption("delta", "delta <= 1/n^2", "Remark 2", Le(delta, 1 / n**2)),
-    Assumption("m", "m >= n sqrt(epsilon/(8 T))", "Remark 2", Ge(m, n * sqrt(epsilon / (8 * T)))),
-    Assumption("most", "m <= n", "Algorithm 3, drawn without replacement", Le(m, n)),
+    Assumption("epsilon", "epsilon <= 1", "Remark 2", epsilon <= 1),
+    Assumption("delta", "delta <= 1/n^2", "Remark 2", delta <= 1 / n**2),
+    Assumption("m", "m >= n sqrt(epsilon/(8 T))", "Remark 2", m >= n * sqrt(epsilon / (8 * T))),
+    Assumption("most", "m <= n", "Algorithm 3, drawn without replacement", m <= n),
 )
 X_NOISE = (
     (sigma_x1, c_5 * sqrt(R / T * log(1 / delta)) / (n * epsilon)),
@@ -119,8 +119,8 @@ THEOREMS = (
         assumptions=(
             A1,
             *MECHANISM,
-            Assumption("most", "m <= n", "Algorithm 3, drawn without replacement", Le(m, n)),
-            Assumption("epsilon", "epsilon < c_4 m^2 T/n^2", "Theorem 5", Lt(epsilon, c_4 * m**2 * T / n**2)),
+            Assumption("most", "m <= n", "Algorithm 3, drawn without replacement", m <= n),
+            Assumption("epsilon", "epsilon < c_4 m^2 T/n^2", "Theorem 5", epsilon < c_4 * m**2 * T / n**2),
         ),
         noise_formulas=(*X_NOISE, (sigma_y, Y_NOISE)),
     ),

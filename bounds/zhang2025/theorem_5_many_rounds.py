@@ -22,11 +22,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Integer, Le, Rational, exp, log, oo, sqrt, symbols
+from sympy import Integer, Rational, exp, log, sqrt, symbols
 
 from dpcheck.bounds.calibration import curve
-from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Step
-from dpcheck.bounds.prover import Domain, Inequality
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Inequality, Step, over
 from dpcheck.bounds.symbols import R, T, delta, epsilon, m, n, sigma
 from dpcheck.bounds.yang2022.minibatch_draws import chance_absent
 from dpcheck.bounds.zhang2025.theorem_1_proof import upper_normal
@@ -71,12 +70,12 @@ def _any_constants() -> tuple[Step, ...]:
             "e exp(-(4 H/5)^2/2)/2 <= q/50 for every c, in logarithms times log(10^4 c^2)",
             (1 + log(2500 * c**2)) * log(10**4 * c**2),
             Rational(16, 50) * 10**4 * c**2,
-            Domain({c: (1, oo)}),
+            over(c >= 1),
         ),
         Counterexample(
             "q/20 <= P'(event) <= e P(event) + delta <= q/50 + q/100 is false for every c",
-            Le(q / 20, q / 50 + delta),
-            ((q, SHARE), (delta, FAILURE)),
+            q / 20 <= q / 50 + delta,
+            {q: SHARE, delta: FAILURE},
         ),
     )
 
@@ -94,14 +93,14 @@ def _remark() -> tuple[Step, ...]:
         Counterexample(
             "all records 1 against one record -1, no coupling with y: the curve of the first release is that of a "
             "Gaussian release with multiplier m sigma_x1/2, drawn with chance q, and is above delta = 10^-6",
-            Le(sampled, delta),
+            sampled <= delta,
             values,
         ),
         Below("it is above 0.0119", Rational(119, 10**4), sampled.subs(values)),
         Counterexample(
             "the output itself: P'(event) <= e P(event) + delta fails",
-            Le(q / 10 * upper_normal(height / 9), exp(epsilon) * upper_normal(-4 * height / 5) + delta),
-            ((q, share), (height, 1 / (batch * noise)), (epsilon, Integer(1)), (delta, at[delta])),
+            q / 10 * upper_normal(height / 9) <= exp(epsilon) * upper_normal(-4 * height / 5) + delta,
+            {q: share, height: 1 / (batch * noise), epsilon: Integer(1), delta: at[delta]},
         ),
     )
 

@@ -19,31 +19,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Integer, Le, Rational, exp, log, sqrt, symbols
+from sympy import Integer, Rational, exp, log, sqrt, symbols
 
 from dpcheck.bounds.calibration import curve
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, refuted
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.symbols import R, T, delta, epsilon, m, mu, n, sigma, sigma_y
 from dpcheck.bounds.zhang2025 import theorem_5_many_rounds
 from dpcheck.bounds.zhang2025.ascent import full_batch_distance
 from dpcheck.bounds.zhang2025.privatediff import chance_of_sign, restart_difference
 from dpcheck.bounds.zhang2025.theorem_1_proof import upper_normal
-from dpcheck.bounds.zhang2025.theorem_5 import (
-    C_0,
-    REMARK_2,
-    X_NOISE,
-    Y_NOISE,
-    M,
-    beta,
-    c_5,
-    c_7,
-    sigma_x1,
-    sigma_x2,
-)
+from dpcheck.bounds.zhang2025.theorem_5 import C_0, REMARK_2, X_NOISE, Y_NOISE, M, beta, c_5, c_7, sigma_x1, sigma_x2
 
 MINIBATCH = n * sqrt(epsilon / (8 * T))
 ell, C_1, scale, share = symbols("ell C_1 scale share", positive=True)
@@ -52,7 +38,7 @@ FIRST = {R: 1, T: 1, delta: exp(-ell)}
 SIXTH = ((sigma, Rational(1, 6)), (epsilon, Integer(1)), (delta, exp(-1)))
 BROKEN = Counterexample(
     "noise of a sixth of the move is not (1, 1/e)-DP, nor (epsilon, 1/e)-DP for any epsilon <= 1",
-    Le(curve(sigma, epsilon), delta),
+    curve(sigma, epsilon) <= delta,
     SIXTH,
 )
 CURVE = Cited(
@@ -67,17 +53,14 @@ RELEASE = (
 )
 
 
-@claim(
-    "003:Thm5",
-    Kind.PRIVACY,
-    "Under Assumption 1 there are absolute constants c_4, ..., c_7 such that Algorithm 3 with the noises of "
-    "Theorem 5 is (epsilon, delta)-DP for all epsilon < c_4 m^2 T/n^2 and delta > 0.",
-    "Theorem 5",
-)
+@claim("003:Thm5", Kind.PRIVACY, location="Theorem 5")
 def theorem() -> Decision:
+    """Under Assumption 1 there are absolute constants c_4, ..., c_7 such that Algorithm 3 with the noises of Theorem 5
+    is (epsilon, delta)-DP for all epsilon < c_4 m^2 T/n^2 and delta > 0.
+    """
     multiplier = (dict(X_NOISE)[sigma_x1] * C_1 / (2 * C_1)).subs(FIRST)
     enough = 3 * c_5 * sqrt(ell) / epsilon  # records
-    steps: tuple[Step, ...] = (
+    return refuted(
         *(
             Enumerated(f"m = n = {size}: v_1 moves by 2 C_1, C_1 = 1", restart_difference, (size, 1), Fraction(2))
             for size in (2, 12, 30)
@@ -95,49 +78,35 @@ def theorem() -> Decision:
         BROKEN,
         Counterexample(
             "in numbers: c_5 = 4, n = m = 12, epsilon = 1, delta = 1/e",
-            Le(curve(sigma, epsilon), delta),
-            ((sigma, multiplier.subs({c_5: 4, n: 12, epsilon: 1, ell: 1})), (epsilon, Integer(1)), (delta, exp(-1))),
+            curve(sigma, epsilon) <= delta,
+            {sigma: multiplier.subs({c_5: 4, n: 12, epsilon: 1, ell: 1}), epsilon: Integer(1), delta: exp(-1)},
         ),
         *theorem_5_many_rounds.ANY_CONSTANTS,
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("some absolute c_4, ..., c_7", "refuted"),
-            ("the constants of Remark 2", "refuted"),
-            ("some absolute c_4, ..., c_7, the sensitivities of Lemmas 8 and 9 granted", "refuted"),
-        ),
+        readings={
+            "some absolute c_4, ..., c_7": "refuted",
+            "the constants of Remark 2": "refuted",
+            "some absolute c_4, ..., c_7, the sensitivities of Lemmas 8 and 9 granted": "refuted",
+        },
         repaired=RELEASE,
-    )
-    return Decision(
-        "refuted",
-        (Method.STEPS, Method.PRIVACY_CURVE, Method.PROVER),
-        evidence,
-        "f = h(x) y + z y - y^2/2 (see privatediff), R = T = 1, m = n, epsilon = min(1, c_4/2), delta = 1/e: x_1 alone "
-        "tells the record 2n from -2n once n >= 3 c_5/epsilon, whatever the constants are. The data-dependent "
+        note="f = h(x) y + z y - y^2/2 (see privatediff), R = T = 1, m = n, epsilon = min(1, c_4/2), delta = 1/e: x_1 "
+        "alone tells the record 2n from -2n once n >= 3 c_5/epsilon, whatever the constants are. The data-dependent "
         "y_{r+1} enters the gradients unprotected. With y held equal the noise of y still fails (003:Thm5 sigma_y). "
-        "And where Lemmas 8 and 9 hold, the formula of sigma_x1 fails for R = T large, since the multiplier of the one "
-        "restart tends to 0.",
+        "And where Lemmas 8 and 9 hold, the formula of sigma_x1 fails for R = T large, since the multiplier of the "
+        "one restart tends to 0.",
+        method=(Method.STEPS, Method.PRIVACY_CURVE, Method.PROVER),
     )
 
 
-@claim(
-    "003:Thm5 sigma_y",
-    Kind.CALIBRATION,
-    stated(
-        "Noise {sigma} on y_{{r+1}} is enough for the R releases of y, for an absolute c_7.",
-        sigma=Y_NOISE,
-    ),
-    "Theorem 5",
-)
+@claim("003:Thm5 sigma_y", Kind.CALIBRATION, location="Theorem 5", sigma=Y_NOISE)
 def y_noise() -> Decision:
+    """Noise {sigma} on y_{{r+1}} is enough for the R releases of y, for an absolute c_7."""
     # f = s (z y - y^2/2 + 3/2), z in {-1, 0, 1}, Y = [-1, 1]: mu = beta = s, C_0 = 2 s >= G_y, 0 <= f <= M = 2 s, and
     # y moves by 2/n.
     instance = {C_0: 2 * scale, beta: scale, M: 2 * scale, mu: scale}
     printed = (Y_NOISE.subs(instance).subs(FIRST) / (2 / n)).simplify()
     divided = (Y_NOISE.subs(instance).subs(FIRST) / scale / (2 / n)).simplify()
     small = epsilon / (30 * c_7 * sqrt(ell))
-    steps: tuple[Step, ...] = (
+    return refuted(
         *(
             Enumerated(
                 f"m = n = {size}, s = 1/10: y_1 moves by 2/n",
@@ -162,41 +131,36 @@ def y_noise() -> Decision:
         Identity("and for a smaller one, divided by mu", lambda: divided.subs(scale, small), Rational(1, 6)),
         CURVE,
         BROKEN,
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("c_7 (2 C_0^2 + beta M) sqrt(R log(1/delta))/(n epsilon), Theorem 5 and its proof", "refuted"),
-            ("the same divided by mu, Remark 2", "refuted"),
-        ),
+        readings={
+            "c_7 (2 C_0^2 + beta M) sqrt(R log(1/delta))/(n epsilon), Theorem 5 and its proof": "refuted",
+            "the same divided by mu, Remark 2": "refuted",
+        },
         repaired="noise for a sensitivity of 2 C_0/(mu n): c_7 C_0 sqrt(R log(1/delta))/(mu n epsilon), with "
         "full-batch ascent, steps at most 1/beta, C_0 >= G_y and epsilon <= log(1/delta)",
-    )
-    return Decision(
-        "refuted",
-        (Method.ALGEBRA, Method.STEPS, Method.PRIVACY_CURVE),
-        evidence,
-        "The factor 1/mu of Lemma 9 is lost in Theorem 5 and in the proof of Remark 2, and even with it the noise "
-        "has the "
-        "unit of f: multiply f by a small s and ytilde_1 gives the record away, for every c_7.",
+        note="The factor 1/mu of Lemma 9 is lost in Theorem 5 and in the proof of Remark 2, and even with it the "
+        "noise has the unit of f: multiply f by a small s and ytilde_1 gives the record away, for every c_7.",
+        method=(Method.ALGEBRA, Method.STEPS, Method.PRIVACY_CURVE),
     )
 
 
 @claim(
     "003:Remark2",
     Kind.CALIBRATION,
-    stated(
-        "For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {minibatch}, Algorithm 3 is "
-        "(epsilon, delta)-DP with sigma_x1 = {sigma_x1}, sigma_x2 = {sigma_x2} and sigma_y = {sigma_y}.",
-        minibatch=MINIBATCH,
-        sigma_x1=NOISE[sigma_x1],
-        sigma_x2=NOISE[sigma_x2],
-        sigma_y=NOISE[sigma_y],
-    ),
-    "Remark 2",
+    location="Remark 2",
+    minibatch=MINIBATCH,
+    sigma_x1=NOISE[sigma_x1],
+    sigma_x2=NOISE[sigma_x2],
+    sigma_y=NOISE[sigma_y],
 )
 def remark() -> Decision:
-    steps: tuple[Step, ...] = (
+    """For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {minibatch}, Algorithm 3 is (epsilon, delta)-DP with
+    sigma_x1 = {sigma_x1}, sigma_x2 = {sigma_x2} and sigma_y = {sigma_y}.
+    """
+    spread = NOISE[sigma_x1].subs({R: 1, T: 1})  # C_1 = 1
+    half = 1 / (2 * spread)
+    chance = upper_normal(half)
+    at = ((n, Integer(256)), (m, Integer(64)), (epsilon, Rational(1, 2)), (delta, Rational(1, 256**2)))
+    return refuted(
         Enumerated("n = 4, m = 1: d_0 = 1 with chance m/n", chance_of_sign, (4, 1, 2), Fraction(1, 4)),
         Enumerated("d_0 = -1 with chance m/n for the other record", chance_of_sign, (4, 1, -2), Fraction(1, 4)),
         Enumerated("n = 5, m = 2", chance_of_sign, (5, 2, -4), Fraction(2, 5)),
@@ -210,7 +174,16 @@ def remark() -> Decision:
         ),
         Identity("between restarts", NOISE[sigma_x2], lambda: sqrt(T) * NOISE[sigma_x1]),
         Identity("and that of y with c_7 = 4, divided by mu", NOISE[sigma_y], lambda: 4 * (Y_NOISE / c_7) / mu),
-        *_event(),
+        # Give an event that tells the two records apart.
+        Cited(
+            "event: vtilde_1 < -1/2. Its mean is 0 or 1 for the one record, 0 or, with chance m/n, -1 for the other",
+            "the two enumerations, T_2 = 1",
+        ),
+        Counterexample(
+            "P'(event) <= e^epsilon P(event) + delta fails at n = 256, m = 64, epsilon = 1/2, delta = 1/n^2",
+            m / n * chance <= exp(epsilon) * (1 - chance) + delta,
+            at,
+        ),
         Identity(
             "without sampling and y held equal: sigma_y in units of 2/n, f scaled by s",
             lambda: (NOISE[sigma_y] * n / 2).subs(
@@ -219,42 +192,15 @@ def remark() -> Decision:
             20 * scale * sqrt(ell) / epsilon,
         ),
         *theorem_5_many_rounds.REMARK,
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("as printed", "refuted"),
-            ("sigma_y alone", "refuted"),
-            ("sigma_x1, the sensitivities of Lemmas 8 and 9 granted", "refuted"),
-        ),
+        readings={
+            "as printed": "refuted",
+            "sigma_y alone": "refuted",
+            "sigma_x1, the sensitivities of Lemmas 8 and 9 granted": "refuted",
+        },
         repaired=f"{RELEASE}; and the paper's own conditions ask for 8 in x, not 4 (004:Remark proof)",
-    )
-    return Decision(
-        "refuted",
-        (Method.STEPS, Method.EVENT),
-        evidence,
-        "f = h(x) y + z y - y^2/2, one record 2m or -2m and the others 0, R = T = T_2 = 1, C_1 = 1: the inner "
-        "minibatch "
-        "holds the record with chance 1/4, and then all gradients in x have its sign, five noises away. The event has "
-        "a chance of 1/4 against one in a million, with delta = 1/65536. Without any coupling, at n = T = R = 1000 and "
-        "epsilon = 1, the first release alone needs delta = 0.012, against 10^-6, and the output shows it.",
-    )
-
-
-def _event() -> tuple[Step, ...]:
-    """Give an event that tells the two records apart."""
-    spread = NOISE[sigma_x1].subs({R: 1, T: 1})  # C_1 = 1
-    half = 1 / (2 * spread)
-    chance = upper_normal(half)
-    at = ((n, Integer(256)), (m, Integer(64)), (epsilon, Rational(1, 2)), (delta, Rational(1, 256**2)))
-    return (
-        Cited(
-            "event: vtilde_1 < -1/2. Its mean is 0 or 1 for the one record, 0 or, with chance m/n, -1 for the other",
-            "the two enumerations, T_2 = 1",
-        ),
-        Counterexample(
-            "P'(event) <= e^epsilon P(event) + delta fails at n = 256, m = 64, epsilon = 1/2, delta = 1/n^2",
-            Le(m / n * chance, exp(epsilon) * (1 - chance) + delta),
-            at,
-        ),
+        note="f = h(x) y + z y - y^2/2, one record 2m or -2m and the others 0, R = T = T_2 = 1, C_1 = 1: the inner "
+        "minibatch holds the record with chance 1/4, and then all gradients in x have its sign, five noises away. The "
+        "event has a chance of 1/4 against one in a million, with delta = 1/65536. Without any coupling, at n = T = R "
+        "= 1000 and epsilon = 1, the first release alone needs delta = 0.012, against 10^-6, and the output shows it.",
+        method=(Method.STEPS, Method.EVENT),
     )

@@ -32,14 +32,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import E, Ge, Le, Lt, Min, Rational, ceiling, log, sqrt, symbols
+from sympy import E, Min, Rational, ceiling, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import Counterexample, Identity, Quoted, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, claim, conditional
+from dpcheck.bounds.evidence import Counterexample, Identity, Quoted
 from dpcheck.bounds.symbols import G, R, T, d, delta, epsilon, eta_x, m, mu, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2025.privatediff import coupled_x, difference, slope
@@ -82,8 +79,8 @@ THEOREMS = (
             GENTLE,
             BELOW_ONE,
             *LIMITS,
-            Assumption("theta", "theta < 1/e", "Lemma 12; in Theorem 6 with epsilon for theta", Lt(theta, 1 / E)),
-            Assumption("T_2", "T_2 >= 4", "Lemma 12", Ge(inner, 4)),
+            Assumption("theta", "theta < 1/e", "Lemma 12; in Theorem 6 with epsilon for theta", theta < 1 / E),
+            Assumption("T_2", "T_2 >= 4", "Lemma 12", inner >= 4),
         ),
         schedule_formulas=(
             (R, ceiling(ERROR ** Rational(-4, 3))),
@@ -116,16 +113,12 @@ SMALL = sqrt(d * log(1 / delta)) / (n * epsilon)
 PRINTED_RATE = (d * log(1 / delta)) ** Rational(1, 3) / (n * epsilon) ** Rational(2, 3)
 
 
-@claim(
-    "003:Thm6",
-    Kind.UTILITY,
-    stated("E|grad Phi| is of order {rate} at most, up to logarithms.", rate=PRINTED_RATE),
-    "Theorem 6",
-)
+@claim("003:Thm6", Kind.UTILITY, location="Theorem 6", rate=PRINTED_RATE)
 def rate() -> Decision:
+    """E|grad Phi| is of order {rate} at most, up to logarithms."""
     r_, t_, t2 = a ** Rational(-4, 3), a ** Rational(-2, 3), a ** Rational(-4, 3)
     parts = 1 / r_ + a ** Rational(4, 3) + 1 / t2 + a * sqrt(t_ / r_) + r_ * a**2 / t_ + t_ * r_ * a**2 / t2
-    steps: tuple[Step, ...] = (
+    return conditional(
         Identity(
             "the root of a^(4/3), with a = sqrt(d log(1/delta))/(n epsilon), is the printed rate",
             PRINTED_RATE,
@@ -137,80 +130,59 @@ def rate() -> Decision:
             "1/R + 1/m + 1/T_2 + a sqrt(T/R) + R a^2/T + T R a^2/T_2 is of order a^{4/3}",
             parts,
             a ** Rational(4, 3),
-            Region(Le(a, 1)),
+            Region(a <= 1),
         ),
-        *_minibatch(),
-        Dominated(
-            "differences on one minibatch add C_{2,r}^2/m where the noise has sigma_2^2 d C_{2,r}^2 = R a^2 C_{2,r}^2",
-            1 / r_,
-            r_ * a**2,
-            Region(Le(a, 1)),
-        ),
-    )
-    evidence = Evidence(
-        steps,
-        condition="both gradients of step 7 on one minibatch and at the y_r that was released or not in both places "
-        "(004:Lem13(a), 003:Alg3 step 3), l^2 for l in 004:Lem15, every f l-smooth jointly, Phi bounded below (003:A1 "
-        "and 003:Thm2), eta_x of the stated order, not only at most, m = n where a^{-4/3} exceeds n; the noise of "
-        "Theorem 5, whose privacy is refuted apart",
-    )
-    return Decision(
-        "conditional",
-        Method.EXPONENTS,
-        evidence,
-        "The schedule gives "
-        "the rate from (61); what leads to (61) needs repairs, and the noise it counts is not private.",
-    )
-
-
-def _minibatch() -> tuple[Step, ...]:
-    """Show that the minibatch fits into n for a >= n^{-3/4}, and that m = n has no sampling error."""
-    return (
+        # Show that the minibatch fits into n for a >= n^{-3/4}, and that m = n has no sampling error.
         Exceeds(
             "m = a^{-4/3} may exceed n: a = n^{-1}",
             a ** Rational(-4, 3),
             n,
-            Region(Le(a, 1), Ge(a, 1 / n)),
+            Region(a <= 1, a >= 1 / n),
             {n: s, a: 1 / s},
         ),
-        Dominated("it does not for a >= n^{-3/4}", a ** Rational(-4, 3), n, Region(Ge(a * n ** Rational(3, 4), 1))),
+        Dominated("it does not for a >= n^{-3/4}", a ** Rational(-4, 3), n, Region(a * n ** Rational(3, 4) >= 1)),
         Identity(
             "and m = n leaves no sampling error: the variance of a mean of m out of n has the factor n - m",
             lambda: (n - m).subs(m, n),
             0,
         ),
+        Dominated(
+            "differences on one minibatch add C_{2,r}^2/m where the noise has sigma_2^2 d C_{2,r}^2 = R a^2 C_{2,r}^2",
+            1 / r_,
+            r_ * a**2,
+            Region(a <= 1),
+        ),
+        condition="both gradients of step 7 on one minibatch and at the y_r that was released or not in both places "
+        "(004:Lem13(a), 003:Alg3 step 3), l^2 for l in 004:Lem15, every f l-smooth jointly, Phi bounded below (003:A1 "
+        "and 003:Thm2), eta_x of the stated order, not only at most, m = n where a^{-4/3} exceeds n; the noise of "
+        "Theorem 5, whose privacy is refuted apart",
+        note="The schedule gives the rate from (61); what leads to (61) needs repairs, and the noise it counts is not "
+        "private.",
     )
 
 
 @claim(
     "003:'when n>=sqrt d/(G eps)'",
     Kind.RATE,
-    stated(
-        "With a = {small} the bound, of order {ours}, is below the earlier {theirs} up to logarithms when a <= G.",
-        small=sqrt(d) / (n * epsilon),
-        ours=a ** Rational(2, 3),
-        theirs=sqrt(a),
-    ),
-    "after Theorem 6",
+    location="after Theorem 6",
+    small=sqrt(d) / (n * epsilon),
+    ours=a ** Rational(2, 3),
+    theirs=sqrt(a),
 )
 def better() -> Decision:
-    steps = (
-        Dominated("a^{2/3} <= a^{1/2} for a <= 1", a ** Rational(2, 3), sqrt(a), Region(Le(a, 1))),
+    """With a = {small} the bound, of order {ours}, is below the earlier {theirs} up to logarithms when a <= G."""
+    return conditional(
+        Dominated("a^{2/3} <= a^{1/2} for a <= 1", a ** Rational(2, 3), sqrt(a), Region(a <= 1)),
         Counterexample(
             "n >= sqrt d/(G epsilon) is a <= G: at a = G = 64 it is 16 against 8",
-            Le(a ** Rational(2, 3), sqrt(a)),
-            ((a, 64),),
+            a ** Rational(2, 3) <= sqrt(a),
+            {a: 64},
         ),
         Identity(
             "so that the printed condition, n at least sqrt d/(G epsilon), says a <= G",
             sqrt(d) / (n * epsilon),
             lambda: G * (sqrt(d) / (G * epsilon)) / n,
         ),
-    )
-    evidence = Evidence(steps, condition="G is at most of order one, so that a <= 1")
-    return Decision(
-        "conditional",
-        Method.EXPONENTS,
-        evidence,
-        "Better once a <= 1, which is where either bound says anything.",
+        condition="G is at most of order one, so that a <= 1",
+        note="Better once a <= 1, which is where either bound says anything.",
     )

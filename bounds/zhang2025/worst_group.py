@@ -21,14 +21,11 @@ log(1/delta))/(n epsilon)}) on every (epsilon, delta)-DP algorithm, d = max{d_1,
 
 from __future__ import annotations
 
-from sympy import Ge, Integer, Le, Min, Rational, pi, sin, sqrt, symbols
+from sympy import Integer, Min, Rational, pi, sin, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Evidence, claim
-from dpcheck.bounds.evidence import AtMost, Cited, Identity, Step
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
+from dpcheck.bounds.evidence import AtMost, Cited, Identity
 from dpcheck.bounds.symbols import d, d_1, d_2, delta, epsilon, n
 from dpcheck.bounds.zhang2025.lower_bounds import CONSTANT, RATE_4, always
 
@@ -36,18 +33,14 @@ ell, a, k, above, factor = symbols("ell a k above factor", positive=True)  # fac
 p = symbols("x_1", real=True)
 
 
-@claim(
-    "003:Thm4",
-    Kind.LOWER_BOUND,
-    stated(
-        "There are a Lipschitz and smooth loss and a dataset on which every (epsilon, delta)-DP algorithm has, for "
-        "worst-group risk, a gradient norm of the order of {least} at least, d the larger of d_1 and d_2.",
-        least=Min(1, RATE_4),
-    ),
-    "Theorem 4",
-)
+@claim("003:Thm4", Kind.LOWER_BOUND, location="Theorem 4", least=Min(1, RATE_4))
 def groups() -> Decision:
-    steps: tuple[Step, ...] = (
+    """There are a Lipschitz and smooth loss and a dataset on which every (epsilon, delta)-DP algorithm has, for
+    worst-group risk, a gradient norm of the order of {least} at least, d the larger of d_1 and d_2.
+    """
+    chance = (factor + delta) / (1 + factor)  # of a small gradient on z = 1, where both bounds below agree
+    first = 1 / (1 + k)  # y_1
+    return conditional(
         Cited(
             "the linear loss x_1 of every record: Phi = x_1 - 1/(2 d_2) has gradient 1 everywhere, which is at least "
             "min{1, ...} whatever is returned",
@@ -55,50 +48,7 @@ def groups() -> Decision:
         ),
         *CONSTANT,
         always(RATE_4),
-        *_group_of_one(),
-        *_single_group(),
-        *_printed_proof(),
-        Cited(
-            "equal groups: the one that counts must hold records that no other group repeats, since an algorithm may "
-            "learn them from the copies",
-            "the construction in the proof",
-        ),
-        Dominated(
-            "no conflict with Theorem 2, which is about mean losses: its rate a^{1/2} is above a",
-            a,
-            sqrt(a),
-            Region(Le(a, 1)),
-        ),
-    )
-    evidence = Evidence(
-        steps,
-        readings=(
-            ("the loss only Lipschitz and smooth, as printed: a linear loss, private or not", "proved"),
-            ("a loss with stationary points, one dataset for all algorithms", "refuted"),
-            ("a bounded loss, for every algorithm a dataset, groups of any size, d_2 >= 2: Omega(1)", "proved"),
-            ("a bounded loss, for every algorithm a dataset, equal groups, d_1 and d_2 of order d", "conditional"),
-            ("a bounded loss, for every algorithm a dataset, d_2 = 1 and d_1 large", "refuted"),
-        ),
-        condition="a loss that has stationary points, and for every algorithm there is a dataset, in the mean (the "
-        "quantifiers exchanged); then either d_2 >= 2 and groups of any size, which give Omega(1), or equal groups as "
-        "in the proof, which hold different records, d_1 and d_2 both of order d, and the cited lower bound",
-    )
-    return Decision(
-        "conditional",
-        (Method.ALGEBRA, Method.CITED),
-        evidence,
-        "As printed it is met by a linear loss, which no algorithm can make stationary, and says nothing on privacy. "
-        "About privacy it holds with the quantifiers exchanged, for d_2 >= 2 more easily than the proof has it, with a "
-        "group of one record; the proof gives d_2 sqrt(d_1 log(1/delta))/(n epsilon). For d_2 = 1 and large d_1 it "
-        "fails.",
-    )
-
-
-def _group_of_one() -> tuple[Step, ...]:
-    """Take a bounded loss and a group of one record: Omega(1)."""
-    chance = (factor + delta) / (1 + factor)  # of a small gradient on z = 1, where both bounds below agree
-    first = 1 / (1 + k)  # y_1
-    return (
+        # Take a bounded loss and a group of one record: Omega(1).
         AtMost(
             "one record in group 1, F_1 = 1 + above, the others 0: y = e_1 is best, as (1 - |y|^2)/2 <= "
             "(1 - y_1^2)/2 <= (1 - y_1) F_1",
@@ -117,12 +67,7 @@ def _group_of_one() -> tuple[Step, ...]:
             1 - chance,
         ),
         Identity("and is there, for every algorithm on one of the two", 1 - chance, (1 - delta) / (1 + factor)),
-    )
-
-
-def _single_group() -> tuple[Step, ...]:
-    """Show that for d_2 = 1 private descent does better."""
-    return (
+        # Show that for d_2 = 1 private descent does better.
         Cited(
             "d_2 = 1, any loss of bounded range, Lipschitz and smooth: full-batch private descent reaches O(a^{1/2}) "
             "on every dataset, up to logarithms, a = sqrt(d log(1/delta))/(n epsilon)",
@@ -132,15 +77,10 @@ def _single_group() -> tuple[Step, ...]:
             "where the printed bound min{1, d a} is 1",
             Integer(1),
             sqrt(a),
-            Region(Le(a, 1), Ge(d * a, 1)),
+            Region(a <= 1, d * a >= 1),
             {a: 1 / s, d: s},
         ),
-    )
-
-
-def _printed_proof() -> tuple[Step, ...]:
-    """Follow the proof of the paper, with groups of n/d_2 records."""
-    return (
+        # Follow the proof of the paper, with groups of n/d_2 records.
         Identity(
             "the proof: a group of n/d_2 records in the cited bound",
             lambda: sqrt(d_1 * ell) / ((n / d_2) * epsilon),
@@ -153,7 +93,33 @@ def _printed_proof() -> tuple[Step, ...]:
             "for d_1 = 1 and d_2 = d the proof gives less than the theorem says (which is no counterexample)",
             d_2 * sqrt(d_2),
             d_2 * sqrt(d_1),
-            Region(Ge(d_1, 1), Ge(d_2, 1)),
+            Region(d_1 >= 1, d_2 >= 1),
             {d_2: s, d_1: 1},
         ),
+        Cited(
+            "equal groups: the one that counts must hold records that no other group repeats, since an algorithm may "
+            "learn them from the copies",
+            "the construction in the proof",
+        ),
+        Dominated(
+            "no conflict with Theorem 2, which is about mean losses: its rate a^{1/2} is above a",
+            a,
+            sqrt(a),
+            Region(a <= 1),
+        ),
+        readings={
+            "the loss only Lipschitz and smooth, as printed: a linear loss, private or not": "proved",
+            "a loss with stationary points, one dataset for all algorithms": "refuted",
+            "a bounded loss, for every algorithm a dataset, groups of any size, d_2 >= 2: Omega(1)": "proved",
+            "a bounded loss, for every algorithm a dataset, equal groups, d_1 and d_2 of order d": "conditional",
+            "a bounded loss, for every algorithm a dataset, d_2 = 1 and d_1 large": "refuted",
+        },
+        condition="a loss that has stationary points, and for every algorithm there is a dataset, in the mean (the "
+        "quantifiers exchanged); then either d_2 >= 2 and groups of any size, which give Omega(1), or equal groups as "
+        "in the proof, which hold different records, d_1 and d_2 both of order d, and the cited lower bound",
+        note="As printed it is met by a linear loss, which no algorithm can make stationary, and says nothing on "
+        "privacy. About privacy it holds with the quantifiers exchanged, for d_2 >= 2 more easily than the proof has "
+        "it, with a group of one record; the proof gives d_2 sqrt(d_1 log(1/delta))/(n epsilon). For d_2 = 1 and "
+        "large d_1 it fails.",
+        method=(Method.ALGEBRA, Method.CITED),
     )

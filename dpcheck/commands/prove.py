@@ -40,9 +40,9 @@ def _require_no_new_inequality(target: str) -> None:
 
 def run(options: Namespace) -> int:
     """Run ``dpcheck prove``."""
+    from dpcheck.bounds.claim import place
     from dpcheck.bounds.ledger import changed
     from dpcheck.bounds.registry import PAPERS, prove
-    from dpcheck.bounds.source import place
     from dpcheck.report.claims import claim_explained, claims_summary, claims_table
     from dpcheck.shown import TABLE_FORMATS, table
 
@@ -56,14 +56,15 @@ def run(options: Namespace) -> int:
             watch=lambda _, done, total: watch("claims", done, total),
         )  # fmt: skip
     if options.export_coq is not None:
-        from dpcheck.bounds.coq.export import export
+        from dpcheck.bounds.coq.session import export
 
         export(results, options.export_coq)
     own_file = (target or "").endswith(".py")
-    moved = None if own_file else changed(results)
-    broken = bool(moved)
-    if own_file:
-        broken = any(result.verdict in ("refuted", "unresolved") for result in results)
+    # no verdict is expected of a file, nor of another package's paper: what is refuted there counts as broken
+    expected = [result for result in results if not own_file and result.claim.paper in PAPERS]
+    others = [result for result in results if own_file or result.claim.paper not in PAPERS]
+    moved = changed(expected) if expected else None
+    broken = bool(moved) or any(result.verdict in ("refuted", "unresolved") for result in others)
     if options.format == "json":
         terminal.say_json({"schema": "dpcheck.prove/1", "claims": [result.to_dict() for result in results]})
         return int(broken)

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dpcheck.bounds.claim import ClaimResult
 from dpcheck.errors import InputError
 from dpcheck.report.columns import paragraph, say, wrapped
 from dpcheck.report.verdicts import colour, sign

@@ -12,8 +12,8 @@ from sympy import Le, log, oo, sqrt, symbols
 from dpcheck.bounds import ledger, registry
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.evidence import Below, Cited, Identity, Quoted
+from dpcheck.bounds.formula import plain
 from dpcheck.bounds.judge import judge
-from dpcheck.bounds.plain import plain
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.statement import Statement, stated
 from dpcheck.errors import InputError

@@ -14,8 +14,7 @@ from dpcheck.bounds.calibration import NotPrivate, Private
 from dpcheck.bounds.claim import Claim, Decision, Evidence, claim
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Quoted
 from dpcheck.bounds.judge import judge
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
+from dpcheck.bounds.kind import Kind, Method
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.errors import InputError
 
@@ -97,8 +96,7 @@ from sympy import log, oo, sqrt, symbols
 
 from dpcheck.bounds.claim import Claim, Decision, Evidence, claim
 from dpcheck.bounds.judge import judge
-from dpcheck.bounds.kind import Kind
-from dpcheck.bounds.method import Method
+from dpcheck.bounds.claim import Kind, Method
 from dpcheck.bounds.prover import Domain, Inequality
 
 x = symbols("x", positive=True)

@@ -15,8 +15,9 @@ from sympy import Abs, Float, Ge, Le, Lt, Max, Rational, Symbol, cbrt, erf, exp,
 
 from dpcheck.bounds import registry
 from dpcheck.bounds.formula import formula
-from dpcheck.bounds.prover import Domain, Inequality, ball, forms, letters, smt, witness
+from dpcheck.bounds.prover import Domain, Inequality, ball, forms, search, smt
 from dpcheck.bounds.prover.decide import NO_POINT, decide
+from dpcheck.bounds.prover.domain import Names
 from dpcheck.errors import InputError
 
 a, b, c, p = symbols("a b c p", positive=True)
@@ -93,7 +94,7 @@ def test_every_rewriting_keeps_the_value_at_points_with_all_signs() -> None:
             form = forms.form(expression.xreplace(new), standard)
             back = (form.difference / form.scale).xreplace(form.meanings)
             for point in ({new[x]: v, new[y]: w} for v in values for w in values):
-                if domain.contains({x: point[new[x]], y: point[new[y]]}) and witness.defined(
+                if domain.contains({x: point[new[x]], y: point[new[y]]}) and search.defined(
                     expression.xreplace(new), point
                 ):
                     true = expression.xreplace(new).xreplace(point)
@@ -146,7 +147,7 @@ def test_a_letter_may_have_any_name(own: Any, other: Any) -> None:
 
 
 def test_fresh_names_differ_from_all_before() -> None:
-    fresh = letters.Names(["t", "t_"]).fresh
+    fresh = Names(["t", "t_"]).fresh
     assert [fresh("t"), fresh("t"), fresh("s")] == ["t__", "t___", "s"]
 
 
@@ -179,16 +180,16 @@ def test_a_proof_shows_a_point_it_is_about() -> None:
     point = each.outcome().witness
     assert point is not None
     assert over.contains(point)
-    assert all(witness.defined(side, point) for side in each.sides())
+    assert all(search.defined(side, point) for side in each.sides())
     assert each.details()["witness"] == {str(letter): str(value) for letter, value in point.items()}
-    assert witness.find(Domain({}), (sqrt(2),)) == {}
+    assert search.find(Domain({}), (sqrt(2),)) == {}
 
 
 def test_a_refuting_point_is_one_where_both_sides_are_defined() -> None:
     """The logarithms cancel in the difference, and speak of negative x alone."""
     each = inequality(log(-x), log(-x) - x, Domain({x: (-10, 10)}))
     assert each.outcome().verdict != "refuted"
-    assert witness.find(each.over, each.sides()) is not None
+    assert search.find(each.over, each.sides()) is not None
 
 
 # Numbers
@@ -252,7 +253,7 @@ def test_what_passes_through_infinity_has_no_value() -> None:
     zero = sympy.Integer(0)
     for each in (1 / (1 + 1 / x), exp(-1 / x**2), x / (x + log(x)), erf(1 / x), Max(1, -1 / x)):
         assert ball.sign(each, {x: zero}) is None
-        assert not witness.defined(each, {x: zero})
+        assert not search.defined(each, {x: zero})
     for each in (sqrt(x) ** 3 + 1, Abs(sqrt(x)), log(x) ** 2, x ** Rational(4, 3), (x**3) ** Rational(1, 2) + 7):
         assert ball.sign(each, {x: sympy.Integer(-1)}) is None
     assert ball.sign(1 / (1 + 1 / x), {x: sympy.Integer(1)}) == 1

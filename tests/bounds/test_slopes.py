@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from inequalities.families import every
 from sympy import E, Ge, Integer, Rational, cos, exp, log, oo, pi, sin, sqrt, symbols
 
-from dpcheck.bounds.prover import Domain, limits, ranges, reduction, signs, slopes
+from dpcheck.bounds.prover import Domain, cuts, ranges, signs, slopes
 
 a, b, p, q, r, t = symbols("a b p q r t", positive=True)
 x = symbols("x", real=True)
@@ -103,8 +103,8 @@ def test_near_misses_are_not_shown_whatever_samples_say(name: str, guess: int, m
 def test_a_scale_must_be_exact() -> None:
     v, w = (sympy.Symbol(name, positive=True) for name in ("v0", "v1"))
     box = {v: (Integer(0), oo), w: (Integer(0), oo)}
-    assert reduction._scaled((v - w) ** 2 + v * w, box) is not None
-    assert reduction._scaled((v - w) ** 2 + v * w + v / 10**13, box) is None  # floating point does not see it
+    assert cuts._scaled((v - w) ** 2 + v * w, box) is not None
+    assert cuts._scaled((v - w) ** 2 + v * w + v / 10**13, box) is None  # floating point does not see it
 
 
 @pytest.mark.thorough
@@ -180,7 +180,7 @@ def test_limits(name: str, far: bool) -> None:
     inside = Rational(1, 2) if end in (0, 1) else Integer(1)
     if far and end != 1:
         inside = oo if end == 0 else -oo  # the other end of the interval may be infinite
-    assert limits.at(f, a, sympy.sympify(end), inside) == expected
+    assert signs.limit_at(f, a, sympy.sympify(end), inside) == expected
     with mpmath.workdps(60):
         near = {0: mpmath.mpf("1e-40"), 1: 1 - mpmath.mpf("1e-40"), oo: mpmath.mpf("1e4")}[end]
         value = sympy.lambdify(a, f, "mpmath")(near)
@@ -189,8 +189,8 @@ def test_limits(name: str, far: bool) -> None:
 
 @pytest.mark.parametrize("f", [sqrt(a**2 + a) - a, sin(a), exp(a**2) / exp(a), log(log(a))])
 def test_limits_that_the_rules_do_not_give_are_left_open(f: Any) -> None:
-    with pytest.raises(limits.OpenError):
-        limits.at(f, a, oo, Integer(3))
+    with pytest.raises(signs.OpenError):
+        signs.limit_at(f, a, oo, Integer(3))
 
 
 def test_smooth_means_defined_and_differentiable_inside() -> None:

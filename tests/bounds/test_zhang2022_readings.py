@@ -13,8 +13,8 @@ import pytest
 
 from dpcheck.bounds import registry
 from dpcheck.bounds.evidence import Quoted
+from dpcheck.bounds.kind import Method
 from dpcheck.bounds.ledger import recorded
-from dpcheck.bounds.method import Method
 from dpcheck.bounds.prover import Inequality
 from dpcheck.bounds.statement import Statement
 from dpcheck.bounds.symbols import c

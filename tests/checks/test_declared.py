@@ -426,7 +426,7 @@ def test_a_theorem_s_number(factor, verdict):
     order, bound = rate(Context(), steps(rate=claim), {})
     assert order.verdict == "supported"
     assert bound.verdict == verdict
-    assert "bounds/yang2022/theorem_2a.py:" in bound.place  # below dpcheck/ where it is installed
+    assert "bounds/yang2022/theorem_2.py:" in bound.place  # below dpcheck/ where it is installed
 
 
 # dpcheck's own, without a game

@@ -561,7 +561,8 @@ FURTHER = {  # what follows a command, line by line
         dp_sgda --vary n=8..4; dp_sgda --vary n=0..4; dp_sgda --vary n=10,10; dp_sgda --vary n=10 --vary n=20
         dp_sgda n=10 --vary n=20; dp_sgda --vary n=1.5; dp_sgda d=0; dp_sgda --variant mended; dp_sgda --problem auc
         dp_sgda --problem nosuch; dp_sgda --problem polyak d=3; dp_sgda seed=3; dp_sgda nosuch=3
-        dp_sgda --vary seed=1,2; dp_sgda --problem hyperbola""",
+        dp_sgda --vary seed=1,2; dp_sgda --problem hyperbola; dp_sgda --scheduler tcp://host:1
+        dp_sgda --backend threads --scheduler x; dp_sgda --backend dask --scheduler x --jobs 2""",
     "certify ": f"""
         --delta 1e-5; --multiplier 1 --epsilon 1 {RUN}; --multiplier 1 --batch 5 --population 10 --delta 1e-5
         --multiplier -1 {RUN}; --multiplier nan {RUN}; --epsilon 0 {RUN}; nosuch.json; nosuch.json --delta 1.5
@@ -583,7 +584,8 @@ FURTHER = {  # what follows a command, line by line
         nothing; --only ijcnn1; xu2026.table_2 --seeds 0; xu2026.table_2 --only cifar
         xu2026.table_2 --plot x.nothing; xu2026.table_2 --store gaps.csv""",
     "report ": "xu2026.table_2 --format sarif; nosuch.json",
-    "check ": "./nosuch",
+    "audit ": "users_own:f; users_own:f --all; --data 1 --neighbour 0 --epsilon 1",
+    "check ": "./nosuch; --seed one",
 }
 AUDIT = ("audit", "users_own:f", "--data", "1", "--neighbour", "0")
 ONE = (*AUDIT, "--epsilon", "1", "--trials", "200")

@@ -12,13 +12,13 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
 from games import GAMES
+from pages import Page
 
 import dpcheck
 from dpcheck.bounds import ledger, registry
@@ -158,17 +158,6 @@ def test_module_and_script_are_one_command(command, tmp_path):
     module = [sys.executable, "-m", "dpcheck", "list"]
     done = subprocess.run(module, cwd=tmp_path, capture_output=True, text=True, check=True, env=command.environment)
     assert command("list", folder=tmp_path) == (0, done.stdout, done.stderr)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    ["nosuch", "chek", "check --format yaml", "audit mechanism:f", "check --seed one", "rate", "show"],
-)
-def test_wrong_usage(call, arguments):
-    code, out, err = call(*arguments.split())
-    assert (code, out) == (2, "")
-    assert err.startswith("usage: dpcheck")
-    assert "error: " in err.splitlines()[-1]
 
 
 def test_internal_error(call, monkeypatch):
@@ -788,32 +777,6 @@ def report(call, tmp_path):
         return call("report", "in.json", *arguments)
 
     return run
-
-
-class Page(HTMLParser):
-    """The text of a page, the tags left open, and what it would load."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.loads: list[str] = []
-        self.text = ""
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        if tag not in ("meta", "br", "rect", "line", "input", "wbr"):
-            self.open.append(tag)
-        self.loads += [value for name, value in attrs if name in ("src", "href", "data") and value[0] != "#"]
-
-    def handle_startendtag(self, tag, attrs):
-        self.loads += [value for name, value in attrs if name in ("src", "href", "data")]
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text += data
 
 
 def assert_documents(found: Report, documents: dict[str, str]) -> None:

@@ -18,7 +18,7 @@ import pytest
 import tables
 from chunks import map_chunks
 
-from dpcheck import audit_privacy, audit_sequential, cli
+from dpcheck import audit_privacy, audit_sequential
 from dpcheck.algorithms.measure import Experiment
 from dpcheck.catalogue.zhang2022.rate_theorem_3_3 import EXPERIMENTS
 from dpcheck.checks.context import Context
@@ -219,23 +219,6 @@ def test_only_so_many_chunks_are_taken_ahead() -> None:
     with Threads(2) as workers:
         next(workers.map(square, (taken.append(k) or k for k in range(100))))
     assert len(taken) <= 4
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--scheduler", "tcp://host:1"), "--scheduler must come with --backend dask or ray, got tcp://host:1"),
-        (("--backend", "threads", "--scheduler", "x"), "scheduler must come with backend dask or ray, got threads"),
-        (("--backend", "dask", "--scheduler", "x", "--jobs", "2"), "jobs must be left out beside a scheduler"),
-        (("--backend", "threads", "--jobs", "0"), "jobs must be a whole number >= 1, got 0"),
-    ],
-)
-def test_wrong_workers_are_one_line(arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["measure", "output_perturbation", "n=20", "--seeds", "1", *arguments]) == 2
-    found = capsys.readouterr()
-    assert found.out == ""
-    assert said in found.err
-    assert len(found.err.splitlines()) == 1
 
 
 def test_a_scheduler_that_does_not_answer_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,7 @@ from polynomials import replay
 from sympy import Ge, Le, Rational, exp, log, oo, sqrt, symbols
 
 from dpcheck.bounds.prover import Domain, Inequality
-from dpcheck.bounds.prover.certificate import Certificate
-from dpcheck.bounds.prover.coverage import Rule
+from dpcheck.bounds.prover.certificate import Certificate, Rule
 
 a, b, c = symbols("a b c", positive=True)
 x, y = symbols("x y", real=True)

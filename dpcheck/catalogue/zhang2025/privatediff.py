@@ -237,9 +237,7 @@ class PrivateDiff(Solver):
     schedules: ClassVar[dict[str, type[Schedule]]] = {"as_printed": Printed, "repaired": Repaired}
 
     def layout(self, problem: Problem, history: History) -> tuple[Release, ...]:
-        """Return the maximiser, which reads all records, and a gradient in w on a minibatch; as printed the other way
-        round.
-        """
+        """Return the maximiser, which reads all records, and a gradient in w; as printed the other way round."""
         draws = 1 if self.repaired else 1 + len(self.eta_y)  # a round; the gradient reads the first
         found = []
         for row in range(len(history.clean)):
