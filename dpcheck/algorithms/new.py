@@ -44,14 +44,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from dpcheck.algorithms.budget import gradient_bounds, smoothness_for_eta
-from dpcheck.algorithms.domains import norm, positive, records, whole
-from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, kernel
-from dpcheck.algorithms.kernels.named import Numbers, named
+from dpcheck.algorithms.schedule import norm, positive, records, whole
+from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Numbers, kernel, named
 from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
 from dpcheck.algorithms.layout import pairs
-from dpcheck.algorithms.noise import certified_noise, gaussian, moves
-from dpcheck.algorithms.packing import fill, pack
+from dpcheck.algorithms.budget import certified_noise, gaussian, moves
+from dpcheck.algorithms.tapes import fill, pack
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.promises import Given, Promise
 from dpcheck.algorithms.schedule import Schedule, fixed, level, number
@@ -238,28 +237,31 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from records import gaps
+
 from dpcheck.problems import example
 from dpcheck.solvers import algorithm, configure
 
+NAME = "{name}"
+
 
 def test_nothing_is_missing():
-    missing = gaps("{name}")
+    missing = gaps(NAME)
     assert not missing, "\\n".join(missing)
 
 
-@pytest.mark.parametrize("variant", algorithm("{name}").variants)
+@pytest.mark.parametrize("variant", algorithm(NAME).variants)
 def test_a_run_is_the_loop_in_numpy(variant):
-    problem = example(algorithm("{name}").example)
-    solver = configure("{name}", problem, epsilon=1.0, delta=1e-5, variant=variant, **algorithm("{name}").tiny)
+    record = algorithm(NAME)
+    problem = example(record.example)
+    solver = configure(NAME, problem, epsilon=1.0, delta=1e-5, variant=variant, **record.tiny)
     run = solver.run(problem, seed=0, record=True)
     np.testing.assert_allclose(np.concatenate([run.x, run.y]), replayed(solver, problem, run.history), rtol=1e-12)
 
 
 def replayed(solver, problem, history):
     """The output, from what was released: ``history.released``, a row a release."""
-    raise NotImplementedError("MISSING: the loop of {name} in NumPy, without code of its record")
+    raise NotImplementedError("MISSING: the loop in NumPy, without code of the record")
 '''
 
 

@@ -14,10 +14,9 @@ from dpcheck.algorithms.kernels.gradients import no_ascent, no_base, no_differen
 from dpcheck.algorithms.kernels.jit import Numbers, Play
 from dpcheck.algorithms.kernels.tape import COUNT, EVALUATIONS, OUTCOME, RECORD, REPLAY
 from dpcheck.algorithms.layout import Release, by_events
-from dpcheck.algorithms.packing import rows_of
 from dpcheck.algorithms.problem import Array, Problem, data_of
 from dpcheck.algorithms.run import History, Run
-from dpcheck.algorithms.tapes import history_of, new_tape, perform, require_sound, watched
+from dpcheck.algorithms.tapes import history_of, new_tape, perform, require_sound, rows_of, watched
 from dpcheck.errors import require_seed
 from dpcheck.events import Event
 from dpcheck.running.streams import one_blas_thread
@@ -119,7 +118,7 @@ class Solver(Configured):
         return ()
 
     def packed(self, problem: Problem) -> Numbers:
-        """Pack the numbers that the kernel reads, as :func:`~dpcheck.algorithms.packing.pack` does.
+        """Pack the numbers that the kernel reads, as :func:`~dpcheck.algorithms.tapes.pack` does.
 
         Parameters
         ----------

@@ -84,8 +84,8 @@ def configure(
     >>> configure("dp_sgda", example("quadratic"), epsilon=1.0, delta=1e-5, steps=50, batch=10).batch
     10
     """
-    from dpcheck.algorithms.domains import require_length
     from dpcheck.algorithms.promises import Given, broken
+    from dpcheck.algorithms.schedule import require_length
 
     chosen = algorithm(name)
     for option, value in overrides.items():

@@ -83,4 +83,11 @@ def test_a_new_record_fails_its_test_until_it_is_filled_in(checkout):
     assert failed.returncode == 1, failed.stdout
     for gap in ("the published noise", "the loop, with the paper's line numbers", "a game of each variant"):
         assert f"MISSING: {gap}" in failed.stdout
-    assert "MISSING: the loop of doe_descent in NumPy" in failed.stdout
+    assert "MISSING: the loop in NumPy" in failed.stdout
+
+
+def test_what_is_written_is_in_the_style_of_the_rest(checkout):
+    files = ["dpcheck/catalogue/doe2027", "tests/solvers"]
+    for command in (["check"], ["format", "--check"]):
+        said = run(checkout, "-m", "ruff", *command, "--config", str(ROOT / "pyproject.toml"), *files)
+        assert said.returncode == 0, said.stdout

@@ -54,10 +54,10 @@ from dpcheck.algorithms.kernels import rgda as kernels
 from dpcheck.algorithms.kernels import tree
 from dpcheck.algorithms.kernels.jit import Numbers
 from dpcheck.algorithms.layout import ascents
-from dpcheck.algorithms.packing import fill, pack
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.promises import Given, Promise, at_zero, bounded, lipschitz, smooth, strongly_concave
 from dpcheck.algorithms.solver import Solver
+from dpcheck.algorithms.tapes import fill, pack
 from dpcheck.catalogue.xu2026.dp_rgda_schedule import SCHEDULES, releases, tree_releases
 from dpcheck.catalogue.xu2026.dp_rgda_schedule import refreshes as refreshes_of
 from dpcheck.errors import require

@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 
 from dpcheck.algorithms.budget import modulus
-from dpcheck.algorithms.domains import positive, share, whole
-from dpcheck.algorithms.schedule import Schedule, fixed, number
+from dpcheck.algorithms.schedule import Schedule, fixed, number, positive, share, whole
 from dpcheck.errors import require
 
 

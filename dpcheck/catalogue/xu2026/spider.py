@@ -7,13 +7,23 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcheck.algorithms.domains import finite_norm, norm, positive, records, share, whole
+from dpcheck.algorithms.budget import certified
 from dpcheck.algorithms.kernels.jit import Numbers
-from dpcheck.algorithms.noise import certified
-from dpcheck.algorithms.packing import fill, pack
 from dpcheck.algorithms.problem import Problem
-from dpcheck.algorithms.schedule import Schedule, fixed, level, number
+from dpcheck.algorithms.schedule import (
+    Schedule,
+    finite_norm,
+    fixed,
+    level,
+    norm,
+    number,
+    positive,
+    records,
+    share,
+    whole,
+)
 from dpcheck.algorithms.solver import Solver
+from dpcheck.algorithms.tapes import fill, pack
 from dpcheck.errors import require
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 

@@ -32,7 +32,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numba import types
 
-from dpcheck.algorithms.domains import positive, share
 from dpcheck.algorithms.kernels.jit import (
     MATRIX,
     OBJECTIVE,
@@ -50,7 +49,7 @@ from dpcheck.algorithms.kernels.spider import distance, estimate, scratch
 from dpcheck.algorithms.kernels.tape import CERTIFIED, MODE, OUTCOME, RECORD, RELEASES, REPLAY, UNCERTIFIED, mark
 from dpcheck.algorithms.layout import with_choice
 from dpcheck.algorithms.problem import Problem
-from dpcheck.algorithms.schedule import Schedule, fixed, number
+from dpcheck.algorithms.schedule import Schedule, fixed, number, positive, share
 from dpcheck.catalogue.xu2026.spider import Drifting, Spider, spider_events
 from dpcheck.errors import require
 from dpcheck.events import Event, Laplace

@@ -27,14 +27,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcheck.algorithms.budget import gradient_bounds, modulus, private_modulus, smoothness_for_eta
-from dpcheck.algorithms.domains import anything, norm, one_of, positive, records, whole
+from dpcheck.algorithms.budget import (
+    certified_noise,
+    gaussian,
+    gradient_bounds,
+    modulus,
+    moves,
+    private_modulus,
+    smoothness_for_eta,
+)
 from dpcheck.algorithms.kernels import sgda as kernels
 from dpcheck.algorithms.kernels.jit import Numbers
 from dpcheck.algorithms.kernels.parts import AVERAGE, LAST, UNIFORM
 from dpcheck.algorithms.layout import pairs
-from dpcheck.algorithms.noise import certified_noise, gaussian, moves
-from dpcheck.algorithms.packing import SCHEMES, fill, pack
 from dpcheck.algorithms.problem import Array, Problem
 from dpcheck.algorithms.promises import (
     Given,
@@ -48,8 +53,22 @@ from dpcheck.algorithms.promises import (
     smooth,
     strongly_concave,
 )
-from dpcheck.algorithms.schedule import Number, Schedule, fixed, level, number, prescribed
+from dpcheck.algorithms.schedule import (
+    Number,
+    Schedule,
+    anything,
+    fixed,
+    level,
+    norm,
+    number,
+    one_of,
+    positive,
+    prescribed,
+    records,
+    whole,
+)
 from dpcheck.algorithms.solver import Solver
+from dpcheck.algorithms.tapes import SCHEMES, fill, pack
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Repeated, Sampled, Scheme
 

@@ -36,17 +36,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dpcheck.algorithms.budget import smoothness_for_eta
-from dpcheck.algorithms.domains import norm, one_of, positive, records, whole
+from dpcheck.algorithms.budget import certified, gaussian, smoothness_for_eta
 from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Numbers, kernel, named
 from dpcheck.algorithms.kernels.parts import POISSON, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
 from dpcheck.algorithms.layout import halves
-from dpcheck.algorithms.noise import certified, gaussian
-from dpcheck.algorithms.packing import SCHEMES, fill, pack
 from dpcheck.algorithms.problem import Problem
-from dpcheck.algorithms.schedule import Number, Schedule, fixed, number
+from dpcheck.algorithms.schedule import Number, Schedule, fixed, norm, number, one_of, positive, records, whole
 from dpcheck.algorithms.solver import Solver
+from dpcheck.algorithms.tapes import SCHEMES, fill, pack
 from dpcheck.catalogue.yang2022 import unmet_in_table_1
 from dpcheck.catalogue.yang2022.dp_sgda import printed_batch
 from dpcheck.errors import require

@@ -22,12 +22,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcheck.algorithms.budget import modulus, private_modulus
-from dpcheck.algorithms.domains import finite_norm, length, positive, records
-from dpcheck.algorithms.noise import certified_noise
+from dpcheck.algorithms.budget import certified_noise, modulus, private_modulus
 from dpcheck.algorithms.problem import Array, Problem
 from dpcheck.algorithms.promises import Given, Promise
-from dpcheck.algorithms.schedule import Schedule, fixed, level, number
+from dpcheck.algorithms.schedule import Schedule, finite_norm, fixed, length, level, number, positive, records
 from dpcheck.catalogue.yang2022.dp_sgda import (
     GradientDescentAscent,
     Theorem2a,

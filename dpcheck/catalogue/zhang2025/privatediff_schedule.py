@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.budget import modulus, private_modulus
-from dpcheck.algorithms.domains import length, positive, records, share, whole
-from dpcheck.algorithms.noise import certified, noise_share
+from dpcheck.algorithms.budget import certified, modulus, noise_share, private_modulus
 from dpcheck.algorithms.problem import Array, Problem
-from dpcheck.algorithms.schedule import Schedule, fixed, level, number
+from dpcheck.algorithms.schedule import Schedule, fixed, length, level, number, positive, records, share, whole
 from dpcheck.errors import require
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 
