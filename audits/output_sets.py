@@ -19,9 +19,8 @@ from dpcheck.audits.limits.binomial import stand_off
 from dpcheck.audits.numbers import plain, shown
 from dpcheck.audits.running.runs import SIDES
 from dpcheck.audits.scores import Score, evaluate, parameters
-from dpcheck.audits.scores.candidates import exact, given, learned
+from dpcheck.audits.scores.candidates import Extreme, Repeats, Special, exact, given, learned
 from dpcheck.audits.scores.discriminants import Projection, Quadratic, fit
-from dpcheck.audits.scores.exact import Extreme, Repeats, Special
 from dpcheck.audits.scores.histograms import Coordinate
 from dpcheck.compiled import njit
 

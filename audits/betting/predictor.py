@@ -26,8 +26,7 @@ from scipy import special
 from dpcheck.audits.output_sets import OutputSet
 from dpcheck.audits.running.runs import SIDES
 from dpcheck.audits.scores import Score, evaluate
-from dpcheck.audits.scores.candidates import exact, given, learned
-from dpcheck.audits.scores.exact import Special
+from dpcheck.audits.scores.candidates import Special, exact, given, learned
 from dpcheck.audits.scores.histograms import Coordinate, Histogram
 from dpcheck.compiled import njit
 

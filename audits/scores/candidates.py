@@ -1,24 +1,231 @@
-"""The candidate scores: some that need no fitting, and many learned from earlier runs of both datasets."""
+"""The candidate scores: some that need no fitting, and many learned from earlier runs of both datasets.
+
+Four kinds need no fitting. Values that repeat exactly where nearly all others differ show a release without noise, even
+a rare one. Rounding may depend on the data: on one dataset all values then lie on a lattice, or end in zero bits.
+Comparisons do not tell NaN from other outputs, nor zero from zero with a minus sign. The smallest or the largest number
+of an output shows a leak in any one of many coordinates.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.audits.numbers import among, low_bits, same, shown
 from dpcheck.audits.scores import Score, discriminants
-from dpcheck.audits.scores.exact import Extreme, Lattice, Repeats, Short, lattices, repeats, specials
 from dpcheck.audits.scores.histograms import (
     Coordinate,
     Histogram,
     Pair,
+    either,
     histogram,
+    one_of,
     pairs,
     patterns,
     product,
     promises,
+    tallied,
+    values,
 )
 
 Floats = NDArray[np.float64]
+
+# Share of values that must differ, and the number of runs on both datasets that counts as a repeat.
+_DISTINCT = 0.9
+_OFTEN = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Repeats:
+    """1 for a repeated value that data gives more often, -1 for one that neighbour gives more often, else 0.
+
+    values : (m,), sorted;  sides : (m,)
+    """
+
+    source: Coordinate
+    values: Floats
+    sides: Floats
+
+    @property
+    def words(self) -> str:
+        return f"side on which the value of {self.source.words} repeats"
+
+    def __call__(self, outputs: Floats) -> Floats:
+        column = self.source(outputs)
+        places = np.minimum(np.searchsorted(self.values, column), self.values.size - 1)
+        return np.where(same(self.values[places], column), self.sides[places], 0.0)
+
+    def describe(self, direction: str, threshold: float) -> str:
+        low, high = (threshold, np.inf) if direction == ">=" else (-np.inf, threshold)
+        inside = (self.sides >= low) & (self.sides <= high)
+        if low <= 0 <= high:
+            return one_of(self.source.words, values(self.values[~inside]), outside=True)
+        return one_of(self.source.words, values(self.values[inside]))
+
+
+def repeats(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Repeats]:
+    """Yield a score for each of these columns of outputs a and b, (n, k) each, that is nearly continuous and repeats.
+
+    A continuous law never repeats a value, so chance plays no part: the runs that show the repeats may also judge them.
+    """
+    width = a.shape[1]
+    for index in columns:
+        values, counts = tallied(np.sort(np.concatenate([a[:, index], b[:, index]])))
+        heavy = values[counts >= _OFTEN]
+        if heavy.size == 0 or values.size < _DISTINCT * counts.sum():
+            continue
+        more = among(a[:, index], heavy), among(b[:, index], heavy)
+        left, right = (
+            np.bincount(np.searchsorted(heavy, v[m, index]), minlength=heavy.size)
+            for v, m in zip((a, b), more, strict=True)
+        )
+        sides = np.sign(left - right).astype(float)
+        if sides.any():
+            yield Repeats(Coordinate(index, width), heavy[sides != 0], sides[sides != 0])
+
+
+# Runs of each dataset that are examined, distinct values needed for a lattice, and share of the runs on it.
+_LOOKED = 4_000
+_DISTINCT_VALUES = 20
+_SHARE = 0.99
+# Bits of a significand, and zeros at its end that chance does not explain.
+_BITS, _ZEROS = 53, 8
+# Distance from a multiple, in steps, that rounding explains; the least step, as a share of the range.
+_NEAR = 1e-4
+_FINE = 1e-9
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """1 where one number of the output is ``offset`` plus a multiple of ``step``, up to rounding, else 0."""
+
+    source: Coordinate
+    offset: float
+    step: float
+
+    @property
+    def words(self) -> str:
+        offset = "" if self.offset == 0 else f"{shown(self.offset)} plus "
+        return f"whether {self.source.words} is {offset}a multiple of {shown(self.step)}"
+
+    def __call__(self, outputs: Floats) -> Floats:
+        with np.errstate(all="ignore"):
+            steps = (self.source(outputs) - self.offset) / self.step
+            return (np.abs(steps - np.rint(steps)) <= _NEAR).astype(float)
+
+    def describe(self, direction: str, threshold: float) -> str:
+        words = self.words.removeprefix("whether ")
+        return either(direction, threshold, words, words.replace(" is ", " is not ", 1))
+
+
+@dataclass(frozen=True)
+class Short:
+    """1 where the significand of one number of the output ends in ``zeros`` zero bits, as a float32 does, else 0."""
+
+    source: Coordinate
+    zeros: int
+
+    @property
+    def words(self) -> str:
+        return f"whether the last {self.zeros} bits of {self.source.words} are 0"
+
+    def __call__(self, outputs: Floats) -> Floats:
+        return (_zeros(self.source(outputs)) >= self.zeros).astype(float)
+
+    def describe(self, direction: str, threshold: float) -> str:
+        words = self.words.removeprefix("whether ")
+        return either(direction, threshold, words, words.replace(" are 0", " are not all 0"))
+
+
+def lattices(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Lattice | Short]:
+    """Yield scores for the columns of outputs a and b, (n, k) each, that are rounded on one dataset only.
+
+    A continuous law lies on no lattice, so chance plays no part: the runs that show one may also judge it.
+    """
+    for index in columns:
+        source = Coordinate(index, a.shape[1])
+        for ours, theirs in ((a[:_LOOKED], b[:_LOOKED]), (b[:_LOOKED], a[:_LOOKED])):
+            for score in _rounded(source, ours):
+                if score(ours).mean() >= _SHARE > score(theirs).mean():
+                    yield score
+                    break
+
+
+def _rounded(source: Coordinate, outputs: Floats) -> Iterator[Lattice | Short]:
+    """Yield the lattice of the smallest distance between two values, and the zero bits that nearly all values share."""
+    values = source(outputs)
+    distinct = np.unique(values[np.isfinite(values)])
+    if distinct.size < _DISTINCT_VALUES:
+        return
+    with np.errstate(over="ignore"):
+        gaps = np.diff(distinct)
+        gaps = gaps[gaps > _FINE * (distinct[-1] - distinct[0])]
+    if gaps.size and np.isfinite(gaps).all():
+        step = float(np.mean(gaps[gaps < 1.5 * gaps.min()]))  # with less rounding than in one gap
+        middle = float(distinct[distinct.size // 2])
+        offset = middle - step * round(middle / step)
+        yield Lattice(source, 0.0 if abs(offset) <= _NEAR * step else offset, step)
+    zeros = int(np.sort(_zeros(values))[int((1 - _SHARE) * (values.size - 1))])
+    if zeros >= _ZEROS:
+        yield Short(source, zeros)
+
+
+def _zeros(values: Floats) -> Floats:
+    """Count the zero bits at the end of each significand."""
+    return np.where(values == 0, _BITS, low_bits(values)[..., 1])
+
+
+_SEEN: dict[str, Callable[[Floats], NDArray[np.bool_]]] = {
+    "nan": np.isnan,
+    "-0": lambda values: (values == 0) & np.signbit(values),
+}
+
+
+@dataclass(frozen=True)
+class Special:
+    """1 where one number of the output is ``value``, which is "nan" or "-0", else 0."""
+
+    source: Coordinate
+    value: str
+
+    @property
+    def words(self) -> str:
+        return f"whether {self.source.words} is {self.value}"
+
+    def __call__(self, outputs: Floats) -> Floats:
+        return _SEEN[self.value](self.source(outputs)).astype(float)
+
+    def describe(self, direction: str, threshold: float) -> str:
+        words = self.words.removeprefix("whether ")
+        return either(direction, threshold, words, words.replace(" is ", " is not "))
+
+
+def specials(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Special]:
+    """Yield a score for each of these columns of outputs a and b, (n, k) each, that holds NaN or minus zero."""
+    for index in columns:
+        source = Coordinate(index, a.shape[1])
+        for value, seen in _SEEN.items():
+            if any(seen(source(v)).any() for v in (a, b)):
+                yield Special(source, value)
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """The smallest or the largest number, as ``end`` says; NaN is neither."""
+
+    end: str
+
+    @property
+    def words(self) -> str:
+        return f"{self.end} number of the output"
+
+    def __call__(self, outputs: Floats) -> Floats:
+        end = np.fmin if self.end == "smallest" else np.fmax
+        return np.asarray(end.reduce(outputs, axis=1))
+
 
 # The most numbers of an output that have scores of their own; the shares at which the laws of wider outputs are
 # compared to choose them; the width up to which the sum over all numbers, and pairs of any two, are tried.
@@ -26,10 +233,9 @@ _COORDINATES = 32
 _GLANCES = (0.0, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 1.0)
 _PRODUCT = 512
 # Numbers of an output all of whose pairs are examined, and pairs of a wider output: those most alike and most often
-# equal. Runs of each dataset that are examined, and pairs kept by each criterion.
+# equal. Pairs kept by each criterion.
 _PAIRED = 8
 _ALIKE = 24
-_LOOKED = 4_000
 _PAIRS = 2
 # Numbers of an output given to the trees: those that reveal most.
 _FEATURES = 12

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import dpcheck
 from dpcheck import InputError
-from dpcheck.audits.betting.saved import SCHEMA, sealed
+from dpcheck.audits.sequential import SCHEMA, sealed
 from dpcheck.report.results import to_json_text
 
 

@@ -14,8 +14,7 @@ from dpcheck.audits import output_sets
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import audit_privacy
 from dpcheck.audits.scores import discriminants, evaluate, parameters, trees
-from dpcheck.audits.scores.candidates import exact, learned
-from dpcheck.audits.scores.exact import Extreme
+from dpcheck.audits.scores.candidates import Extreme, exact, learned
 from dpcheck.audits.scores.histograms import (
     Coordinate,
     Histogram,
