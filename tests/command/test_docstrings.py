@@ -69,7 +69,7 @@ def spared(thing: object) -> set[str]:
     if inspect.isclass(thing) or not owner:
         return set()
     problem = thing.__module__.startswith(
-        ("dpcheck.problems.", "dpcheck.algorithms.problem", "dpcheck.algorithms.minimisation")
+        ("dpcheck.problems.", "dpcheck.algorithms.problem", "dpcheck.algorithms.problem")
     )
     bases = inspect.getmro(getattr(sys.modules[thing.__module__], owner, object))[1:]
     above = [vars(base)[name].__doc__ or "" for base in (*bases, Problem) if name in vars(base)]
