@@ -9,7 +9,7 @@ from typing import Any
 import sympy
 
 from dpcheck.bounds.claim import Decision, Evidence
-from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Quoted, Searched, Step
+from dpcheck.bounds.evidence import Below, Cited, Counterexample, Identity, Quoted, Searched, Step
 from dpcheck.bounds.kind import Method
 from dpcheck.bounds.prover import Inequality
 from dpcheck.errors import require
@@ -77,12 +77,8 @@ def _open(step: Step) -> str:
 
 
 def _method(step: Step) -> str:
-    """Name how a step is shown."""
-    if isinstance(step, Inequality):
-        return step.outcome().method
-    if isinstance(step, Identity | AtMost):
-        return Method.ALGEBRA
-    return Method.ENUMERATION if isinstance(step, Enumerated) else Method.ARITHMETIC
+    """Name how a step is shown: an inequality by its routes, any other kind always in one way."""
+    return step.outcome().method if isinstance(step, Inequality) else getattr(type(step), "METHOD", Method.ARITHMETIC)
 
 
 def _counterexample(step: Step) -> Counterexample | None:
