@@ -63,9 +63,7 @@ def judged(*steps: Step, note: str = "", repaired: str = "") -> Decision:
         point = _counterexample(step)
         if point is not None:
             rescue = repaired or _rescue(step)
-            return Decision(
-                "refuted", methods, Evidence((broken_at,), repaired=rescue), f"Fails: {step.says}.", "judged"
-            )
+            return Decision("refuted", methods, Evidence((point,), repaired=rescue), f"Fails: {step.says}.", "judged")
     if broken:
         undecided = "; ".join(_open(step) for step in broken)
         return Decision("unresolved", methods, Evidence(()), f"Neither proved nor refuted: {undecided}.", "judged")
