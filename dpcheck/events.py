@@ -82,7 +82,7 @@ def _keep_multiplier(event: Any) -> None:
     object.__setattr__(event, "noise_multiplier", float(value))
 
 
-def shown(value: int) -> str:
+def _shown(value: int) -> str:
     """Return a long whole number by its length, as Python refuses to print it."""
     return str(value) if value < 10**100 else f"a number of about 10^{math.floor(math.log10(value))}"
 
@@ -147,7 +147,7 @@ class Sampled:
         drawn = "not be Laplace when scheme is with_replacement"
         require(not (self.laplace and self.scheme == "with_replacement"), "mechanisms", drawn, self.mechanisms)
         require_count(self.population, "population")
-        require(self.population <= LARGEST, "population", "be at most 1e300", shown(self.population))
+        require(self.population <= LARGEST, "population", "be at most 1e300", _shown(self.population))
         if self.scheme == "poisson":
             good = is_number(self.batch) and 0 <= self.batch <= self.population
             require(good, "batch", f"lie in [0, population = {self.population}]", self.batch)
@@ -155,10 +155,10 @@ class Sampled:
             return
         require_count(self.batch, "batch", least=0)  # type: ignore[arg-type]  # checked, not assumed
         if self.scheme == "without_replacement":
-            most = f"be at most population = {shown(int(self.population))} without replacement"
-            require(self.batch <= self.population, "batch", most, shown(int(self.batch)))
+            most = f"be at most population = {_shown(int(self.population))} without replacement"
+            require(self.batch <= self.population, "batch", most, _shown(int(self.batch)))
         else:
-            require(self.batch <= _MOST_DRAWS, "batch", "be at most 1e15 with replacement", shown(int(self.batch)))
+            require(self.batch <= _MOST_DRAWS, "batch", "be at most 1e15 with replacement", _shown(int(self.batch)))
         only = f"be replace_one when scheme is {self.scheme}"
         require(self.neighbours == "replace_one", "neighbours", only, self.neighbours)
 
@@ -236,7 +236,7 @@ class RandomAllocation:
         """Check the fields."""
         require(isinstance(self.mechanism, Gaussian), "mechanism", "be a Gaussian", self.mechanism)
         require_count(self.steps, "steps")
-        require(self.steps <= _MOST_BINS, "steps", "be at most 1e7", shown(int(self.steps)))
+        require(self.steps <= _MOST_BINS, "steps", "be at most 1e7", _shown(int(self.steps)))
 
     @property
     def noise_multiplier(self) -> float:
@@ -263,7 +263,7 @@ class Repeated:
         """Check the fields."""
         require(isinstance(self.event, Event), "event", "be a dpcheck event", self.event)
         require_count(self.count, "count", least=0)
-        require(self.count <= LARGEST, "count", "be at most 1e300", shown(int(self.count)))
+        require(self.count <= LARGEST, "count", "be at most 1e300", _shown(int(self.count)))
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,20 @@ class Solver(Configured):
 
     @classmethod
     def further(cls, context: Any, tables: dict[str, list[dict[str, Any]]]) -> Iterable[tuple[str, Any]]:
-        """Return stages of the check about this algorithm alone: each a title and a call that yields findings."""
+        """Return stages of the check about this algorithm alone: each a title and a call that yields findings.
+
+        Parameters
+        ----------
+        context : Context
+            The check that they are part of.
+        tables : dict of str to list of dict
+            Where measured tables are put, by title.
+
+        Returns
+        -------
+        iterable of (str, callable)
+            The stages.
+        """
         return ()
 
     def promises(self, problem: Problem, given: Given) -> Iterable[Promise]:
@@ -114,7 +127,18 @@ class Solver(Configured):
         return ()
 
     def unmet(self, problem: Problem) -> Iterable[str]:
-        """Return a sentence for each condition that the run breaks of a table which compares this baseline."""
+        """Return a sentence for each condition that the run breaks of a table which compares this baseline.
+
+        Parameters
+        ----------
+        problem : Problem
+            The objective with its records.
+
+        Returns
+        -------
+        iterable of str
+            The sentences.
+        """
         return ()
 
     def packed(self, problem: Problem) -> Numbers:

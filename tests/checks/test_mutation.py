@@ -16,7 +16,7 @@ from dpcheck.solvers import ALGORITHMS
 
 MUTANTS, HARMLESS_EDITS = mutants(), mutants(HARMLESS)
 SOURCES = Sources()
-LAYERS = ("solvers", "kernels", "problems", "bases", "bounds", "audits", "accounting", "events")
+LAYERS = ("algorithms", "catalogue", "problems", "bounds", "audits", "accounting", "events")
 
 
 @pytest.mark.parametrize("mutant", [*MUTANTS, *HARMLESS_EDITS], ids=lambda mutant: mutant.name)

@@ -73,6 +73,7 @@ def spared(thing: object) -> set[str]:
     above = [vars(base)[name].__doc__ or "" for base in (*bases, Problem) if name in vars(base)]
     brief = problem and (name == "sample" or "Parameters\n" not in (thing.__doc__ or ""))
     found = {"PR01"} if brief or any("Parameters\n" in text for text in above) else set()
+    found |= {"YD01"} if any(above) else set()  # a base class says what is yielded
     return found | ({"GL08"} if problem and owner != "Problem" and any(above) else set())
 
 

@@ -192,8 +192,10 @@ class DPRGDA(Solver):
 
     @classmethod
     def games(cls) -> Iterator[Entry]:
-        """Yield games; repaired, differences are clipped to a fixed norm, hence the curvatures; the first of a run is
-        always 0, which many steps of the ascent make a small part of what the certificate counts.
+        """Yield games of the empirical and the population risk, repaired, and one as printed.
+
+        Repaired, differences are clipped to a fixed norm, hence the curvatures; the first of a run is always 0, which
+        many steps of the ascent make a small part of what the certificate counts.
 
         Under Theorem 2 a record is in one minibatch. Which one is given away, as the certificate does not rest on it:
         the canary is in a refresh or in a difference that two nodes of the tree hold in half of the runs, else in one

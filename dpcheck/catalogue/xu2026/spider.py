@@ -248,6 +248,22 @@ class Spider(Solver):
         The canary's curvature and that of the record which replaces it are of opposite sign, and so large that the
         difference between any two points is clipped: differences are twice as long as Ls = 1 allows. The slopes are
         so large that the gradients are beyond L0 = 1 all over.
+
+        Parameters
+        ----------
+        variant : str
+            Which variant is run.
+        pattern : tuple of int
+            Which releases tell of a record, as in ``dpcheck.checks.privacy.entry``.
+        settings : mapping
+            Overrides beside those that every game of these methods has.
+        **more : object
+            Further fields of the entry.
+
+        Returns
+        -------
+        Entry
+            The game.
         """
         from dpcheck.checks.privacy.entry import BATCH, RADIUS, STEPS, blank, entry
         from dpcheck.checks.privacy.worst_case import record

@@ -348,8 +348,9 @@ class StoSpider(Spider):
 
     @classmethod
     def games(cls) -> Iterator[Entry]:
-        """Yield a game that leaves nearly all of epsilon to the descent, whose second estimate is a refresh too, as its
-        norm asks for.
+        """Yield a game that leaves nearly all of epsilon to the descent.
+
+        Its second estimate is a refresh too, as its norm asks for.
         """
         from dpcheck.checks.privacy.entry import ONE, STEPS
 

@@ -411,8 +411,9 @@ class DPSGDA(GradientDescentAscent):
 
     @classmethod
     def games(cls) -> Iterator[Entry]:
-        """Yield games of either sampling, repaired; as printed there is no clipping, and the records keep to the
-        Lipschitz constant.
+        """Yield games of either sampling, repaired, and one as printed.
+
+        As printed there is no clipping, and the records keep to the Lipschitz constant.
         """
         from dpcheck.checks.privacy.entry import BATCH, BOTH, CLIPS, FAR, PAIR, QUIET, STEPS, blank, entry
         from dpcheck.checks.privacy.worst_case import record

@@ -296,10 +296,10 @@ class PrivateDiff(Solver):
 
     @classmethod
     def games(cls) -> Iterator[Entry]:
-        """Yield a game in which V ends where the maximiser lies, at 1/n, so that C0 is hardly more than the canary's
-        gradient.
+        """Yield a game of each variant.
 
-        As printed every record's gradient in w is v, clipped to hardly more than its sign: all flip sign with the
+        In the first V ends where the maximiser lies, at 1/n, so that C0 is hardly more than the canary's gradient. As
+        printed every record's gradient in w is v, clipped to hardly more than its sign: all flip sign with the
         maximiser, and that with the canary.
         """
         from dpcheck.checks.privacy.entry import WHOLE, blank, entry
