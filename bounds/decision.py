@@ -99,7 +99,7 @@ class Decision:
         methods = (self.method,) if isinstance(self.method, str) else self.method
         require(isinstance(methods, tuple) and bool(methods), "method", "be text, or a tuple of Method", self.method)
         words = [("note", self.note), *(("says", step.says) for step in steps)]
-        for name, text in (*(("method", each) for each in methods), *words):
+        for name, text in (*(("method", one) for one in methods), *words):
             require(isinstance(text, str), name, "be text", text)
         require(verdict in get_args(Verdict), "a verdict", f"be one of {', '.join(get_args(Verdict))}", verdict)
         broken = any(isinstance(step, Counterexample) for step in steps)
@@ -146,19 +146,9 @@ def conditional(
     *steps: Step, condition: str, note: str, readings: Mapping[str, Verdict] | None = None, repaired: str = "",
     method: str | tuple[str, ...] = (),
 ) -> Decision:  # fmt: skip
-    """Return the decision that a claim holds under a condition that it does not state.
+    """Return the decision that a claim holds under ``condition``, an assumption that it does not state.
 
-    Parameters
-    ----------
-    *steps, note, readings, repaired, method
-        As for :func:`proved`.
-    condition : str
-        The assumption that makes it true.
-
-    Returns
-    -------
-    Decision
-        The verdict with its evidence.
+    The other parameters are those of :func:`proved`.
     """
     return _decided("conditional", steps, note, method, readings, condition, repaired)
 
@@ -167,19 +157,10 @@ def refuted(
     *steps: Step, repaired: str, note: str, readings: Mapping[str, Verdict] | None = None,
     method: str | tuple[str, ...] = (),
 ) -> Decision:  # fmt: skip
-    """Return the decision that a claim is false as printed.
+    """Return the decision that a claim is false as printed; one step at least is a counterexample.
 
-    Parameters
-    ----------
-    *steps, note, readings, method
-        As for :func:`proved`; one step at least is a counterexample.
-    repaired : str
-        What holds instead, or why the result that is built on it stands.
-
-    Returns
-    -------
-    Decision
-        The verdict with its evidence.
+    ``repaired`` says what holds instead, or why the result that is built on it stands. The other parameters are those
+    of :func:`proved`.
     """
     return _decided("refuted", steps, note, method, readings, repaired=repaired)
 

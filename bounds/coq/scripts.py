@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator
+from importlib import resources
 from typing import Any
 
 import sympy
@@ -68,7 +70,14 @@ def scripts(step: Any) -> Iterator[str]:
     if isinstance(step, Private):
         yield _private(step)
     if isinstance(step, Inequality | Counterexample):
-        yield from HAND
+        yield from by_hand()
+
+
+@functools.cache
+def by_hand() -> tuple[str, ...]:
+    """Return the scripts of ``hand.v``, which are tried on whatever no tactic of the library closes."""
+    text = resources.files("dpcheck.bounds.coq").joinpath("hand.v").read_text("utf-8")
+    return tuple(block.split("\n", 1)[1] for block in text.strip().split("\n\n") if not block.startswith("(**"))
 
 
 def _private(step: Private) -> str:
@@ -128,194 +137,6 @@ def _roots_of_squares(step: Identity) -> Iterator[str]:
         value = sympy.sqrt(sympy.powdenest(base.doit(), force=True))
         lines.append(f"replace (sqrt {write.argument(base)}) with ({write(value)}) by (symmetry; dp_squares).")
     yield "\n".join([*lines, "dp_field."])
-
-
-HAND = (
-    # logarithms of products, linear in the logarithms of letters below numbers
-    (
-        "intros. dp_forget. dp_expand_logs.\n"
-        "repeat match goal with\n"
-        "  | H : ?x <= ?c |- context [ln ?x] => is_var x; dp_log_fact H\n"
-        "  | H : ?c <= ?x |- context [ln ?x] => is_var x; dp_log_fact H\n"
-        "  end.\n"
-        "assert (693147 / 1000000 <= ln 2 <= 693148 / 1000000) by (split; dp_interval).\n"
-        "assert (1609437 / 1000000 <= ln 5 <= 1609438 / 1000000) by (split; dp_interval).\n"
-        "lra."
-    ),
-    # a maximum below the line
-    (
-        "intros. dp_forget.\n"
-        "assert (A : sqrt n <= Rmax (sqrt d * sqrt (ln (/ delta)) / epsilon) (sqrt n)) by apply Rmax_r.\n"
-        "apply Rmult_le_compat_l; [ dp_sign | ].\n"
-        "apply Rinv_le_contravar; [ dp_sign | apply Rmult_le_compat_l; [ dp_sign | exact A ] ]."
-    ),
-    # a whole number between two neighbours
-    (
-        "intros; subst; intro E.\n"
-        "assert (B : 3 < ln 10 / ln 2 < 4) by (split; dp_interval).\n"
-        "rewrite <- E in B.\n"
-        "destruct B as [A B].\n"
-        "apply lt_IZR in A.\n"
-        "apply lt_IZR in B.\n"
-        "lia."
-    ),
-    # a root of three
-    (
-        "intros.\n"
-        "dp_forget.\n"
-        "dp_root_letter energy r.\n"
-        "assert (S : sqrt 3 ^ 2 = 3) by (apply pow2_sqrt; lra).\n"
-        "assert (0 < sqrt 3) by (apply sqrt_lt_R0; lra).\n"
-        "assert (F : 0 <= (sqrt 3 / 3) * (r * D) - L) by (apply dp_root_order; [ dp_sign | dp_sign | nra ]).\n"
-        "apply (dp_combination _ _ (3 * n * r / L) (4 * kappa_y * phases * 3 * (sqrt 3 / 3 * (r * D) - L))); "
-        "[ dp_sign | field; dp_side | dp_sign ]."
-    ),
-    # an exponential less its root
-    (
-        "intros x Hx Hy.\n"
-        "destruct (Rle_or_lt x (1 / 2)) as [S | S].\n"
-        "assert (A := exp_ineq1_le (- (x / 2))).\n"
-        "rewrite exp_Ropp in A.\n"
-        "assert (P := exp_pos (x / 2)).\n"
-        "replace (exp x) with (exp (x / 2) * exp (x / 2)) by (rewrite <- exp_plus; f_equal; lra).\n"
-        "generalize dependent (exp (x / 2)).\n"
-        "intros u P A.\n"
-        "assert (B : u * (1 - x / 2) <= 1) by (apply Rmult_le_reg_r with (/ u); [ dp_sign | replace (u * (1 -"
-        " x / 2) * / u) with (1 - x / 2) by (field; lra); lra ]).\n"
-        "assert (u <= 4 / 3) by nra.\n"
-        "assert (u * (u - 1) <= u * (u * (x / 2))) by (apply Rmult_le_compat_l; nra).\n"
-        "assert (u * u <= 2) by nra.\n"
-        "assert (u * u * (x / 2) <= 2 * (x / 2)) by (apply Rmult_le_compat_r; lra).\n"
-        "nra.\n"
-        "apply dp_difference.\n"
-        "interval with (i_bisect x, i_prec 64)."
-    ),
-    # x log(1/x) near zero
-    (
-        "intros rho Hr Hs.\n"
-        "dp_root_letter rho r.\n"
-        "rewrite (ln_Rinv (r ^ 2)) by dp_sign.\n"
-        "rewrite (dp_ln_pow r 2) by dp_sign.\n"
-        "simpl INR.\n"
-        "assert (A := dp_ln_below r ltac:(assumption)).\n"
-        "assert (r <= 41 / 1000) by nra.\n"
-        "assert (B : 69 / 100 <= ln 2) by dp_interval.\n"
-        "assert (C : 2 <= ln 10) by dp_interval.\n"
-        "assert (D : r ^ 2 * - ((1 + 1) * ln r) <= 2 * r) by (assert (r * (1 - / r) <= r * ln r) by (apply "
-        "Rmult_le_compat_l; lra); replace (r * (1 - / r)) with (r - 1) in * by (field; lra); nra).\n"
-        "assert (E : r ^ 2 * - ((1 + 1) * ln r) / ln 2 <= 2 * r / (69 / 100)) by (apply Rle_trans with (2 * r"
-        " / ln 2); [ apply Rmult_le_compat_r; [ left; apply Rinv_0_lt_compat; lra | lra ] | apply "
-        "Rmult_le_compat_l; [ lra | apply Rinv_le_contravar; lra ] ]).\n"
-        "replace (3 * r ^ 2 * (2 + - ((1 + 1) * ln r) / ln 2)) with (6 * r ^ 2 + 3 * (r ^ 2 * - ((1 + 1) * ln"
-        " r) / ln 2)) by (field; lra).\n"
-        "nra."
-    ),
-    # two exponentials that fall
-    (
-        "intros c H.\n"
-        "assert (A : exp (- (15 * c ^ 2 / 2)) <= exp (- (15 / 2))) by (apply dp_exp_order; nra).\n"
-        "assert (B : exp (- (25 * c ^ 2 / 16)) <= exp (- (25 / 16))) by (apply dp_exp_order; nra).\n"
-        "assert (C : exp (- (15 / 2)) / 2 + exp (-1) <= 1 / 2 - exp (- (25 / 16)) / 4) by dp_interval.\n"
-        "lra."
-    ),
-    # the root of a square
-    (
-        "dp_denied.\n"
-        "apply dp_strict_difference.\n"
-        "rewrite sqrt_mult by dp_sign.\n"
-        "rewrite !sqrt_pow2 by lra.\n"
-        "field_simplify; [ | dp_side ..\n"
-        "]; dp_sign."
-    ),
-    # a product of two small numbers
-    (
-        "intros.\n"
-        "assert (0 < kappa * r) by dp_sign.\n"
-        "assert (kappa * r <= 1 / 4) by (assert ((kappa * r) ^ 2 <= 1 / 16) by nra; nra).\n"
-        "assert (mu * r <= kappa * rho * r) by (apply Rmult_le_compat_r; lra).\n"
-        "assert (rho * (kappa * r) <= rho * (1 / 4)) by (apply Rmult_le_compat_l; lra).\n"
-        "assert (mu * r * theta <= rho * (1 / 4) * theta) by (apply Rmult_le_compat_r; lra).\n"
-        "assert (0 < rho * theta) by dp_sign.\n"
-        "lra."
-    ),
-    # two squares
-    (
-        "intros.\n"
-        "dp_forget.\n"
-        "apply (dp_combination _ _ (n ^ 2) (2 * n * (2 * G_v * dual_move + 2 * G_w * move - n * (mu * move ^ "
-        "2 + rho * dual_move ^ 2)) + (n * mu * move - 2 * G_w) ^ 2 / mu + 2 * (n * rho * dual_move - G_v) ^ 2"
-        " / rho + 2 * G_v ^ 2 / rho)); [ dp_sign | field; dp_side | ].\n"
-        "assert (0 <= 2 * G_v * dual_move + 2 * G_w * move - n * (mu * move ^ 2 + rho * dual_move ^ 2)) by "
-        "lra.\n"
-        "dp_sign."
-    ),
-    # the root of an inverse square
-    (
-        "dp_denied.\n"
-        "apply dp_strict_difference.\n"
-        "replace (1 / (16 * X ^ 2)) with ((/ (4 * X)) ^ 2) by (field; lra).\n"
-        "rewrite sqrt_pow2 by dp_sign.\n"
-        "field_simplify; [ | dp_side ..\n"
-        "]; lra."
-    ),
-    # a product of two logarithms
-    (
-        "intros c H.\n"
-        "dp_expand_logs.\n"
-        "assert (A := dp_ln_above c ltac:(lra)).\n"
-        "assert (B : 0 <= ln c) by (rewrite <- ln_1; apply dp_ln_upper; lra).\n"
-        "assert (C : 7 <= ln 2500 <= 8) by (split; dp_interval).\n"
-        "assert (D : 9 <= ln 10000 <= 10) by (split; dp_interval).\n"
-        "simpl INR.\n"
-        "nra."
-    ),
-    # a logarithm under a line
-    (
-        "intros p w H W.\n"
-        "assert (A : 326 / 1000 <= ln (ln 4)) by dp_interval.\n"
-        "assert (B : 271 / 100 <= exp 1) by dp_interval.\n"
-        "assert (C := dp_ln_above (w / (31 / 10)) ltac:(lra)).\n"
-        "unfold Rdiv in C at 1.\n"
-        "rewrite ln_mult in C by lra.\n"
-        "rewrite ln_Rinv in C by lra.\n"
-        "assert (D : ln (31 / 10) <= 1132 / 1000) by dp_interval.\n"
-        "nra."
-    ),
-    # the logarithm of a logarithm over a small number
-    (
-        "intros T theta I H P S Q.\n"
-        "assert (A : ln theta <= -1) by (rewrite <- (ln_exp (-1)); apply dp_ln_upper; lra).\n"
-        "assert (B : ln 4 <= ln T) by (apply dp_ln_upper; lra).\n"
-        "assert (C : 1 <= ln 4) by dp_interval.\n"
-        "assert (D : 0 <= ln (ln T)) by (rewrite <- ln_1; apply dp_ln_upper; lra).\n"
-        "unfold Rdiv. rewrite ln_mult by (first [ lra | dp_sign ]). rewrite ln_Rinv by lra. lra."
-    ),
-    # a step size below an inverse root
-    (
-        "intros. dp_forget. dp_root_letter T r. dp_root_letter d s.\n"
-        "assert (S : sqrt 2 ^ 2 = 2) by (apply pow2_sqrt; lra). assert (0 <= sqrt 2) by apply sqrt_pos.\n"
-        "assert (P : 0 < 4 * C_2 * sigma_2 * r * s) by dp_sign.\n"
-        "assert (A : eta * (4 * C_2 * sigma_2 * r * s) <= sqrt 2)\n"
-        "  by (apply Rle_trans with (sqrt 2 / (4 * C_2 * sigma_2 * r * s) * (4 * C_2 * sigma_2 * r * s));\n"
-        "      [ apply Rmult_le_compat_r; lra | right; field; dp_side ]).\n"
-        "assert (B : 0 <= eta * (4 * C_2 * sigma_2 * r * s)) by dp_sign.\n"
-        "assert (C : (eta * (4 * C_2 * sigma_2 * r * s)) ^ 2 <= sqrt 2 ^ 2) by (apply pow_incr; lra).\n"
-        "apply (dp_combination _ _ (4 * eta ^ 2) (2 - (eta * (4 * C_2 * sigma_2 * r * s)) ^ 2));\n"
-        "  [ dp_sign | field; dp_side | lra ]."
-    ),
-    # a root below twenty-five times another
-    (
-        "intros. dp_forget.\n"
-        "assert (A : sqrt (1 + 624 * logs) <= 25 * sqrt (1 + logs))\n"
-        "  by (replace 25 with (sqrt (25 ^ 2)) by (apply sqrt_pow2; lra); rewrite <- sqrt_mult by nra;\n"
-        "      apply sqrt_le_1_alt; nra).\n"
-        "apply Rmult_le_compat_r; [ left; apply Rinv_0_lt_compat; dp_sign | ].\n"
-        "assert (0 < G * kappa) by (apply Rmult_lt_0_compat; lra).\n"
-        "replace (2 * G * kappa * sqrt (1 + 624 * logs)) with (2 * (G * kappa) * sqrt (1 + 624 * logs)) by ring.\n"
-        "replace (50 * G * kappa * sqrt (1 + logs)) with (2 * (G * kappa) * (25 * sqrt (1 + logs))) by ring.\n"
-        "apply Rmult_le_compat_l; lra."
-    ),
-)
 
 
 def proof(step: Dominated) -> str | None:
