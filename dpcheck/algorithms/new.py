@@ -43,18 +43,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dpcheck.algorithms.budget import gradient_bounds, smoothness_for_eta
-from dpcheck.algorithms.schedule import norm, positive, records, whole
+from dpcheck.algorithms.budget import certified_noise, gaussian, gradient_bounds, moves, smoothness_for_eta
 from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Numbers, kernel, named
 from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
 from dpcheck.algorithms.layout import pairs
-from dpcheck.algorithms.budget import certified_noise, gaussian, moves
-from dpcheck.algorithms.tapes import fill, pack
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.promises import Given, Promise
-from dpcheck.algorithms.schedule import Schedule, fixed, level, number
+from dpcheck.algorithms.schedule import Schedule, fixed, level, norm, number, positive, records, whole
 from dpcheck.algorithms.solver import Solver
+from dpcheck.algorithms.tapes import fill, pack
 from dpcheck.errors import require
 from dpcheck.events import Event, Repeated, Sampled
 

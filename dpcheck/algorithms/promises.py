@@ -52,13 +52,13 @@ class Promise:
 
     theorem : id in the catalogue;  label : what notes call it
     values : the theorem's letters, at the run's numbers
-    found : name of a condition that numbers cannot test -> what breaks it, "" where nothing does
+    conditions : name of a condition that numbers cannot test -> what breaks it, "" where nothing does
     """
 
     theorem: str
     label: str
     values: Mapping[str, float]
-    found: Mapping[str, str]
+    conditions: Mapping[str, str]
 
     def broken(self) -> Iterator[tuple[Assumption, str]]:
         """Return each assumption that fails, and what makes it fail."""
@@ -75,9 +75,9 @@ class Promise:
                 if fails:
                     letters = sorted(map(str, assumption.relation.free_symbols))
                     yield assumption, ", ".join(f"{name} = {known[name]:.6g}" for name in letters if name in known)
-            elif assumption.name in self.found:
-                if self.found[assumption.name]:
-                    yield assumption, self.found[assumption.name]
+            elif assumption.name in self.conditions:
+                if self.conditions[assumption.name]:
+                    yield assumption, self.conditions[assumption.name]
             elif assumption.name not in unknown(stated.paper):
                 raise LookupError(f"no answer to {assumption.name} of {self.theorem}")
 
@@ -106,12 +106,12 @@ def promised(solver: Solver, problem: Problem, given: Given) -> tuple[Promise, .
 
 def broken(solver: Solver, problem: Problem, given: Given) -> Iterator[str]:
     """Return a sentence for each assumption that the run breaks, once where two theorems share it."""
-    told = set()
+    mentioned = set()
     for promise in promised(solver, problem, given):
         for assumption, what in promise.broken():
             shared = (assumption.name if assumption.relation is None else assumption.sentence, what)
-            if shared not in told:
-                told.add(shared)
+            if shared not in mentioned:
+                mentioned.add(shared)
                 yield f"{promise.label} assumes {assumption}; here {what}"
     yield from solver.unmet(problem)
 

@@ -59,7 +59,7 @@ def test_every_assumption_is_tested_looked_up_or_listed_as_unknown():
             answered["number"] += 1
         else:
             listed = assumption.name in unknown(theorem(promise.theorem).paper)
-            assert (assumption.name in promise.found) != listed, where
+            assert (assumption.name in promise.conditions) != listed, where
             answered["unknown" if listed else "looked up"] += 1
     assert min(answered.values()) > 20
 

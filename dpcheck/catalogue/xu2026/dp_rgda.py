@@ -176,7 +176,7 @@ class DPRGDA(Solver):
             "L": L, "delta_1": failure, "delta_2": failure, "T": self.steps, "q": self.period, "S_2": self.S2,
         }  # fmt: skip
         options = [name for name in ("eta_H", "r", "t_thres", "D_bar", "C") if name in given.overrides]
-        found = {
+        conditions = {
             "A1": lipschitz(problem, C_v=(self.C_v, max(problem.lipschitz_w, problem.lipschitz_v))),
             "A2": smooth(problem),
             "A3": "the primal function has no Lipschitz Hessian" if math.isinf(rho) else "",
@@ -187,8 +187,8 @@ class DPRGDA(Solver):
         }
         if theorem == "2":
             values |= {"mu": modulus(problem)}
-            found["noise"] = "" if given.variant == "repaired" else "it is that of Algorithm 3"
-        yield Promise(f"xu2026.theorem_{theorem}", f"Theorem {theorem}", values, found)
+            conditions["noise"] = "" if given.variant == "repaired" else "it is that of Algorithm 3"
+        yield Promise(f"xu2026.theorem_{theorem}", f"Theorem {theorem}", values, conditions)
 
     @classmethod
     def games(cls) -> Iterator[Entry]:

@@ -383,7 +383,7 @@ class DPSGDA(GradientDescentAscent):
         L, rho = problem.smoothness, modulus(problem)
         values = given.letters(problem) | {"T": self.steps, "m": self.batch}
         values.pop("d")
-        found = {
+        shared = {
             "A1": lipschitz(
                 problem, clip_w=(self.clip_w, problem.lipschitz_w), clip_v=(self.clip_v, problem.lipschitz_v)
             ),
@@ -395,19 +395,19 @@ class DPSGDA(GradientDescentAscent):
             late = f"eta_w is {self.eta_w.max():.4g} and eta_v {self.eta_v.max():.4g} at first"
             starts_late = self.eta_w.max() * bend <= 1 + 1e-12 and self.eta_v.max() * L <= 1 + 1e-12
             letters = {"kappa": L / rho if rho > 0 else 0.0, "mu": given.option(self, "pl"), "L": L}
-            conditions = found | {
+            conditions = shared | {
                 "A3": smooth(problem), "PL-SC": strongly_concave(problem), "W": projected(problem),
                 "V": bounded(problem, "v"), "late start": "" if starts_late else late,
             }  # fmt: skip
             yield Promise("yang2022.theorem_3", "Theorem 3", letters, conditions)
         else:
-            conditions = found | {
+            conditions = shared | {
                 "A3": smooth(problem), "convex-concave": any_of(curved(problem, convex=True)),
                 "bounded": bounded(problem), "start": at_zero(problem),
             }  # fmt: skip
             yield Promise(f"yang2022.theorem_{theorem}", f"Theorem {theorem}", values, conditions)
         if given.variant == "as_printed":
-            yield Promise("yang2022.theorem_1", "Remark 1", values, found)
+            yield Promise("yang2022.theorem_1", "Remark 1", values, shared)
 
     @classmethod
     def games(cls) -> Iterator[Entry]:

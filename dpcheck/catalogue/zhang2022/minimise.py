@@ -47,8 +47,8 @@ class StronglyConvex(OutputPerturbation):
 
     def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
         """Answer for Theorem 3.3."""
-        values, found = answers(problem, given)
-        yield Promise("zhang2022.theorem_3_3", "Theorem 3.3", values | {"mu": problem.convexity}, found)
+        values, conditions = answers(problem, given)
+        yield Promise("zhang2022.theorem_3_3", "Theorem 3.3", values | {"mu": problem.convexity}, conditions)
 
     @classmethod
     def games(cls) -> Iterator[Entry]:
@@ -90,10 +90,10 @@ class PhasedConvex(OutputPerturbation):
 
     def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
         """Answer for Theorem 3.4."""
-        values, found = answers(problem, given)
+        values, conditions = answers(problem, given)
         del values["ell"]
         values |= {"D": radius_of(problem.domain_w, "w"), "k": len(self.phases)}
-        yield Promise("zhang2022.theorem_3_4", "Theorem 3.4", values, found | {"bounded": at_zero(problem)})
+        yield Promise("zhang2022.theorem_3_4", "Theorem 3.4", values, conditions | {"bounded": at_zero(problem)})
 
     @classmethod
     def games(cls) -> Iterator[Entry]:

@@ -40,9 +40,9 @@ class _InOnePhase(OutputPerturbation):
 
     def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
         """Answer for Theorem 4.3."""
-        values, found = answers(problem, given)
+        values, conditions = answers(problem, given)
         values |= {"mu_x": problem.convexity, "mu_y": problem.concavity}
-        yield Promise("zhang2022.theorem_4_3", "Theorem 4.3", values, found)
+        yield Promise("zhang2022.theorem_4_3", "Theorem 4.3", values, conditions)
 
     @classmethod
     def games(cls) -> Iterator[Entry]:
@@ -139,13 +139,13 @@ class _ConvexConcave(_InPhases):
 
     def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
         """Answer for Theorem 4.5; one after the other Algorithms 4 and 5 have twice as many phases."""
-        values, found = answers(problem, given)
+        values, conditions = answers(problem, given)
         del values["ell"]
         radius = max(radius_of(problem.domain_w, "w"), radius_of(problem.domain_v, "v"))
         phases = len(self.phases) // len(self.released)
         yield Promise(
             "zhang2022.theorem_4_5", "Theorem 4.5", values | {"D": radius, "k": phases},
-            found | {"bounded": at_zero(problem)},
+            conditions | {"bounded": at_zero(problem)},
         )  # fmt: skip
 
 
@@ -234,7 +234,7 @@ class OneSided(_InPhases):
 
     def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
         """Answer for Corollary B.6 of Appendix B.4 where w is released, and for its mirror image where v is."""
-        values, found = answers(problem, given)
+        values, conditions = answers(problem, given)
         del values["ell"]
         (part,) = self.released
         dimension, domain, modulus = (
@@ -244,7 +244,7 @@ class OneSided(_InPhases):
         )
         values |= {"d": dimension, "D": radius_of(domain, part), "mu_y": modulus, "k": len(self.phases)}
         label = "Corollary B.6" if part == "w" else "Corollary B.6, mirrored,"
-        yield Promise("zhang2022.corollary_b_6", label, values, found | {"bounded": at_zero(problem, part)})
+        yield Promise("zhang2022.corollary_b_6", label, values, conditions | {"bounded": at_zero(problem, part)})
 
 
 class PhasedConvexStronglyConcave(OneSided):

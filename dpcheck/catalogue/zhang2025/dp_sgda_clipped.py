@@ -148,14 +148,14 @@ class DPSGDAClipped(GradientDescentAscent):
 
     def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
         """Answer for Theorem 2, and as printed also for the settings after Theorem 1."""
-        values, found = answers(problem, given)
-        found["thresholds"] = too_small(
+        values, conditions = answers(problem, given)
+        conditions["thresholds"] = too_small(
             clip_w=(self.clip_w, problem.lipschitz_w), clip_v=(self.clip_v, problem.lipschitz_v)
         )
-        yield Promise("zhang2025.theorem_2", "Theorem 2", values, found)
+        yield Promise("zhang2025.theorem_2", "Theorem 2", values, conditions)
         if given.variant == "as_printed":
             values = {name: values[name] for name in ("n", "epsilon", "delta")} | {"T": self.steps, "m": self.batch}
-            yield Promise("zhang2025.theorem_1", "Theorem 1", values, found)
+            yield Promise("zhang2025.theorem_1", "Theorem 1", values, conditions)
 
     @classmethod
     def games(cls) -> Iterator[Entry]:

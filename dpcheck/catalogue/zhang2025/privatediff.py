@@ -271,7 +271,7 @@ class PrivateDiff(Solver):
 
     def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
         """Answer for Theorem 6, and as printed also for Theorem 5 with Remark 2."""
-        values, found = answers(problem, given)
+        values, conditions = answers(problem, given)
         values |= {
             "theta": given.option(self, "failure"), "R": self.rounds, "T": self.restart, "m": self.batch,
             "T_2": self.eta_y.size,
@@ -281,18 +281,18 @@ class PrivateDiff(Solver):
             least_C3 = threshold_C3(problem, self.rounds, self.eta_y.size, values["theta"], self.repaired)
             least_C2 = (1 + l / mu) * l
             steps = ascent_steps(problem, self.eta_y.size, self.repaired)
-            found["steps"] = "" if np.allclose(self.eta_y, steps) else f"the first is {self.eta_y[0]:.4g}"
+            conditions["steps"] = "" if np.allclose(self.eta_y, steps) else f"the first is {self.eta_y[0]:.4g}"
         else:
             least_C2 = least_C3 = math.inf
-            found["steps"] = "there is no mu"
-        found["thresholds"] = too_small(
+            conditions["steps"] = "there is no mu"
+        conditions["thresholds"] = too_small(
             C0=(self.C0, problem.lipschitz_v), C1=(self.C1, problem.lipschitz_w), C2=(self.C2, least_C2),
             C3=(self.C3, least_C3),
         )  # fmt: skip
-        yield Promise("zhang2025.theorem_6", "Theorem 6", values, found)
+        yield Promise("zhang2025.theorem_6", "Theorem 6", values, conditions)
         if given.variant == "as_printed":
             values = {name: values[name] for name in ("n", "epsilon", "delta", "R", "T", "m")}
-            yield Promise("zhang2025.theorem_5", "Theorem 5", values, found)
+            yield Promise("zhang2025.theorem_5", "Theorem 5", values, conditions)
 
     @classmethod
     def games(cls) -> Iterator[Entry]:
