@@ -69,9 +69,9 @@ class Carried:
         """Return the theorem's formula, as the catalogue has it now."""
         from dpcheck.bounds import registry  # which collects the claims, and so imports this
 
-        found = formulas(registry.theorem(self.theorem))
-        require(self.field in found, "field", f"be one of {self.theorem} ({', '.join(found)})", self.field)
-        return found[self.field]
+        registered = formulas(registry.theorem(self.theorem))
+        require(self.field in registered, "field", f"be one of {self.theorem} ({', '.join(registered)})", self.field)
+        return registered[self.field]
 
     def holds(self) -> bool:
         """Say whether the two are one expression, or agree to 25 digits at two dozen exact points.
@@ -100,10 +100,10 @@ class Carried:
 
 def formulas(theorem: Theorem) -> dict[str, Any]:
     """Return every formula of a theorem by its field: the letters of schedule and noise, the bound, the regimes."""
-    found = {str(letter): formula for letter, formula in (*theorem.schedule_formulas, *theorem.noise_formulas)}
+    registered = {str(letter): formula for letter, formula in (*theorem.schedule_formulas, *theorem.noise_formulas)}
     if theorem.bound_formula is not None:
-        found["bound"] = theorem.bound_formula
-    return found | {f"rate {name}": term for name, term in theorem.regimes}
+        registered["bound"] = theorem.bound_formula
+    return registered | {f"rate {name}": term for name, term in theorem.regimes}
 
 
 def carries(

@@ -143,13 +143,13 @@ class Claim:
             if isinstance(self.statement, Statement) and self.statement.is_stated_by(step):
                 return "refuted", f"Fails at {at}: {step.says}."
             return "unresolved", f"Not decided, since a step is false: {step.says} fails at {at}."
-        for what, found in (
+        for what, reasons in (
             ("a step says nothing", [step.says for step in evidence.empty()]),
             ("a formula of the statement is in no step", self._loose(decision)),
             ("a quoted claim has conditions", _uncovered(decision)),
         ):
-            if found and decision.verdict != "unresolved":
-                return "unresolved", f"Not decided, since {what}: {'; '.join(found)}."
+            if reasons and decision.verdict != "unresolved":
+                return "unresolved", f"Not decided, since {what}: {'; '.join(reasons)}."
         return decision.verdict, decision.note
 
     def _loose(self, decision: Decision) -> tuple[str, ...]:
@@ -225,8 +225,8 @@ def claim(
     def decided_by(function: Callable[[], Decision]) -> Claim:
         words = " ".join((function.__doc__ or "").split()) if statement is None else statement
         require(bool(words), "the statement of a claim", "be given, or be the docstring of its function", repr(words))
-        said = _filled(words, formulas) if isinstance(words, str) else words
-        made = Claim(id, paper or _home(function), kind, said, location, function, carried_by(function))
+        stated = _filled(words, formulas) if isinstance(words, str) else words
+        made = Claim(id, paper or _home(function), kind, stated, location, function, carried_by(function))
         before = getattr(sys.modules.get(function.__module__), function.__name__, None)
         require(
             not isinstance(before, Claim) or before.id == id, "the function of a claim", "have a name of its own",

@@ -99,7 +99,7 @@ class Decision:
         methods = (self.method,) if isinstance(self.method, str) else self.method
         require(isinstance(methods, tuple) and bool(methods), "method", "be text, or a tuple of Method", self.method)
         words = [("note", self.note), *(("says", step.says) for step in steps)]
-        for name, text in (*(("method", each) for each in methods), *words):
+        for name, text in (*(("method", one) for one in methods), *words):
             require(isinstance(text, str), name, "be text", text)
         require(verdict in get_args(Verdict), "a verdict", f"be one of {', '.join(get_args(Verdict))}", verdict)
         broken = any(isinstance(step, Counterexample) for step in steps)

@@ -239,7 +239,7 @@ def _forwards(side: Any) -> bool:
 
     sympy takes such a sum to be the negative of what is left out, where readers expect 0.
     """
-    ranges = [each.limits for each in side.atoms(sympy.Sum, sympy.Product)]
+    ranges = [part.limits for part in side.atoms(sympy.Sum, sympy.Product)]
     return all((high - low + 1).is_nonnegative is True for limits in ranges for _, low, high in limits)
 
 
@@ -249,10 +249,10 @@ def _at(side: Any, values: dict[Any, Any]) -> Any:
         return ball.value(side, values)
     if not side.args or not side.free_symbols:
         return values.get(side, side)
-    found = side.func(*(_at(part, values) for part in side.args))
-    if found.has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo, sympy.I) or found.is_real is False:
+    rebuilt = side.func(*(_at(part, values) for part in side.args))
+    if rebuilt.has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo, sympy.I) or rebuilt.is_real is False:
         raise ball.UndefinedError("not a real number")
-    return found
+    return rebuilt
 
 
 def _may_be(letter: Any, value: Any) -> bool:

@@ -60,10 +60,10 @@ def judged(*steps: Step, note: str = "", repaired: str = "") -> Decision:
     methods = ", ".join(dict.fromkeys(_method(step) for step in steps))
     broken = [step for step in steps if not step.holds()]
     for step in broken:
-        found = _counterexample(step)
-        if found is not None:
+        point = _counterexample(step)
+        if point is not None:
             rescue = repaired or _rescue(step)
-            return Decision("refuted", methods, Evidence((found,), repaired=rescue), f"Fails: {step.says}.", "judged")
+            return Decision("refuted", methods, Evidence((point,), repaired=rescue), f"Fails: {step.says}.", "judged")
     if broken:
         undecided = "; ".join(_open(step) for step in broken)
         return Decision("unresolved", methods, Evidence(()), f"Neither proved nor refuted: {undecided}.", "judged")
@@ -91,13 +91,14 @@ def _counterexample(step: Step) -> Counterexample | None:
         where = f": fails at {at}" if at else ": fails"
         return Counterexample(step.says + where, sympy.Le(*step.sides(), evaluate=False), tuple(point.items()))
     if isinstance(step, Below):
-        found = Counterexample(step.says, sympy.Lt(step.smaller, step.larger, evaluate=False), ())
-        return found if found.holds() else None
+        broken = Counterexample(step.says, sympy.Lt(step.smaller, step.larger, evaluate=False), ())
+        return broken if broken.holds() else None
     if isinstance(step, Identity):
         equal = sympy.Eq(step.left.doit(), step.right.doit(), evaluate=False)
         letters = sorted(equal.free_symbols, key=str)
         return next(
-            (each for values in _points(letters) if (each := Counterexample(step.says, equal, values)).holds()), None
+            (failure for values in _points(letters) if (failure := Counterexample(step.says, equal, values)).holds()),
+            None,
         )
     return None
 

@@ -28,12 +28,12 @@ def recorded() -> dict[str, dict[str, Any]]:
 
 def changed(results: Iterable[ClaimResult]) -> tuple[ClaimResult, ...]:
     """Return the results whose verdict is not the expected one, or that have none."""
-    return tuple(each for each in results if recorded().get(each.claim.id, {}).get("verdict") != each.verdict)
+    return tuple(result for result in results if recorded().get(result.claim.id, {}).get("verdict") != result.verdict)
 
 
 def text(results: Iterable[ClaimResult]) -> str:
     """Return the ledger of these results, one line a claim."""
-    return _lines({each.claim.id: _entry(each) for each in results})
+    return _lines({result.claim.id: _entry(result) for result in results})
 
 
 def _lines(entries: dict[str, dict[str, Any]]) -> str:
@@ -54,10 +54,10 @@ def _write(paper: str | None) -> None:
     from dpcheck.bounds.registry import claims, prove
 
     here = Path(__file__)
-    order = [each.id for each in claims()]
+    order = [claim.id for claim in claims()]
     while True:
         found = prove(paper)
-        entries = {**recorded(), **{each.claim.id: _entry(each) for each in found}}
+        entries = {**recorded(), **{result.claim.id: _entry(result) for result in found}}
         before, after = here.with_name("ledger.json").read_text("utf-8"), _lines({id: entries[id] for id in order})
         here.with_name("ledger.json").write_text(after, "utf-8")
         recorded.cache_clear()

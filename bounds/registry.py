@@ -94,8 +94,8 @@ def paper_of(name: str, module: str) -> Paper:
     claims = [claim for part in modules for claim in _claims_in(part)]
     claims = [_carrying_too(claim) for claim in claims]
     for stated in (theorems, claims):
-        _require_unique([each.id for each in stated])
-        others = sorted({each.paper for each in stated} - {name})
+        _require_unique([item.id for item in stated])
+        others = sorted({item.paper for item in stated} - {name})
         require(not others, f"what {module} states", f"be of the paper {name}", ", ".join(others))
     return Paper(
         tuple(sorted(theorems, key=lambda theorem: _natural(theorem.id))),
@@ -263,7 +263,7 @@ def carrying(theorem: str) -> tuple[Claim, ...]:
     tuple of Claim
         The claims, none for another name.
     """
-    return tuple(each for each in claims() if any(part.theorem == theorem for part in each.carries))
+    return tuple(claim for claim in claims() if any(part.theorem == theorem for part in claim.carries))
 
 
 def _says(claim: Claim, words: list[str]) -> bool:
@@ -335,18 +335,18 @@ def _load(path: str) -> tuple[Claim, ...]:
     listed = getattr(module, "CLAIMS", ())
     stated = _claims_in(module) if isinstance(listed, tuple | list) else []
     require(bool(stated), "the file of claims", "define CLAIMS, a tuple of Claim, or decorate functions by claim", path)
-    strange = [type(each).__name__ for each in stated if not isinstance(each, Claim)]
+    strange = [type(claim).__name__ for claim in stated if not isinstance(claim, Claim)]
     require(not strange, "CLAIMS", "hold only Claim, such as Claim(..., judge(...))", ", ".join(strange))
-    _require_unique([each.id for each in stated])
+    _require_unique([claim.id for claim in stated])
     return tuple(stated)
 
 
 def _claims_in(module: ModuleType) -> list[Claim]:
     """Return what a module lists in ``CLAIMS``, then the claims that have a name in it, in their order there."""
     listed = list(getattr(module, "CLAIMS", ()))
-    named = {id(each): each for each in vars(module).values() if isinstance(each, Claim)}
-    for each in listed:
-        named.pop(id(each), None)
+    named = {id(claim): claim for claim in vars(module).values() if isinstance(claim, Claim)}
+    for claim in listed:
+        named.pop(id(claim), None)
     return [*listed, *named.values()]
 
 
@@ -355,7 +355,7 @@ def _natural(id: str) -> list[tuple[int, str]]:
 
 
 def _require_unique(ids: list[str]) -> None:
-    twice = sorted({each for each in ids if ids.count(each) > 1})
+    twice = sorted({id for id in ids if ids.count(id) > 1})
     require(not twice, "ids", "be unique", ", ".join(twice))
 
 

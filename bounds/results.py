@@ -113,11 +113,11 @@ class ClaimResults(tuple[ClaimResult, ...]):
         """A row for each claim: id, paper, place, verdict, statement, why, method, who vouches."""
         return [
             {
-                "claim": each.claim.id, "paper": each.claim.paper, "location": each.claim.location,
-                "verdict": each.verdict, "statement": str(each.claim.statement), "note": each.note,
-                "method": each.method, "checked by": each.trust,
+                "claim": result.claim.id, "paper": result.claim.paper, "location": result.claim.location,
+                "verdict": result.verdict, "statement": str(result.claim.statement), "note": result.note,
+                "method": result.method, "checked by": result.trust,
             }
-            for each in self
+            for result in self
         ]  # fmt: skip
 
     def to_frame(self) -> pd.DataFrame:
@@ -128,13 +128,13 @@ class ClaimResults(tuple[ClaimResult, ...]):
 
     def __str__(self) -> str:
         """Return the counts, then a line for each claim."""
-        lines = [f"{each.verdict}  {each.claim.id}  {each.claim.location}: {each.note}" for each in self]
+        lines = [f"{result.verdict}  {result.claim.id}  {result.claim.location}: {result.note}" for result in self]
         return "\n".join([self._counts(), *lines])
 
     def _repr_html_(self) -> str:
         return f"<p><strong>{self._counts()}</strong></p>{html_table(self.rows)}"
 
     def _counts(self) -> str:
-        counts = Counter(each.verdict for each in self)
+        counts = Counter(result.verdict for result in self)
         said = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items(), reverse=True))
         return f"{len(self)} claim{'s' * (len(self) != 1)}: {said}"

@@ -82,8 +82,8 @@ class Quoted:
         from dpcheck.bounds.ledger import recorded  # the ledger is written from evidence
 
         entry = recorded().get(self.claim, {})
-        found = entry.get("readings", {}).get(self.reading) if self.reading else entry.get("verdict")
-        return str(found or "unknown")
+        verdict = entry.get("readings", {}).get(self.reading) if self.reading else entry.get("verdict")
+        return str(verdict or "unknown")
 
     def holds(self) -> bool:
         """Say whether the claim, or the reading that is used, holds as stated or under its named condition."""

@@ -75,16 +75,16 @@ class Statement:
             The formulas, as text.
         """
         steps = list(steps)
-        judged = [each for step in steps for each in spoken_of(step)]
-        assumed = [each for step in steps for each in conditions_of(step)]
+        judged = [expression for step in steps for expression in spoken_of(step)]
+        assumed = [condition for step in steps for condition in conditions_of(step)]
         formulas = [(plain(value), _exact(value)) for value in self.formulas.values()]
         shown = [_occurs(wanted, judged) for _, wanted in formulas]
         if not any(shown):
             return tuple(text for text, _ in formulas)
         return tuple(
             text
-            for (text, wanted), found in zip(formulas, shown, strict=True)
-            if not found and not _assumed(wanted, assumed)
+            for (text, wanted), occurs in zip(formulas, shown, strict=True)
+            if not occurs and not _assumed(wanted, assumed)
         )
 
     def is_stated_by(self, step: Any) -> bool:
@@ -101,8 +101,8 @@ class Statement:
             Whether the step states the statement.
         """
         wanted = [_exact(value) for value in self.formulas.values()]
-        judged = [each for each in spoken_of(step) if hasattr(each, "rel_op")]
-        whole = any(_is_relation(each, judged) for each in wanted if hasattr(each, "rel_op"))
+        judged = [one for one in spoken_of(step) if hasattr(one, "rel_op")]
+        whole = any(_is_relation(one, judged) for one in wanted if hasattr(one, "rel_op"))
         return whole and not self.loose([step])
 
 
@@ -141,8 +141,8 @@ def spoken_of(step: Any) -> Iterator[Any]:
     if sides is not None:
         smaller, larger = sides()
         yield from (smaller, larger, sympy.Le(smaller, larger, evaluate=False))
-    named = [getattr(step, each.name) for each in fields(step) if each.name not in _SETTINGS]
-    yield from _expressions([each for each in named if not _is_domain(each)])
+    named = [getattr(step, field.name) for field in fields(step) if field.name not in _SETTINGS]
+    yield from _expressions([value for value in named if not _is_domain(value)])
     strict = sympy.Lt if isinstance(step, Below) else sympy.Le
     for smaller, larger, relation in (("smaller", "larger", strict), ("left", "right", sympy.Eq)):
         pair = (getattr(step, smaller, None), getattr(step, larger, None))
@@ -152,11 +152,11 @@ def spoken_of(step: Any) -> Iterator[Any]:
 
 def conditions_of(step: Any) -> Iterator[Any]:
     """Yield what a step assumes: the ends of intervals and the relations of its domain or region."""
-    yield from _expressions([each for each in _values(step) if _is_domain(each)])
+    yield from _expressions([value for value in _values(step) if _is_domain(value)])
 
 
 def _values(step: Any) -> list[Any]:
-    return [getattr(step, each.name) for each in fields(step)]
+    return [getattr(step, field.name) for field in fields(step)]
 
 
 def _is_domain(value: Any) -> bool:
@@ -171,11 +171,11 @@ def _expressions(value: Any) -> Iterator[Any]:
     elif isinstance(value, Mapping):
         yield from _expressions([*value.keys(), *value.values()])
     elif isinstance(value, tuple | list):
-        for each in value:
-            yield from _expressions(each)
+        for part in value:
+            yield from _expressions(part)
     elif is_dataclass(value) and not isinstance(value, type):
         yield from _ends(getattr(value, "intervals", {}))
-        yield from _expressions([getattr(value, each.name) for each in fields(value)])
+        yield from _expressions([getattr(value, field.name) for field in fields(value)])
 
 
 def _ends(intervals: Mapping[Any, tuple[Any, Any]]) -> Iterator[Any]:
@@ -189,11 +189,13 @@ def _ends(intervals: Mapping[Any, tuple[Any, Any]]) -> Iterator[Any]:
 
 def _occurs(wanted: Any, judged: list[Any]) -> bool:
     """Say whether ``wanted`` is one of the expressions or a part of one, up to expanding and cancelling."""
-    if any(each == wanted or each.has(wanted) for each in judged):
+    if any(one == wanted or one.has(wanted) for one in judged):
         return True
     if hasattr(wanted, "rel_op"):
         return _is_relation(wanted, judged)
-    sides = [side for each in judged for side in (each.args if hasattr(each, "rel_op") else (each,))]
+    sides = [
+        side for expression in judged for side in (expression.args if hasattr(expression, "rel_op") else (expression,))
+    ]
     return any(_same(wanted, side) for side in sides if side.free_symbols == wanted.free_symbols)
 
 
@@ -201,7 +203,9 @@ def _is_relation(wanted: Any, judged: list[Any]) -> bool:
     """Say whether a relation is one of those judged: a strict one has to be judged as such."""
     kinds = {"<": "< >", ">": "< >", "<=": "< > <= >=", ">=": "< > <= >="}.get(wanted.rel_op, wanted.rel_op).split()
     return any(
-        _same(_difference(wanted), _difference(each)) for each in judged if getattr(each, "rel_op", None) in kinds
+        _same(_difference(wanted), _difference(expression))
+        for expression in judged
+        if getattr(expression, "rel_op", None) in kinds
     )
 
 
@@ -210,8 +214,10 @@ def _assumed(wanted: Any, conditions: list[Any]) -> bool:
     if not hasattr(wanted, "rel_op"):
         return _occurs(wanted, conditions)
     kinds = {"<": "< > <= >=", ">": "< > <= >=", "<=": "<= >=", ">=": "<= >="}.get(wanted.rel_op, "").split()
-    return any(each == wanted for each in conditions) or any(
-        _same(_difference(wanted), _difference(each)) for each in conditions if getattr(each, "rel_op", None) in kinds
+    return any(condition == wanted for condition in conditions) or any(
+        _same(_difference(wanted), _difference(condition))
+        for condition in conditions
+        if getattr(condition, "rel_op", None) in kinds
     )
 
 

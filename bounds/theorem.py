@@ -185,11 +185,11 @@ class Theorem(Shown):
             For each regime the powers by name. A parameter that enters otherwise than as a power, such as delta inside
             a logarithm, is left out.
         """
-        found: dict[str, dict[str, float]] = {}
+        exponents: dict[str, dict[str, float]] = {}
         for regime, term in self.regimes:
             powers = {str(s): sympy.simplify(s * term.diff(s) / term) for s in term.free_symbols}
-            found[regime] = {s: float(p) for s, p in sorted(powers.items()) if p.is_number and p}
-        return found
+            exponents[regime] = {s: float(p) for s, p in sorted(powers.items()) if p.is_number and p}
+        return exponents
 
     @property
     def region(self) -> tuple[str, ...]:
@@ -244,8 +244,8 @@ class Theorem(Shown):
     def _facts(self) -> dict[str, Any]:
         formulas = {str(symbol): str(formula) for symbol, formula in (*self.schedule_formulas, *self.noise_formulas)}
         stated = {"bound": self.bound_formula, "rate": self.rate}
-        said = {f"assumption {number}": str(each) for number, each in enumerate(self.assumptions, 1)}
-        return {**{name: str(value) for name, value in stated.items() if value is not None}, **formulas, **said}
+        assumptions = {f"assumption {number}": str(assumption) for number, assumption in enumerate(self.assumptions, 1)}
+        return {**{name: str(value) for name, value in stated.items() if value is not None}, **formulas, **assumptions}
 
     def to_latex(self) -> str:
         """Return the guarantee as lines of LaTeX, each between dollar signs."""

@@ -90,18 +90,18 @@ def decide_all(
     ]
     for thread in threads:
         thread.start()
-    found: dict[int, ClaimResult] = {}
+    results: dict[int, ClaimResult] = {}
     try:
-        while len(found) < len(claims):
+        while len(results) < len(claims):
             index, result = done.get()
-            found[index] = result
+            results[index] = result
             if watch is not None:
-                watch(claims[index].id, len(found), len(claims))
+                watch(claims[index].id, len(results), len(claims))
     finally:
         stop.set()
         for thread in threads:
             thread.join()
-    return tuple(found[index] for index in range(len(claims)))
+    return tuple(results[index] for index in range(len(claims)))
 
 
 def _serve(
@@ -142,7 +142,7 @@ class _Worker:
         """
         stop = threading.Event()
         try:
-            found = self._start(seconds, stop)
+            stated = self._start(seconds, stop)
         except TimeoutError:
             raise _bad_file(f"be imported within {seconds:g} s", self._target) from None
         except ValueError as error:
@@ -150,9 +150,11 @@ class _Worker:
         except (EOFError, BrokenPipeError):
             ended = f"{self._target}: the process that imported it ended with code {self._process.wait()}"
             raise _bad_file("be importable", ended) from None
-        if isinstance(found, str):
-            raise InputError(found)
-        return tuple(Claim(id, paper, kind, said, place, _elsewhere) for id, paper, kind, said, place in found)
+        if isinstance(stated, str):
+            raise InputError(stated)
+        return tuple(
+            Claim(id, paper, kind, statement, place, _elsewhere) for id, paper, kind, statement, place in stated
+        )
 
     def decide(self, claim: Claim, seconds: float, stop: threading.Event) -> ClaimResult:
         """Return the claim's result, or that there is none and why."""
@@ -162,24 +164,24 @@ class _Worker:
                 self._start(seconds, stop)
             self._process.stdin.write(claim.id.encode() + b"\n")
             self._process.stdin.flush()
-            found = self._message(time.monotonic() + seconds, stop)
+            answer = self._message(time.monotonic() + seconds, stop)
         except TimeoutError:
             return claim.undecided(f"not decided within {seconds:g} s")
         except ValueError as error:
             return claim.undecided(f"the process that decided it wrote something else: {one_line(error)}")
         except (EOFError, BrokenPipeError):
             return claim.undecided(f"the process that decided it ended with code {self._process.wait()}")
-        if isinstance(found, str):
-            return claim.undecided(f"deciding it failed: {found}")
-        verdict, method, note, evidence, took, basis = found
+        if isinstance(answer, str):
+            return claim.undecided(f"deciding it failed: {answer}")
+        verdict, method, note, evidence, took, basis = answer
         return ClaimResult(claim, verdict, method, note, evidence, took, basis)
 
     def _start(self, seconds: float, stop: threading.Event) -> Any:
         """Wait until it runs, then until it has the claims; what it says of them."""
         self._read(1, time.monotonic() + _STARTING, stop)
-        found = self._message(time.monotonic() + max(seconds, _STARTING if self._target is None else 0.0), stop)
+        answer = self._message(time.monotonic() + max(seconds, _STARTING if self._target is None else 0.0), stop)
         self._ready = True
-        return found
+        return answer
 
     def _message(self, deadline: float, stop: threading.Event) -> Any:
         (length,) = _LENGTH.unpack(self._read(_LENGTH.size, deadline, stop))
