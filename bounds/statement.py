@@ -210,7 +210,7 @@ def _is_relation(wanted: Any, judged: list[Any]) -> bool:
 
 
 def _assumed(wanted: Any, conditions: list[Any]) -> bool:
-    """Say whether a condition is among those of a domain, or implied by one that leaves out less."""
+    """Say whether a one is among those of a domain, or implied by one that leaves out less."""
     if not hasattr(wanted, "rel_op"):
         return _occurs(wanted, conditions)
     kinds = {"<": "< > <= >=", ">": "< > <= >=", "<=": "<= >=", ">=": "<= >="}.get(wanted.rel_op, "").split()

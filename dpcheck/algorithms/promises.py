@@ -83,8 +83,9 @@ class Promise:
 
 
 @cache
+@cache
 def catalogued(id: str) -> Theorem:
-    """Return a registered theorem; the first that is asked for loads sympy."""
+    """Return the theorem of this id; its own module alone is loaded, as the whole catalogue takes a second."""
     from dpcheck.bounds.registry import theorem
 
     return theorem(id)

@@ -68,9 +68,7 @@ def spared(thing: object) -> set[str]:
     owner, _, name = getattr(thing, "__qualname__", "").rpartition(".")
     if inspect.isclass(thing) or not owner:
         return set()
-    problem = thing.__module__.startswith(
-        ("dpcheck.problems.", "dpcheck.algorithms.problem", "dpcheck.algorithms.minimisation")
-    )
+    problem = thing.__module__.startswith(("dpcheck.problems.", "dpcheck.algorithms.problem"))
     bases = inspect.getmro(getattr(sys.modules[thing.__module__], owner, object))[1:]
     above = [vars(base)[name].__doc__ or "" for base in (*bases, Problem) if name in vars(base)]
     brief = problem and (name == "sample" or "Parameters\n" not in (thing.__doc__ or ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +25,7 @@ def mutated(*edits: Edit, of: ModuleType | None = None) -> ModuleType:
         name = path.removesuffix(".py").replace("/", ".")
     else:
         name, text = of.__name__, inspect.getsource(of)
+    importlib.import_module(name)  # dataclasses look up the module of their name
     copy = ModuleType(name)
     exec(compile(text, f"<mutant of {name}>", "exec"), copy.__dict__)
     return copy
