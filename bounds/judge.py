@@ -91,8 +91,8 @@ def _counterexample(step: Step) -> Counterexample | None:
         where = f": fails at {at}" if at else ": fails"
         return Counterexample(step.says + where, sympy.Le(*step.sides(), evaluate=False), tuple(point.items()))
     if isinstance(step, Below):
-        broken_at = Counterexample(step.says, sympy.Lt(step.smaller, step.larger, evaluate=False), ())
-        return broken_at if broken_at.holds() else None
+        broken = Counterexample(step.says, sympy.Lt(step.smaller, step.larger, evaluate=False), ())
+        return broken if broken.holds() else None
     if isinstance(step, Identity):
         equal = sympy.Eq(step.left.doit(), step.right.doit(), evaluate=False)
         letters = sorted(equal.free_symbols, key=str)
