@@ -186,10 +186,9 @@ class DPSpider(Spider):
 
     @classmethod
     def games(cls) -> Iterator[Entry]:
-        """Yield games of two refreshes; as printed with the constant that the paper leaves open, one refresh and one
-        difference.
+        """Yield a game of two refreshes, repaired, and as printed one of a refresh and a difference.
 
-        The fewer releases the output rests on, the more it alone tells; what is printed is too little for any number.
+        As printed the constant that the paper leaves open is 1. The fewer releases the output rests on, the more it alone tells; what is printed is too little for any number.
         """
         from dpcheck.checks.privacy.entry import ONE, RECORDS, STEPS, WHOLE
 
