@@ -188,7 +188,8 @@ class DPSpider(Spider):
     def games(cls) -> Iterator[Entry]:
         """Yield a game of two refreshes, repaired, and as printed one of a refresh and a difference.
 
-        As printed the constant that the paper leaves open is 1. The fewer releases the output rests on, the more it alone tells; what is printed is too little for any number.
+        As printed the constant that the paper leaves open is 1. The fewer releases the output rests on, the more it
+        alone tells; what is printed is too little for any number.
         """
         from dpcheck.checks.privacy.entry import ONE, RECORDS, STEPS, WHOLE
 
