@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 from unittest import mock
 
 from mutation.definitions import Edit, Sources
@@ -18,23 +20,27 @@ from dpcheck.catalogue.yang2022 import dp_sgda
 SOURCES = Sources(Path(dpcheck.__file__).parent)
 
 
-def mutated(*edits: Edit, of: ModuleType | None = None) -> ModuleType:
-    """A copy of the module that the edits change; without edits a copy of ``of``."""
+def mutated(*edits: Edit, of: ModuleType | None = None, kernel: Callable[..., Any] | None = None) -> ModuleType:
+    """A copy of the module that the edits change; without edits a copy of ``of``.
+
+    kernel : the decorator that the copy finds in place of ``jit.kernel``; the module and all that it imports are
+        imported before, so that they keep theirs, and since dataclasses look up the module of their name
+    """
     if of is None:
         ((path, text),) = SOURCES.edited(edits).items()
         name = path.removesuffix(".py").replace("/", ".")
     else:
         name, text = of.__name__, inspect.getsource(of)
-    importlib.import_module(name)  # dataclasses look up the module of their name
+    importlib.import_module(name)
     copy = ModuleType(name)
-    exec(compile(text, f"<mutant of {name}>", "exec"), copy.__dict__)
+    with mock.patch.object(jit, "kernel", kernel or jit.kernel):
+        exec(compile(text, f"<mutant of {name}>", "exec"), copy.__dict__)
     return copy
 
 
 def interpreted(*edits: Edit, of: ModuleType | None = None) -> ModuleType:
     """The kernels of a module as plain Python."""
-    with mock.patch.object(jit, "kernel", lambda signature: lambda function: function):
-        copy = mutated(*edits, of=of)
+    copy = mutated(*edits, of=of, kernel=lambda signature: lambda function: function)
     if hasattr(copy, "estimate"):  # compiled, it takes kernels in an objective from compiled callers alone
         copy.estimate = getattr(copy.estimate, "py_func", copy.estimate)
     return copy
@@ -46,8 +52,7 @@ def compiled(*edits: Edit, of: ModuleType | None = None) -> ModuleType:
     def kernel(signature):
         return njit(signature, nogil=True, error_model="numpy", fastmath=jit._FASTMATH)
 
-    with mock.patch.object(jit, "kernel", kernel):
-        return mutated(*edits, of=of)
+    return mutated(*edits, of=of, kernel=kernel)
 
 
 def solver(*edits: Edit) -> type[dp_sgda.DPSGDA]:
