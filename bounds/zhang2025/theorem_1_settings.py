@@ -28,13 +28,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Derivative, Integer, Rational, diff, exp, log, sqrt, summation, symbols
+from sympy import Derivative, Integer, Max, Rational, ceiling, diff, exp, log, sqrt, summation, symbols
 
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Inequality, over
 from dpcheck.bounds.symbols import T, delta, epsilon, m, n, sigma_x, sigma_y
-from dpcheck.bounds.zhang2025.theorem_1 import C_1, C_2, NOISE
-from dpcheck.bounds.zhang2025.theorem_1_proof import upper_normal
+from dpcheck.bounds.zhang2025.theorem_1 import C_1, C_2, NOISE, upper_normal
 
 q, ell, Y, a, b, c, i, j, k, lam, s, v, w = symbols("q ell Y a b c i j k lambda s v w", positive=True)
 x, z = symbols("x z", positive=True)
@@ -62,6 +61,7 @@ def _spent(constant: Any, orders: Any, ratio: Any) -> Any:
 
 
 @claim("003:Thm1-remark", Kind.CALIBRATION, location="after Theorem 1", minibatch=MINIBATCH, sigma=SPREAD)
+@carries("zhang2025.theorem_1", {"m": ceiling(Max(1, MINIBATCH)), "sigma_x": C_1 * SPREAD, "sigma_y": C_2 * SPREAD})
 def settings() -> Decision:
     """For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {minibatch}, Algorithm 1 with sigma_x = sigma_y =
     {sigma} is (epsilon, delta)-DP, whatever the thresholds.
