@@ -45,8 +45,7 @@ from dpcheck.bounds.symbols import T, c_1, c_2, c_3, d, delta, epsilon, eta_x, e
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2025.theorem_1 import CLIPPED, CLIPPING, EQUATION_3, SAMPLING
 
-l, a, eta, g, h, N_x, N_y, theta, X, ell = symbols("l a eta g h N_x N_y theta X ell", positive=True)
-B, Lambda, Delta_Phi = symbols("B Lambda Delta_Phi", positive=True)
+l, B, Lambda, Delta_Phi = symbols("l B Lambda Delta_Phi", positive=True)
 SMOOTH = (1 + kappa) * l  # of Phi
 STEP = 1 / (16 * (kappa + 1) ** 2 * l)
 SIZE = n * epsilon / sqrt(d * log(1 / delta))

@@ -1,59 +1,27 @@
-r"""The claims about the proof of Theorem 2: Lemmas 4 to 6 and the coefficients of (38).
-
-Setting as in ``theorem_2``.
+"""The proof of Theorem 2 (setting in ``theorem_2``): Lemmas 4 to 6, (38), the rate that follows from (39), Remark 1.
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
-    Optimization. AAAI 2025, proof of Theorem 2.
-
-The claims about Theorem 2 itself: the rate that follows from (39), and Remark 1.
+    Optimization. AAAI 2025, Theorem 2, its proof, and Remark 1.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Eq, Le, Rational, ceiling, log, oo, sqrt, symbols
+from sympy import Eq, Le, Rational, ceiling, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Kind, Method, Verdict, carries, claim, conditional, refuted
-from dpcheck.bounds.evidence import (
-    AtMost,
-    Cited,
-    Counterexample,
-    Domain,
-    Enumerated,
-    Identity,
-    Inequality,
-    Quoted,
-    Step,
-    over,
-)
-from dpcheck.bounds.judge import judge
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.claim import Decision, Kind, Method, Verdict, carries, claim, conditional, refuted
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, Step, over
+from dpcheck.bounds.judge import judged
 from dpcheck.bounds.symbols import T, c_2, d, delta, epsilon, eta_x, kappa, m, mu, n, sigma_x, sigma_y
 from dpcheck.bounds.zhang2025.lemma_3 import POINT, gradient, maximiser, slope
 from dpcheck.bounds.zhang2025.lemma_3 import h as odd
 from dpcheck.bounds.zhang2025.privatediff import clip
 from dpcheck.bounds.zhang2025.theorem_1 import C_1
-from dpcheck.bounds.zhang2025.theorem_2 import (
-    SIZE,
-    SMALL,
-    SMOOTH,
-    STEP,
-    B,
-    Delta_Phi,
-    Lambda,
-    N_x,
-    N_y,
-    X,
-    a,
-    ell,
-    eta,
-    g,
-    h,
-    l,
-    theta,
-)
+from dpcheck.bounds.zhang2025.theorem_2 import SIZE, SMALL, SMOOTH, STEP, B, Delta_Phi, Lambda, l
+
+a, eta, g, h, N_x, N_y, theta, X, ell = symbols("a eta g h N_x N_y theta X ell", positive=True)
 
 HERE = Fraction(1, 64)  # eta = 1/(16 (kappa + 1)^2 l) at kappa = l = 1
 
@@ -92,10 +60,7 @@ CONTRACTED = (
 )
 DESCENT = (2 * SMOOTH * eta**2 - eta / 2) * g**2 + SMOOTH * eta**2 * N_x + (2 * SMOOTH * eta**2 + eta / 2) * h**2
 JOINT = "the loss is l-smooth jointly in (x, y), not only in each block"
-SMOOTHNESS: tuple[tuple[str, Verdict], ...] = (
-    (JOINT, "proved"),
-    ("l-smooth in each block, as Assumption 3 says", "refuted"),
-)
+SMOOTHNESS: dict[str, Verdict] = {JOINT: "proved", "l-smooth in each block, as Assumption 3 says": "refuted"}
 
 
 @claim("004:Lem4", Kind.STEP, location="version with proofs, Lemma 4", right=DESCENT)
@@ -124,9 +89,9 @@ def descent() -> Decision:
         Counterexample(
             "smooth in each block only: 81/204800 is not at most 1/800 + (7)'s other terms, which is -47/102400",
             Le(after, before + DESCENT.subs({h: 0, N_x: 0}), evaluate=False),
-            ((after, Rational(81, 204800)), (before, Rational(1, 800)), *at.items()),
+            {after: Rational(81, 204800), before: Rational(1, 800), **at},
         ),
-        readings=dict(SMOOTHNESS),
+        readings=SMOOTHNESS,
         condition=JOINT,
         note="The proof uses Lemma 3, which Assumption 3 does not give (003:Lem3). The factor 2 on the squared step "
         "is not even needed, since minibatch and noise have errors of mean zero.",
@@ -141,7 +106,7 @@ def contraction() -> Decision:
     """
     young_1, factor = 1 / (2 * (kappa - 1)), 1 - 1 / kappa
     move = eta**2 * (2 * l**2 * theta + 2 * g**2 + N_x)
-    letters = {theta: (0, oo), eta: (0, oo), l: (0, oo), g: (0, oo), N_x: (0, oo), N_y: (0, oo)}
+    letters = (theta, eta, l, g, N_x, N_y)
     here = {kappa: 1, l: 1, eta: Rational(1, 64), g: Rational(3, 10)}
     return conditional(
         Cited(
@@ -157,22 +122,22 @@ def contraction() -> Decision:
             "kappa >= 3/2: the two parts are within the printed right side",
             (1 + young_1) * (factor * theta + N_y / l**2) + (2 * kappa - 1) * kappa**2 * move,
             CONTRACTED,
-            Domain({**letters, kappa: (Rational(3, 2), oo)}),
+            over(*letters, kappa >= Rational(3, 2)),
         ),
         Inequality(
             "1 <= kappa <= 3/2: so they are with Young's parameter 1",
             2 * (factor * theta + N_y / l**2) + 2 * kappa**2 * move,
             CONTRACTED,
-            Domain({**letters, kappa: (1, Rational(3, 2))}),
+            over(*letters, kappa >= 1, kappa <= Rational(3, 2)),
         ),
         Enumerated("the instance of Lemma 3 from x = 1/30: theta_t is", tracking_error, (POINT,), Fraction(81, 409600)),
         Enumerated("and the gradient of Phi at 1/30 is", gradient, (POINT,), Fraction(3, 10)),
         Counterexample(
             "smooth in each block only, theta_{t-1} = 0 and no noise: theta_t is 9/4 of the right side",
             Le(later, CONTRACTED.subs({theta: 0, N_x: 0, N_y: 0}), evaluate=False),
-            ((later, Rational(81, 409600)), *here.items()),
+            {later: Rational(81, 409600), **here},
         ),
-        readings=dict(SMOOTHNESS),
+        readings=SMOOTHNESS,
         condition=JOINT,
         note="The proof uses Lemma 3, which Assumption 3 does not give (003:Lem3). It doubles the noise on the way, "
         "which the loss in Young's inequality needs; k in the statement is kappa.",
@@ -182,33 +147,33 @@ def contraction() -> Decision:
 
 OVER = over(kappa >= 1, l)
 SHORT = 16 * (kappa + 1) ** 2 * l * eta <= 1  # eta <= STEP
+KEEPS, LOSES = eta / 2 - 2 * SMOOTH * eta**2, eta / 2 + 2 * SMOOTH * eta**2
 LOW, HIGH = Rational(7, 16) * eta, Rational(9, 16) * eta
-sixteenths = Claim(
+
+
+@claim(
     "004:Lem6",
-    "zhang2025",
     Kind.STEP,
-    stated(
-        "Where {short}, in the paper with equality, the coefficients of Lemma 4 are bounded: {keeps} is at least "
-        "{low}, and {loses} is at most {high}, eta = eta_x.",
-        short=SHORT,
-        low=LOW,
-        high=HIGH,
-        keeps=eta / 2 - 2 * SMOOTH * eta**2,
-        loses=eta / 2 + 2 * SMOOTH * eta**2,
-    ),
-    "version with proofs, Lemma 6",
-    judge(
-        Inequality("the gradient keeps 7 eta/16", LOW, eta / 2 - 2 * SMOOTH * eta**2, over(kappa >= 1, l, eta, SHORT)),
-        Inequality(
-            "and the error of y has 9 eta/16 at most",
-            eta / 2 + 2 * SMOOTH * eta**2,
-            HIGH,
-            over(kappa >= 1, l, eta, SHORT),
-        ),
+    location="version with proofs, Lemma 6",
+    short=SHORT,
+    low=LOW,
+    high=HIGH,
+    keeps=KEEPS,
+    loses=LOSES,
+)
+def sixteenths() -> Decision:
+    """Where {short}, in the paper with equality, the coefficients of Lemma 4 are bounded: {keeps} is at least {low},
+    and {loses} is at most {high}, eta = eta_x.
+    """
+    domain = over(kappa >= 1, l, eta, SHORT)
+    return judged(
+        Inequality("the gradient keeps 7 eta/16", LOW, KEEPS, domain),
+        Inequality("and the error of y has 9 eta/16 at most", LOSES, HIGH, domain),
         note="The step on the coefficients alone, with equality at kappa = 1. The lemma's inequality is Lemma 4's and "
         "stands under Lemma 4's condition.",
-    ),
-)
+    )
+
+
 XI, ZETA = eta / (16 * kappa) + Rational(9, 2) * eta * kappa, eta / (8 * kappa)  # as (38) prints them
 
 
@@ -296,7 +261,6 @@ SCHEDULE = {
 @carries("zhang2025.theorem_2", {"bound": sqrt(EQUATION_39), "rate privacy": sqrt(SMALL)})
 def rate() -> Decision:
     """With a = {small}, T of order {size} and m at most of that order, E|grad Phi| is at most of order {rate}."""
-    region = Region(a <= 1, T >= 1, m >= 1)
     parts = 1 / T + 1 / m + a**2 * T
     size = 1 / a
     x = symbols("x", positive=True)
@@ -311,7 +275,7 @@ def rate() -> Decision:
             a,
             Region(a <= 1, 1 / a <= X, X <= 2 / a),
         ),
-        Exceeds("m = O(1/a) alone allows m = 1", parts, a, region, {a: 1 / s, T: s, m: 1}),
+        Exceeds("m = O(1/a) alone allows m = 1", parts, a, Region(a <= 1, T >= 1, m >= 1), {a: 1 / s, T: s, m: 1}),
         Identity("a is the inverse of n epsilon/sqrt(d log(1/delta))", SMALL, lambda: 1 / SIZE),
         Identity(
             "m = T = 1/a in Theorem 1's m^2 T/n^2",

@@ -52,7 +52,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from sympy import Eq, Integer, Max, Rational, ceiling, log, sqrt, symbols
+from sympy import Eq, Max, Rational, ceiling, log, sqrt, symbols
 
 from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, refuted
 from dpcheck.bounds.evidence import Counterexample, Enumerated, Identity
@@ -152,18 +152,17 @@ def normalisation() -> Decision:
     released = 2 * C_1  # d = 2 C_1 g, and g of (43) has sensitivity 1/m
     multiplier = sigma * C_1 / released * m
     printed = m * sigma / (2 * C_1)
-    at = ((m, Integer(2)), (sigma, Integer(1)), (C_1, Integer(3)))
     return conditional(
         Identity(
             "noise sigma C_1 on d = 2 C_1 g is noise sigma/2 on g, m sigma/2 in units of 1/m",
             lambda: sigma * C_1 / (2 * C_1) * m,
             m * sigma / 2,
         ),
-        Counterexample("C_1 = 3, m = 2, sigma = 1: 1 and 1/3", Eq(multiplier, printed), at),
+        Counterexample("C_1 = 3, m = 2, sigma = 1: 1 and 1/3", Eq(multiplier, printed), {m: 2, sigma: 1, C_1: 3}),
         Counterexample(
             "C_1 = 1/3: the printed one is three times too large, which is unsafe",
             printed <= multiplier,
-            {m: Integer(2), sigma: Integer(1), C_1: Rational(1, 3)},
+            {m: 2, sigma: 1, C_1: Rational(1, 3)},
         ),
         Identity("they agree for noise sigma on d, as in Algorithm 1", lambda: sigma / released * m, printed),
         Identity("and for C_1 = 1", lambda: (sigma * C_1 / (2 * C_1) * m).subs(C_1, 1), printed.subs(C_1, 1)),
@@ -196,7 +195,7 @@ def remark_algebra() -> Decision:
         return epsilon / 4 * T * n**2 * normalised**2 / (m**2 * R)
 
     first = NOISE[sigma_x1].subs(log(1 / delta), 2 * log(n))
-    found, own = largest(m * first / (2 * C_1)), largest(m * first / 2)
+    divided, whole = largest(m * first / (2 * C_1)), largest(m * first / 2)
     second = NOISE[sigma_x2].subs(log(1 / delta), 2 * log(n))
     return refuted(
         Identity(
@@ -209,16 +208,14 @@ def remark_algebra() -> Decision:
         ),
         Identity("and with m sigma/2, the right normalisation", lambda: largest(m * first / 2), 2 * log(n) / epsilon),
         Counterexample(
-            "C_1 = 1, n = 10, epsilon = 1: 2 log 10 and 8 log 10",
-            Eq(found, PRINTED),
-            {C_1: Integer(1), n: Integer(10), epsilon: Integer(1)},
+            "C_1 = 1, n = 10, epsilon = 1: 2 log 10 and 8 log 10", Eq(divided, PRINTED), {C_1: 1, n: 10, epsilon: 1}
         ),
         Identity(
             "the fourth, exp(-lambda epsilon/4) <= 1/n^2, asks for lambda at least",
             lambda: 4 / epsilon * 2 * log(n),
             PRINTED,
         ),
-        Counterexample("so no lambda meets both", PRINTED <= own, {n: Integer(10), epsilon: Integer(1)}),
+        Counterexample("so no lambda meets both", PRINTED <= whole, {n: 10, epsilon: 1}),
         Identity("8 in place of 4 mends it", lambda: largest(m * 2 * first / 2), PRINTED),
         # Check the second and the third condition.
         Identity(

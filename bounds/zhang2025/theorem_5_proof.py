@@ -45,26 +45,12 @@ from dpcheck.bounds.yang2022.minibatch_draws import chance_absent
 from dpcheck.bounds.zhang2025.privatediff import chance_of_sign, restart_difference
 from dpcheck.bounds.zhang2025.stability import full_batch_distance
 from dpcheck.bounds.zhang2025.theorem_1 import upper_normal
-from dpcheck.bounds.zhang2025.theorem_5 import (
-    C_0,
-    REMARK_2,
-    X_NOISE,
-    Y_NOISE,
-    M,
-    beta,
-    c_4,
-    c_5,
-    c_6,
-    c_7,
-    sigma_x1,
-    sigma_x2,
-)
+from dpcheck.bounds.zhang2025.theorem_5 import C_0, REMARK_2, X_NOISE, Y_NOISE, M, beta, sigma_x1, sigma_x2
 
-q, ell, c, height, k = symbols("q ell c H k", positive=True)
+c_4, c_5, c_6, c_7 = symbols("c_4 c_5 c_6 c_7", positive=True)
+C_1, scale, share, q, ell, c, height, k = symbols("C_1 scale share q ell c H k", positive=True)
 SHARE = 1 / (100 * c**2)  # q
 FAILURE = SHARE / 100  # delta
-
-
 EVENT: tuple[Step, ...] = (
     Enumerated("a record is in the restart's minibatch with chance m/n", chance_absent, (4, 1, False), Fraction(3, 4)),
     Cited(
@@ -72,81 +58,19 @@ EVENT: tuple[Step, ...] = (
         "the output is -eta r vtilde_1 for a uniform r <= R. Event: above (4/5) eta R/m",
         "Algorithm 3; both chances are continuous in C_2 and C_3",
     ),
-    AtMost("r = 9R/10 (1 + k): vtilde_1 <= -(8/9)/m is enough for the event", Rational(4, 5),
-           Rational(9, 10) * (1 + k) * Rational(8, 9)),
-)  # fmt: skip
-
-
-def _any_constants() -> tuple[Step, ...]:
-    noise = dict(X_NOISE)[sigma_x1].subs(R, T).subs(delta, exp(-ell))
-    count = (1 / (m * noise)).subs(m, q * n)  # H
-    chosen = count.subs({c_5: c, epsilon: 1, ell: log(1 / FAILURE)}).subs(q, SHARE)
-    return (
-        *EVENT,
-        Identity(
-            "R = T and epsilon = c_4 q^2 T/2: the multiplier m sigma_x1/2 tends to 0 as T grows, squared",
-            lambda: (m * noise / 2).subs(m, q * n).subs(q, sqrt(2 * epsilon / (c_4 * T))) ** 2,
-            c_5**2 * ell / (2 * c_4 * epsilon * T),
-        ),
-        Identity(
-            "epsilon = 1, T > 1/(c_4 q^2), c an integer that is at least c_5 and 1, q = 1/(100 c^2), delta = q/100: "
-            "H^2 is at least",
-            lambda: chosen**2,
-            10**4 * c**2 / log(10**4 * c**2),
-        ),
-        Cited("Phi(-t) <= exp(-t^2/2)/2 and Phi(t) >= 1/2 for t >= 0", "Gaussian tail"),
-        Inequality(
-            "e exp(-(4 H/5)^2/2)/2 <= q/50 for every c, in logarithms times log(10^4 c^2)",
-            (1 + log(2500 * c**2)) * log(10**4 * c**2),
-            Rational(16, 50) * 10**4 * c**2,
-            over(c >= 1),
-        ),
-        Counterexample(
-            "q/20 <= P'(event) <= e P(event) + delta <= q/50 + q/100 is false for every c",
-            q / 20 <= q / 50 + delta,
-            {q: SHARE, delta: FAILURE},
-        ),
-    )
-
-
-def _remark() -> tuple[Step, ...]:
-    at = {n: 1000, T: 1000, R: 1000, epsilon: 1, delta: Rational(1, 10**6)}
-    share, batch = Rational(12, 1000), Integer(12)
-    noise = dict(REMARK_2)[sigma_x1].subs(at)
-    sampled = q * curve(sigma, log(1 + (exp(epsilon) - 1) / q))
-    values = ((q, share), (sigma, batch * noise / 2), (epsilon, Integer(1)), (delta, at[delta]))
-    return (
-        *EVENT,
-        Below("n = T = R = 1000, epsilon = 1: n sqrt(epsilon/(8T)) is above 11", Integer(11), 1000 / sqrt(8 * 1000)),
-        Below("and below 12, which is m rounded up", 1000 / sqrt(8 * 1000), batch),
-        Counterexample(
-            "all records 1 against one record -1, no coupling with y: the curve of the first release is that of a "
-            "Gaussian release with multiplier m sigma_x1/2, drawn with chance q, and is above delta = 10^-6",
-            sampled <= delta,
-            values,
-        ),
-        Below("it is above 0.0119", Rational(119, 10**4), sampled.subs(values)),
-        Counterexample(
-            "the output itself: P'(event) <= e P(event) + delta fails",
-            q / 10 * upper_normal(height / 9) <= exp(epsilon) * upper_normal(-4 * height / 5) + delta,
-            {q: share, height: 1 / (batch * noise), epsilon: Integer(1), delta: at[delta]},
-        ),
-    )
-
-
-ANY_CONSTANTS = _any_constants()
-REMARK = _remark()
-
-
+    AtMost(
+        "r = 9R/10 (1 + k): vtilde_1 <= -(8/9)/m is enough for the event",
+        Rational(4, 5),
+        Rational(9, 10) * (1 + k) * Rational(8, 9),
+    ),
+)
 MINIBATCH = n * sqrt(epsilon / (8 * T))
-C_1, scale, share = symbols("C_1 scale share", positive=True)
 NOISE = dict(REMARK_2)
 FIRST = {R: 1, T: 1, delta: exp(-ell)}
-SIXTH = ((sigma, Rational(1, 6)), (epsilon, Integer(1)), (delta, exp(-1)))
 BROKEN = Counterexample(
     "noise of a sixth of the move is not (1, 1/e)-DP, nor (epsilon, 1/e)-DP for any epsilon <= 1",
     curve(sigma, epsilon) <= delta,
-    SIXTH,
+    {sigma: Rational(1, 6), epsilon: 1, delta: exp(-1)},
 )
 CURVE = Cited(
     "the curve falls as the noise or epsilon grows, and what is computed from the output is as private as it",
@@ -173,6 +97,9 @@ def theorem() -> Decision:
     """
     multiplier = (dict(X_NOISE)[sigma_x1] * C_1 / (2 * C_1)).subs(FIRST)
     enough = 3 * c_5 * sqrt(ell) / epsilon  # records
+    noise = dict(X_NOISE)[sigma_x1].subs(R, T).subs(delta, exp(-ell))
+    count = (1 / (m * noise)).subs(m, q * n)  # H
+    chosen = count.subs({c_5: c, epsilon: 1, ell: log(1 / FAILURE)}).subs(q, SHARE)
     return refuted(
         *(
             Enumerated(f"m = n = {size}: v_1 moves by 2 C_1, C_1 = 1", restart_difference, (size, 1), Fraction(2))
@@ -194,7 +121,31 @@ def theorem() -> Decision:
             curve(sigma, epsilon) <= delta,
             {sigma: multiplier.subs({c_5: 4, n: 12, epsilon: 1, ell: 1}), epsilon: Integer(1), delta: exp(-1)},
         ),
-        *ANY_CONSTANTS,
+        # With R = T large the formula of sigma_x1 fails for every constant, the sensitivities granted.
+        *EVENT,
+        Identity(
+            "R = T and epsilon = c_4 q^2 T/2: the multiplier m sigma_x1/2 tends to 0 as T grows, squared",
+            lambda: (m * noise / 2).subs(m, q * n).subs(q, sqrt(2 * epsilon / (c_4 * T))) ** 2,
+            c_5**2 * ell / (2 * c_4 * epsilon * T),
+        ),
+        Identity(
+            "epsilon = 1, T > 1/(c_4 q^2), c an integer that is at least c_5 and 1, q = 1/(100 c^2), delta = q/100: "
+            "H^2 is at least",
+            lambda: chosen**2,
+            10**4 * c**2 / log(10**4 * c**2),
+        ),
+        Cited("Phi(-t) <= exp(-t^2/2)/2 and Phi(t) >= 1/2 for t >= 0", "Gaussian tail"),
+        Inequality(
+            "e exp(-(4 H/5)^2/2)/2 <= q/50 for every c, in logarithms times log(10^4 c^2)",
+            (1 + log(2500 * c**2)) * log(10**4 * c**2),
+            Rational(16, 50) * 10**4 * c**2,
+            over(c >= 1),
+        ),
+        Counterexample(
+            "q/20 <= P'(event) <= e P(event) + delta <= q/50 + q/100 is false for every c",
+            q / 20 <= q / 50 + delta,
+            {q: SHARE, delta: FAILURE},
+        ),
         readings={
             "some absolute c_4, ..., c_7": "refuted",
             "the constants of Remark 2": "refuted",
@@ -273,9 +224,13 @@ def remark() -> Decision:
     sigma_x1 = {sigma_x1}, sigma_x2 = {sigma_x2} and sigma_y = {sigma_y}.
     """
     spread = NOISE[sigma_x1].subs({R: 1, T: 1})  # C_1 = 1
-    half = 1 / (2 * spread)
-    chance = upper_normal(half)
-    at = ((n, Integer(256)), (m, Integer(64)), (epsilon, Rational(1, 2)), (delta, Rational(1, 256**2)))
+    chance = upper_normal(1 / (2 * spread))
+    at = {n: 256, m: 64, epsilon: Rational(1, 2), delta: Rational(1, 256**2)}
+    large = {n: 1000, T: 1000, R: 1000, epsilon: 1, delta: Rational(1, 10**6)}
+    chosen, batch = Rational(12, 1000), Integer(12)
+    noise = dict(REMARK_2)[sigma_x1].subs(large)
+    sampled = q * curve(sigma, log(1 + (exp(epsilon) - 1) / q))
+    values = {q: chosen, sigma: batch * noise / 2, epsilon: Integer(1), delta: large[delta]}
     return refuted(
         Enumerated("n = 4, m = 1: d_0 = 1 with chance m/n", chance_of_sign, (4, 1, 2), Fraction(1, 4)),
         Enumerated("d_0 = -1 with chance m/n for the other record", chance_of_sign, (4, 1, -2), Fraction(1, 4)),
@@ -307,7 +262,22 @@ def remark() -> Decision:
             ),
             20 * scale * sqrt(ell) / epsilon,
         ),
-        *REMARK,
+        # Without any coupling with y it fails at n = T = R = 1000.
+        *EVENT,
+        Below("n = T = R = 1000, epsilon = 1: n sqrt(epsilon/(8T)) is above 11", Integer(11), 1000 / sqrt(8 * 1000)),
+        Below("and below 12, which is m rounded up", 1000 / sqrt(8 * 1000), batch),
+        Counterexample(
+            "all records 1 against one record -1, no coupling with y: the curve of the first release is that of a "
+            "Gaussian release with multiplier m sigma_x1/2, drawn with chance q, and is above delta = 10^-6",
+            sampled <= delta,
+            values,
+        ),
+        Below("it is above 0.0119", Rational(119, 10**4), sampled.subs(values)),
+        Counterexample(
+            "the output itself: P'(event) <= e P(event) + delta fails",
+            q / 10 * upper_normal(height / 9) <= exp(epsilon) * upper_normal(-4 * height / 5) + delta,
+            {q: chosen, height: 1 / (batch * noise), epsilon: Integer(1), delta: large[delta]},
+        ),
         readings={
             "as printed": "refuted",
             "sigma_y alone": "refuted",

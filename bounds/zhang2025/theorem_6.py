@@ -37,20 +37,18 @@ from fractions import Fraction
 from sympy import E, Min, Rational, ceiling, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Claim, Decision, Kind, Method, carries, claim, conditional, proved, refuted
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, proved, refuted
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
-from dpcheck.bounds.judge import judge
-from dpcheck.bounds.statement import stated
+from dpcheck.bounds.judge import judged
 from dpcheck.bounds.symbols import G, R, T, d, delta, epsilon, eta_x, kappa, m, mu, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2025.privatediff import coupled_x, difference, slope
 from dpcheck.bounds.zhang2025.theorem_2 import BELOW_ONE, GENTLE, NONCONVEX, PRIVACY
 from dpcheck.bounds.zhang2025.theorem_5 import C_0, LIMITS, MECHANISM, REMARK_2, M, beta, sigma_x2
 
-a, l, eta, u, v, w, logs, sigma_2, C_2, move, dist, X, theta, moved = symbols(
-    "a l eta u v w logs sigma_2 C_2 move dist X theta moved", positive=True
+a, l, eta, p, u, v, w, logs, sigma_2, C_2, move, dist, X, theta, moved = symbols(
+    "a l eta p u v w logs sigma_2 C_2 move dist X theta moved", positive=True
 )
-p = symbols("p", positive=True)
 ERROR = sqrt(d * log(1 / delta)) / (n * epsilon)
 inner = symbols("T_2", integer=True, positive=True)
 
@@ -230,6 +228,7 @@ def no_clipping() -> Decision:
     )
 
 
+HALF = Rational(1, 2)
 THIRD_RADIUS = 50 * kappa * G * sqrt((logs + 1) / inner)  # C_3, logs for the paper's logarithm over theta
 
 
@@ -271,14 +270,7 @@ def third_radius() -> Decision:
         Counterexample(
             "f = h(x) y - y^2/2 has kappa = l = 3/2 and G <= 3/2: C_3 is below that, R = 10, T_2 = 10^8, theta = 3/10",
             moved <= THIRD_RADIUS.subs(logs, log(R * log(inner)) / theta),
-            {
-                moved: Rational(1, 2),
-                kappa: Rational(3, 2),
-                G: Rational(3, 2),
-                R: 10,
-                inner: 10**8,
-                theta: Rational(3, 10),
-            },
+            {moved: HALF, kappa: 3 * HALF, G: 3 * HALF, R: 10, inner: 10**8, theta: Rational(3, 10)},
         ),
         readings={
             "log(R log(T_2)/theta), or log(R log T_2)/theta, y_r unperturbed": "conditional",
@@ -317,17 +309,14 @@ def variance() -> Decision:
 
 
 SQUARED = 2 * C_2**2 * move**2 + 5000 * kappa**2 * G**2 * dist**2
-average = Claim(
-    "004:Lem16",
-    "zhang2025",
-    Kind.STEP,
-    stated(
-        "The squared threshold C_{{2,r}}^2, with move = |x_r - x_{{r-1}}| and dist the root in C_3, is at most "
-        "{square}, so that averaged over r the noise has these factors times T.",
-        square=SQUARED,
-    ),
-    "version with proofs, Lemma 16",
-    judge(
+
+
+@claim("004:Lem16", Kind.STEP, location="version with proofs, Lemma 16", square=SQUARED)
+def average() -> Decision:
+    """The squared threshold C_{{2,r}}^2, with move = |x_r - x_{{r-1}}| and dist the root in C_3, is at most {square},
+    so that averaged over r the noise has these factors times T.
+    """
+    return judged(
         Inequality(
             "C_{2,r}^2 = (C_2 |dx| + C_3)^2, and each r' lies in the window of at most T values of r",
             (C_2 * move + 50 * kappa * G * dist) ** 2,
@@ -335,8 +324,7 @@ average = Claim(
             over(C_2, move, kappa >= 1, G, dist),
         ),
         note="The factors alone. The inequality of the lemma is (50)'s and stands under the conditions of 004:Lem15.",
-    ),
-)
+    )
 
 
 @claim(
