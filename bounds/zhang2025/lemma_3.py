@@ -1,4 +1,6 @@
-r"""Lemmas 3 and 11: the smoothness of Phi, and the cross derivative of the loss.
+r"""Lemmas 3, 11, 12 and 14: the smoothness of Phi, the cross derivative of the loss, ascent, and one round of descent.
+
+Lemmas 3 and 11: the smoothness of Phi, and the cross derivative.
 
 By [1, Lemma 3], under Assumptions 1 and 3, Phi = max_y L(., y) is (l + kappa l)-smooth and y* is kappa-Lipschitz;
 by [1, Lemma 11] |grad_xy L| <= l. Both use how grad_y L moves with x. Assumption 3 bounds how grad_x L moves with x
@@ -111,13 +113,13 @@ def smoothness() -> Decision:
         Counterexample(
             "y* moves by 1/10 over 1/30, three times what kappa = 1 allows",
             moved <= kappa * step,
-            {moved: Rational(1, 10), kappa: Integer(1), step: Rational(1, 30)},
+            {moved: Rational(1, 10), kappa: 1, step: Rational(1, 30)},
         ),
         Enumerated("the gradient of Phi, 0 at 0, at 1/30 is", gradient, (POINT,), Fraction(3, 10)),
         Counterexample(
             "and moves by nine times the step, against l + kappa l = 2",
             moved <= (l + kappa * l) * step,
-            {moved: Rational(3, 10), l: Integer(1), kappa: Integer(1), step: Rational(1, 30)},
+            {moved: Rational(3, 10), l: 1, kappa: 1, step: Rational(1, 30)},
         ),
         Cited(
             "jointly l-smooth: mu |dy*|^2 <= <grad_y L(x, y*') - grad_y L(x', y*'), y* - y*'> <= l |dx| |dy*|",
@@ -142,7 +144,7 @@ def cross() -> Decision:
     """Under Assumption 3 the norm of grad_xy L is at most l."""
     return conditional(
         Enumerated("the cross derivative of the instance is 3 h'(x), and h'(0) is", slope, (Fraction(0),), Fraction(1)),
-        Counterexample("3 against l = 1", b <= l, {b: Integer(3), l: Integer(1)}),
+        Counterexample("3 against l = 1", b <= l, {b: 3, l: 1}),
         Cited("the joint Hessian sends (0, v) to (grad_xy v, grad_yy v), of norm at most l |v|", "joint smoothness"),
         AtMost("and the first part is no longer than the whole, squared", b**2, b**2 + c**2),
         readings={"l of Assumption 3, as the proof has it": "refuted", "l the joint smoothness": "proved"},

@@ -1,4 +1,4 @@
-r"""Lower bounds on the gradient norm of the primal function: Theorems 3 and 4, and the claim about Theorem 3.
+r"""Lower bounds on the gradient norm of the primal function: Theorems 3 and 4.
 
 By [1, Theorem 3] there are a loss and a dataset that force |grad Phi(x_priv)| = Omega(min{1, sqrt(d log(1/delta))/
 (n epsilon)}) on every (epsilon, delta)-DP algorithm, d = max{d_1, d_2}; by [1, Theorem 4] worst-group risk forces
@@ -143,7 +143,7 @@ def always(rate: object) -> Counterexample:
     return Counterexample(
         "returning pi whatever the data are, |grad Phi| = 0 on that dataset: below the bound for every constant",
         hidden * Min(1, rate) <= sin(p) / sqrt(2),
-        {p: pi, d: Integer(1), n: Integer(2), epsilon: Integer(1), delta: Rational(1, 8)},
+        {p: pi, d: 1, n: 2, epsilon: 1, delta: Rational(1, 8)},
     )
 
 

@@ -1,4 +1,4 @@
-r"""Definition 4, Lemmas 1 and 2: the moments of a mechanism.
+r"""Definitions 3 and 4, Lemmas 1 and 2: the moments of a mechanism, and one Gaussian release.
 
 For neighbours D, D' and lambda > 0 [1, Definition 4]
 
@@ -42,8 +42,6 @@ both with m = 1 and lambda = 1:
   M_1' = N(B): 2 e - 2 sqrt e = 2.139 against 2. This one is inside the region
   sigma >= 1, q < 1/(16 sigma), lambda <= sigma^2 log(1/(q sigma)) of [2, Lemma 3], which has the
   same bound. [2] is about Poisson sampling and an added record, where M_1' = M_0.
-
-[2] M. Abadi et al. Deep Learning with Differential Privacy. CCS 2016.
 """
 
 from __future__ import annotations
@@ -172,12 +170,12 @@ def tail() -> Decision:
         Counterexample(
             "the exact curve is above -1/8",
             curve(sigma, epsilon) <= least,
-            {sigma: Integer(1), epsilon: Integer(1), least: Rational(-1, 8)},
+            {sigma: 1, epsilon: 1, least: Rational(-1, 8)},
         ),
         Counterexample(
             "nor is the release (1, 0)-DP, which the printed rule gives at lambda = 1",
             curve(sigma, epsilon) <= GAUSSIAN - lam * epsilon,
-            {sigma: Integer(1), epsilon: Integer(1), lam: Integer(1)},
+            {sigma: 1, epsilon: 1, lam: 1},
         ),
         Cited("P(c >= epsilon) <= exp(alpha(lambda) - lambda epsilon)", "Markov's inequality; [2, Theorem 2.2]"),
         readings={
@@ -287,7 +285,7 @@ def amplification() -> Decision:
         Counterexample(
             "with 1000 for the constant, n = 1001000, sigma = 1, lambda = 1, all in the region of [2]",
             log(TRIANGLE) <= PRINTED,
-            {q: Rational(1, 1001000), sigma: Integer(1), lam: 1, hidden: 1000},
+            {q: Rational(1, 1001000), sigma: 1, lam: 1, hidden: 1000},
         ),
         Cited(
             "all lambda: in its region the moment is as printed, for another sampling (Poisson) and other neighbours "

@@ -1,4 +1,4 @@
-r"""The steps of PrivateDiff Minimax [1, Algorithms 3 and 4] in rational arithmetic, on small instances.
+r"""Lemma 8, and the steps of PrivateDiff Minimax [1, Algorithms 3 and 4] in rational arithmetic, on small instances.
 
 Everything is in one dimension, Y = [-1, 1], records are numbers, and noise enters only through the
 released values that are given. With h(x) = x/(1 + x^2), so that |h| <= 1/2 and h'(x) = (1 - x^2)/(1 + x^2)^2
@@ -116,12 +116,12 @@ def restart_difference(n: int, inner: int) -> Fraction:
     C_0 = 2n + 2 >= G_y and C_1 = 1 >= G_x.
     """
     zero = Fraction(0)
-    found = []
+    ends = []
     for record in (2 * n, -2 * n):
         data = [record, *[0] * (n - 1)]
         y = ascent(coupled_y, zero, zero, [data] * inner, 2 * n + 2)
-        found.append(restart(coupled_x, zero, y, data, 1))
-    return abs(found[0] - found[1])
+        ends.append(restart(coupled_x, zero, y, data, 1))
+    return abs(ends[0] - ends[1])
 
 
 def difference_round(n: int, inner: int) -> Fraction:
@@ -131,12 +131,12 @@ def difference_round(n: int, inner: int) -> Fraction:
     C_{2,1} = C_2/2 + C_3 with C_2 = 15/4 >= l + kappa l and C_3 = 1.
     """
     x_0, x_1, y_1 = Fraction(0), Fraction(1, 2), Fraction(0)
-    found = []
+    ends = []
     for record in (2 * n, -2 * n):
         data = [record, *[0] * (n - 1)]
         y_2 = ascent(coupled_y, x_1, y_1, [data] * inner, 2 * n + 2)
-        found.append(difference(coupled_x, (x_1, y_2, data), (x_0, y_1, data), Fraction(15, 8) + 1))
-    return abs(found[0] - found[1])
+        ends.append(difference(coupled_x, (x_1, y_2, data), (x_0, y_1, data), Fraction(15, 8) + 1))
+    return abs(ends[0] - ends[1])
 
 
 def second_batch(n: int, m: int, ordered: bool = True) -> Fraction:
@@ -151,13 +151,13 @@ def second_batch(n: int, m: int, ordered: bool = True) -> Fraction:
     drawn = list(permutations(range(n), m) if ordered else combinations(range(n), m))
     worst = zero
     for now, before in product(drawn, repeat=2):
-        found = []
+        ends = []
         for record in (1, -1):
             data = [record if i == place else 0 for i in range(n)]
             y_2 = ascent(crossed_y, zero, one, [data], 3)
             batches = ([data[i] for i in now], [data[i] for i in before])
-            found.append(difference(crossed_x, (zero, y_2, batches[0]), (zero, one, batches[1]), 1))
-        worst = max(worst, abs(found[0] - found[1]))
+            ends.append(difference(crossed_x, (zero, y_2, batches[0]), (zero, one, batches[1]), 1))
+        worst = max(worst, abs(ends[0] - ends[1]))
     return worst
 
 
@@ -166,12 +166,12 @@ def same_batch(n: int, m: int) -> Fraction:
     zero, one = Fraction(0), Fraction(1)
     worst = zero
     for batch in combinations(range(n), m):
-        found = []
+        ends = []
         for record in (1, -1):
             data = [record if i == n // 2 else 0 for i in range(n)]
             chosen = [data[i] for i in batch]
-            found.append(difference(crossed_x, (zero, -one, chosen), (zero, one, chosen), 1))
-        worst = max(worst, abs(found[0] - found[1]))
+            ends.append(difference(crossed_x, (zero, -one, chosen), (zero, one, chosen), 1))
+        worst = max(worst, abs(ends[0] - ends[1]))
     return worst
 
 
@@ -220,11 +220,7 @@ def restart_sensitivity() -> Decision:
             Enumerated(f"n = m = {size}, {inner} inner steps", restart_difference, (size, inner), Fraction(2))
             for size, inner in ((2, 1), (2, 3), (10, 2))
         ),
-        Counterexample(
-            "m = n = 2 and C_1 = 1: 2 against 1",
-            moved <= 2 * C_1 / m,
-            {moved: Integer(2), C_1: Integer(1), m: Integer(2)},
-        ),
+        Counterexample("m = n = 2 and C_1 = 1: 2 against 1", moved <= 2 * C_1 / m, {moved: 2, C_1: 1, m: 2}),
         Identity("m = n = 10: the ratio is m", lambda: 2 / (2 * C_1 / m).subs({C_1: 1, m: 10}), Integer(10)),
         Cited("at the same (x, y) only the term of the record changes, by at most 2 C_1", "triangle inequality"),
         readings={
@@ -258,12 +254,10 @@ def difference_sensitivity() -> Decision:
         Counterexample(
             "m = n = 10, C_{2,1} = C_2/2 + C_3 = 23/8: 24/25 against 23/40",
             moved <= 2 * C / m,
-            {moved: Rational(24, 25), C: Rational(23, 8), m: Integer(10)},
+            {moved: Rational(24, 25), C: Rational(23, 8), m: 10},
         ),
         Enumerated("the second cause, m = 2 of n = 3", second_batch, (3, 2), Fraction(2)),
-        Counterexample(
-            "there C_{2,1} = 1: 4 C/m", moved <= 2 * C / m, {moved: Integer(2), C: Integer(1), m: Integer(2)}
-        ),
+        Counterexample("there C_{2,1} = 1: 4 C/m", moved <= 2 * C / m, {moved: 2, C: 1, m: 2}),
         Enumerated("both gradients on z_r at released points: 2 C/m", same_batch, (3, 2), Fraction(1)),
         readings={
             "given the past outputs, as printed": "refuted",
@@ -287,11 +281,7 @@ def previous_batch() -> Decision:
         Enumerated("m = 2 of n = 3, all pairs of minibatches", second_batch, (3, 2), Fraction(2)),
         Enumerated("listed in the order of the dataset", second_batch, (3, 2, False), Fraction(2)),
         Enumerated("m = n = 2", second_batch, (2, 2), Fraction(2)),
-        Counterexample(
-            "C_{2,1} = 1 and m = 2: 4 C/m = 2 against 1",
-            moved <= 2 * C / m,
-            {moved: Integer(2), C: Integer(1), m: Integer(2)},
-        ),
+        Counterexample("C_{2,1} = 1 and m = 2: 4 C/m = 2 against 1", moved <= 2 * C / m, {moved: 2, C: 1, m: 2}),
         Enumerated("both gradients on z_r: 2 C/m", same_batch, (3, 2), Fraction(1)),
         Identity("two terms change, each by at most 2 C", lambda: 2 * (2 * C) / m, 4 * C / m),
         Cited("without replacement a minibatch holds the record once", "Algorithm 3, step 2"),

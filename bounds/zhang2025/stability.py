@@ -1,4 +1,4 @@
-r"""Lemmas 9 and 10: how far the inner ascent of PrivateDiff Minimax moves when one record changes.
+r"""Assumption 1, Lemmas 9 and 10: how far the inner ascent of PrivateDiff Minimax moves when one record changes.
 
 By [1, Lemma 10], quoting [2, Theorem 3.10]: for losses f(., z) <= M that are mu-strongly concave and
 beta-smooth with gradients bounded by L, projected stochastic ascent with step 1/(mu i) on datasets of n
@@ -87,8 +87,8 @@ def full_batch_distance(n: int, steps: int, scale: Fraction) -> Fraction:
 
 def expected_distance(n: int, steps: int, scale: Fraction) -> Fraction:
     """Return E|y - y'| with one uniform record a step, over all draws; as :func:`full_batch_distance`."""
-    found = _distances(n, steps, scale)
-    return sum(found, Fraction(0)) / len(found)
+    distances = _distances(n, steps, scale)
+    return sum(distances, Fraction(0)) / len(distances)
 
 
 def largest_distance(n: int, steps: int, scale: Fraction) -> Fraction:
@@ -116,14 +116,14 @@ def overshot_distance(n: int, steps: int, bend: int) -> Fraction:
 
 
 def _distances(n: int, steps: int, scale: Fraction) -> list[Fraction]:
-    found = []
+    distances = []
     for draw in product(range(n), repeat=steps):
         ends = []
         for record in (1, -1):
             data = [record, *[0] * (n - 1)]
             ends.append(climb([[data[i]] for i in draw], scale=scale, modulus=scale))
-        found.append(abs(ends[0] - ends[1]))
-    return found
+        distances.append(abs(ends[0] - ends[1]))
+    return distances
 
 
 moved, bound, beta, M, scale = symbols("moved L beta M scale", positive=True)
@@ -132,7 +132,7 @@ PRINTED = (2 * bound**2 + beta * M) / (mu * n)
 TENTH = Fraction(1, 10)
 # f = s (z y - y^2/2 + 3/2), z in {-1, 0, 1}, Y = [-1, 1]: 0 <= f <= 2 s, |gradient| <= 2 s, mu = beta = s.
 INSTANCE = {bound: 2 * scale, beta: scale, M: 2 * scale, mu: scale}
-SMALL = ((bound, Rational(1, 5)), (beta, Rational(1, 10)), (M, Rational(1, 5)), (mu, Rational(1, 10)), (n, Integer(2)))
+SMALL = {bound: Rational(1, 5), beta: Rational(1, 10), M: Rational(1, 5), mu: Rational(1, 10), n: 2}
 RANGE = Identity(
     "f/s = z y - y^2/2 + 3/2 is the sum of two nonnegative terms, and so is 2 - f/s, for |y|, |z| <= 1",
     lambda: z * y - y**2 / 2 + Rational(3, 2),
@@ -164,8 +164,8 @@ def cited_theorem() -> Decision:
         Identity(
             "the mean is 2/n whatever the scale s; the printed bound is", lambda: PRINTED.subs(INSTANCE), 10 * scale / n
         ),
-        Counterexample("s = 1/10, n = 2, in the mean: 1 against 1/2", moved <= PRINTED, ((moved, Integer(1)), *SMALL)),
-        Counterexample("and for the worst draw: 2", moved <= PRINTED, ((moved, Integer(2)), *SMALL)),
+        Counterexample("s = 1/10, n = 2, in the mean: 1 against 1/2", moved <= PRINTED, {moved: 1, **SMALL}),
+        Counterexample("and for the worst draw: 2", moved <= PRINTED, {moved: 2, **SMALL}),
         Cited("the mean change of the loss is at most (2 L^2 + beta M)/(mu n) for 0 <= f <= M", "[2, Theorem 3.10]"),
         CONTRACTION,
         readings={
@@ -196,11 +196,11 @@ def sensitivity() -> Decision:
         RANGE,
         ABOVE,
         Identity("the printed bound with C_0 = 2 s >= G_y", lambda: PRINTED.subs(INSTANCE), 10 * scale / n),
-        Counterexample("s = 1/10, n = m = 2: 1 against 1/2", moved <= PRINTED, ((moved, Integer(1)), *SMALL)),
+        Counterexample("s = 1/10, n = m = 2: 1 against 1/2", moved <= PRINTED, {moved: 1, **SMALL}),
         Counterexample(
             "minibatches of one record: 2 for the draw that holds the record, at s = 1/10",
             moved <= PRINTED,
-            ((moved, Integer(2)), *SMALL),
+            {moved: 2, **SMALL},
         ),
         Enumerated("the largest distance over the draws, m = 1", largest_distance, (2, 3, TENTH), Fraction(2)),
         CONTRACTION,
@@ -242,14 +242,7 @@ def boundedness() -> Decision:
     Phi is finite, as the proofs take it to be.
     """
     shifted = PRINTED.subs(M, least)
-    at = (
-        (moved, Integer(1)),
-        (bound, Integer(2)),
-        (beta, Integer(1)),
-        (mu, Integer(1)),
-        (n, Integer(2)),
-        (least, Rational(1, 2) - 10),
-    )
+    at = {moved: 1, bound: 2, beta: 1, mu: 1, n: 2, least: Rational(1, 2) - 10}
     return conditional(
         # Give an instance that makes the bound with M negative.
         Enumerated(
@@ -264,7 +257,7 @@ def boundedness() -> Decision:
         Counterexample(
             "f <= 0 leaves Phi(0) - Phi(x) without a bound: above 10^6 at x = 2 10^6",
             FALLING.subs(x, 0) - FALLING <= gap,
-            {x: Integer(2 * 10**6), gap: Integer(10**6)},
+            {x: 2 * 10**6, gap: 10**6},
         ),
         AtMost("and so for every bound: sqrt(1 + x^2) > x, squared", x**2, 1 + x**2),
         Identity("its gradient tends to 1 and never falls again", diff(FALLING, x) ** 2, 1 - 1 / (1 + x**2)),

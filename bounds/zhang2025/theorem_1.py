@@ -42,12 +42,8 @@ Example
 >>> {name: round(sigma, 6) for name, sigma in noise.items()}
 {'sigma_x': 0.034335, 'sigma_y': 0.017168}
 
-The claims about Theorem 1, the noise of DP-SGDA with clipping.
-
-Setting as in ``theorem_1``; q = m/n, ell = log(1/delta), and c for c_2 = c_3.
-
-Where it holds. The pair of gradients of one step is one Gaussian release: with 2 C_1/m and 2 C_2/m for
-its sensitivities it is rho-zCDP,
+Where Theorem 1 holds, with q = m/n, ell = log(1/delta), and c for c_2 = c_3. The pair of gradients of one
+step is one Gaussian release: with 2 C_1/m and 2 C_2/m for its sensitivities it is rho-zCDP,
 
     rho = ( (2 C_1/(m sigma_x))^2 + (2 C_2/(m sigma_y))^2 )/2 = 4 epsilon^2/(c^2 q^2 T ell),
 
@@ -182,7 +178,7 @@ def theorem() -> Decision:
     multiplier = m * sqrt(T * log(1 / delta)) / (2 * n * epsilon)
     here = (c * multiplier).subs(delta, exp(-ell)).subs(m, q * n)
     large = Rational(1, 10) * (1 + j)  # q > 1/10
-    at = ((epsilon, 5 * CONSTANT**2), (delta, exp(-1)))
+    at = {c: CONSTANT, epsilon: 5 * CONSTANT**2, delta: exp(-1)}
     return conditional(
         Cited(
             "clipping per record bounds the change of each mean gradient by 2 C/m on a given minibatch; "
@@ -255,7 +251,7 @@ def theorem() -> Decision:
             "c_2 = 49, delta = 1/e, epsilon = 5 c_2^2, any T with epsilon < c_1 T: P'(event) <= e^epsilon P(event) + "
             "delta",
             upper_normal(WITHIN) / 2 <= exp(epsilon - 25 * c**2 / 2) / 2 + delta,
-            ((c, CONSTANT), *at),
+            at,
         ),
         Inequality(
             "no constant helps: it fails for all c >= 1, with Phi(-t) <= exp(-t^2/2)/2 (and less noise, c < 1, is "

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Derivative, Integer, Max, Rational, ceiling, diff, exp, log, sqrt, summation, symbols
+from sympy import Derivative, Max, Rational, ceiling, diff, exp, log, sqrt, summation, symbols
 
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Inequality, over
@@ -69,7 +69,7 @@ def settings() -> Decision:
     share = m / n
     half = C_1 / m / SPREAD  # half the distance 2 C_1/m of the two means, in noises
     chance = upper_normal(half)
-    at = ((n, 10), (m, 5), (T, 1), (epsilon, Integer(1)), (delta, Rational(1, 100)), (C_1, Integer(100)))
+    at = {n: 10, m: 5, T: 1, epsilon: 1, delta: Rational(1, 100), C_1: 100}
     known = dict(NOISE)
     divergence = (c**2 + b) * q**2 * x * a * (a - 1) / 2 * T / (a - 1)
     ratio = Rational(5, 4) * (lam + j)  # Y, for lambda = floor(4 Y/5) and 0 <= j <= 1

@@ -43,8 +43,6 @@ Example
 >>> noise = thm.noise(**sizes, C_0=1.0, beta=1.0, M=1.0, mu=0.5)
 >>> {name: round(sigma, 6) for name, sigma in noise.items()}
 {'sigma_x1': 0.005429, 'sigma_x2': 0.017168, 'sigma_y': 0.103006}
-
-The algebra of the proofs of Theorem 5 and Remark 2, and of the difference in Algorithm 3.
 """
 
 from __future__ import annotations

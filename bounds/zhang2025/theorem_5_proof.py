@@ -1,6 +1,17 @@
-r"""Theorem 5 and Remark 2 with R = T large: sigma_x1 is too small even if Lemmas 8 and 9 are taken for true.
+r"""The claims about Theorem 5 and Remark 2, the privacy of PrivateDiff Minimax (setting in ``theorem_5``).
 
-The noise of a restart is sigma_x1 C_1 on a query of sensitivity 2 C_1/m, a multiplier of m sigma_x1/2. With R = T it
+The theorem overlooks two things:
+- in x, y_{r+1} depends on the data and is not released before the gradients at it are (``privatediff``):
+  v_{r+1} moves by up to 2 C_1, not 2 C_1/m, and the noise sigma_x1 C_1 of order C_1/(n epsilon) is
+  smaller by a factor n;
+- in y, the stability bound has the unit of a loss (``stability``): the noise goes to 0 with the scale of f,
+  while the iterates do not change.
+
+Either alone breaks the theorem for every choice of its constants. In both instances R = T = 1, so that the
+output is (x_1, ytilde_1); ell = log(1/delta).
+
+With R = T large sigma_x1 is too small even if Lemmas 8 and 9 are taken for true. The noise of a restart is
+sigma_x1 C_1 on a query of sensitivity 2 C_1/m, a multiplier of m sigma_x1/2. With R = T it
 is c_5 q sqrt(log(1/delta))/(2 epsilon), q = m/n, whatever T is, and epsilon < c_4 q^2 T allows a small q: the one
 restart has hardly any noise, and a record is in it with chance q, which may be far above delta. An instance is
 
@@ -15,20 +26,7 @@ sigma_x1) is how many noises that is. Event: the output x_r is above (4/5) eta R
 - Record 1: it needs vtilde_1 < -(4/5)/m, a chance of at most Phi(-4 H/5).
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
-    Optimization. AAAI 2025, Theorem 5 and Remark 2.
-
-The claims about Theorem 5 and Remark 2, the privacy of PrivateDiff Minimax.
-
-The theorem overlooks two things besides:
-- in x, y_{r+1} depends on the data and is not released before the gradients at it are (``privatediff``):
-  v_{r+1} moves by up to 2 C_1, not 2 C_1/m, and the noise sigma_x1 C_1 of order C_1/(n epsilon) is
-  smaller by a factor n;
-- in y, the stability bound has the unit of a loss (``stability``): the noise goes to 0 with the scale of f,
-  while the iterates do not change.
-
-Either alone breaks the theorem for every choice of its constants. In both instances R = T = 1, so that the
-output is (x_1, ytilde_1); ell = log(1/delta). With R = T large sigma_x1 fails even if the sensitivities are
-taken for true (see above).
+    Optimization. AAAI 2025, Theorem 5 and Remark 2; version with proofs.
 """
 
 from __future__ import annotations

@@ -26,8 +26,6 @@ Example
 >>> from dpcheck.bounds.registry import theorem
 >>> theorem("zhang2025.theorem_6").rate_exponents()["privacy"]
 {'d': 0.3333333333333333, 'epsilon': -0.6666666666666666, 'n': -0.6666666666666666}
-
-The claims about the proof of Theorem 6: Lemmas 13, 15 and 16, and the condition on the step.
 """
 
 from __future__ import annotations
