@@ -66,7 +66,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import E, Integer, Le, Rational, log, symbols
+from sympy import E, Le, Rational, log, symbols
 
 from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Inequality, over
@@ -174,8 +174,8 @@ def high_probability() -> Decision:
         Identity(
             "t (t - 1) times the recursion telescopes: the factor of D_t", t * (t - 1) * (1 - 2 / t), (t - 1) * (t - 2)
         ),
-        AtMost("and each step adds at most one, t = 1 + k", (k * (1 + k)) / (1 + k) ** 2, Integer(1)),
-        Below("(e^x - 1 - x)/x^2 increases with x and is below 1 at 1", E - 2, Integer(1)),
+        AtMost("and each step adds at most one, t = 1 + k", (k * (1 + k)) / (1 + k) ** 2, 1),
+        Below("(e^x - 1 - x)/x^2 increases with x and is below 1 at 1", E - 2, 1),
         Cited("a nonnegative supermartingale from 1 ever exceeds e^j with chance at most e^-j", "Ville's inequality"),
         AtMost("steps up to 2u have (i - 1) |Z_i|/(4u) <= 1, i - 1 = 2u/(1 + k)", 2 * u / (1 + k) * 2 / (4 * u), 1),
         Below("log(1/log 2) is below 0.37", log(1 / log(2)), EXTRA),
@@ -226,7 +226,7 @@ def round() -> Decision:
     (2/eta)(Phi(x_{r-1}) - Phi(x_r)) - |x_r - x_{r-1}|^2/(2 eta^2) + 2 |v - grad Phi(x_{r-1})|^2.
     """
     return conditional(
-        # Show the inequality at x_r, for a jointly smooth loss.
+        # The inequality at x_r, for a jointly smooth loss.
         Cited(
             "2 <g', v> - e |v|^2 + |q|^2/b at most (2/eta)(Phi(x_{r-1}) - Phi(x_r)), and |q|^2 <= b <q, v>",
             "[2, Theorem 2.1.5] for Phi + l |x|^2/2, a maximum of convex functions",
@@ -246,7 +246,7 @@ def round() -> Decision:
             over(kappa >= 1, l),
         ),
         Inequality("the factor of |v|^2", Rational(1, 8), HALF - e - 2 * e**2, over(e <= Rational(1, 4))),
-        AtMost("b <= 1/2, written 1/(2 + k): the factor of |q|^2", Integer(2), 2 + k),
+        AtMost("b <= 1/2, written 1/(2 + k): the factor of |q|^2", 2, 2 + k),
         Inequality(
             "b > 1/2, b = eta S + e: (1/b - 2) |q|^2 >= (1 - 2 b) <q, v>, and 1 - 2 b + 4 e >= 0",
             2 * (eta * S + e),

@@ -55,7 +55,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sympy import Integer, Min, Rational, cos, diff, log, pi, sin, sqrt, symbols, tan
+from sympy import Min, Rational, cos, diff, log, pi, sin, sqrt, symbols, tan
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional
@@ -123,8 +123,11 @@ THEOREMS = tuple(
 # One dataset for all algorithms: records 1 and -1, f = -cos(x - z pi/4) - y^2/2, and the algorithm that returns pi.
 BALANCED = -(cos(p - pi / 4) + cos(p + pi / 4)) / 2
 CONSTANT = (
-    Identity("the gain of one step 1/S along the gradient g of an S-smooth Phi",
-             lambda: g**2 / smooth - g**2 / (2 * smooth), g**2 / (2 * smooth)),
+    Identity(
+        "the gain of one step 1/S along the gradient g of an S-smooth Phi",
+        lambda: g**2 / smooth - g**2 / (2 * smooth),
+        g**2 / (2 * smooth),
+    ),
     Cited(
         "ascent on Phi <= M therefore meets gradients as small as one likes (descent, if Phi is bounded below), and "
         "the algorithm that returns such a point of this one dataset, whatever its input, is (0, 0)-DP",
@@ -135,7 +138,7 @@ CONSTANT = (
         diff(BALANCED, p),
         sin(p) / sqrt(2),
     ),
-)  # fmt: skip
+)
 
 
 def always(rate: object) -> Counterexample:
@@ -187,7 +190,7 @@ def finite_sum() -> Decision:
             2 * sqrt(2) * g,
         ),
         Cited("the mean error of every (epsilon, delta)-DP estimate of M on its worst dataset", "[2]"),
-        # Show that for d_1 = 1 a private algorithm does better than sqrt(d_2), on every dataset.
+        # For d_1 = 1 a private algorithm does better than sqrt(d_2), on every dataset.
         Identity(
             "for d_1 = 1: how far a record moves grad Phi at a point, through f and through y*, f jointly l-smooth",
             2 * G / n + l * 2 * G / (mu * n),
@@ -257,7 +260,7 @@ def groups() -> Decision:
         Identity(
             "the squared gradients for z = 1 and z = -1, one of which is at least 1/2 at each x",
             sin(x_1 - pi / 4) ** 2 + sin(x_1 + pi / 4) ** 2,
-            Integer(1),
+            1,
         ),
         Identity(
             "with chance P of less than 1/sqrt 2 for z = 1, more for z = -1 has chance (P - delta)/e^epsilon; the "
@@ -266,19 +269,13 @@ def groups() -> Decision:
             1 - chance,
         ),
         Identity("and is there, for every algorithm on one of the two", 1 - chance, (1 - delta) / (1 + factor)),
-        # Show that for d_2 = 1 private descent does better.
+        # For d_2 = 1 private descent does better.
         Cited(
             "d_2 = 1, any loss of bounded range, Lipschitz and smooth: full-batch private descent reaches O(a^{1/2}) "
             "on every dataset, up to logarithms, a = sqrt(d log(1/delta))/(n epsilon)",
             "D. Wang, M. Ye, J. Xu, NeurIPS 2017",
         ),
-        Exceeds(
-            "where the printed bound min{1, d a} is 1",
-            Integer(1),
-            sqrt(a),
-            Region(a <= 1, d * a >= 1),
-            {a: 1 / s, d: s},
-        ),
+        Exceeds("where the printed bound min{1, d a} is 1", 1, sqrt(a), Region(a <= 1, d * a >= 1), {a: 1 / s, d: s}),
         # Follow the proof of the paper, with groups of n/d_2 records.
         Identity(
             "the proof: a group of n/d_2 records in the cited bound",

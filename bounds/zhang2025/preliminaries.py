@@ -50,7 +50,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from sympy import E, Eq, Integer, Rational, exp, log, sqrt, symbols
+from sympy import E, Eq, Rational, exp, log, sqrt, symbols
 
 from dpcheck.bounds.calibration import Private, curve
 from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved
@@ -241,13 +241,13 @@ def amplification() -> Decision:
     triangle = 1 / (1000 * (1 + hidden))  # likewise
     return conditional(
         Enumerated("a record is in a minibatch with chance m/n", chance_absent, (4, 1, False), Fraction(3, 4)),
-        # Show by the first instance that at sigma = 1/2 no constant of the O is enough.
+        # The first instance: at sigma = 1/2 no constant of the O is enough.
         Identity(
             "the first instance: E_P[P/Q] = (1 - q)^2 + 2 q (1 - q) + q^2 X with X = exp(1/sigma^2)",
             (1 - q) ** 2 + 2 * q * (1 - q) + q**2 * X,
             1 + q**2 * (X - 1),
         ),
-        Below("at sigma = 1/2 the factor X - 1 is above 53", Integer(53), exp(4) - 1),
+        Below("at sigma = 1/2 the factor X - 1 is above 53", 53, exp(4) - 1),
         Cited("log(1 + u) >= u - u^2/2 for u >= 0", "Taylor"),
         AtMost(
             "for every constant of the O, at q = 1/(100 (1 + constant)), the printed bound is below that",
@@ -259,7 +259,7 @@ def amplification() -> Decision:
             log(LINE) <= PRINTED,
             {q: Rational(1, 100100), sigma: Rational(1, 2), lam: 1, hidden: 1000},
         ),
-        # Show by the second instance that none is at sigma = 1.
+        # The second instance: none is at sigma = 1.
         Identity(
             "the second instance: |A| = |B| = |A - B| = 1 gives A.B = 1/2, and the second moment",
             lambda: exp(1) + exp(1) - 2 * exp(Rational(1, 2)),

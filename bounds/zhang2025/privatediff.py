@@ -37,7 +37,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import combinations, permutations, product
 
-from sympy import Integer, Rational, symbols
+from sympy import Rational, symbols
 
 from dpcheck.bounds.claim import Decision, Kind, Method, claim, refuted
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Inequality, over
@@ -221,7 +221,7 @@ def restart_sensitivity() -> Decision:
             for size, inner in ((2, 1), (2, 3), (10, 2))
         ),
         Counterexample("m = n = 2 and C_1 = 1: 2 against 1", moved <= 2 * C_1 / m, {moved: 2, C_1: 1, m: 2}),
-        Identity("m = n = 10: the ratio is m", lambda: 2 / (2 * C_1 / m).subs({C_1: 1, m: 10}), Integer(10)),
+        Identity("m = n = 10: the ratio is m", lambda: 2 / (2 * C_1 / m).subs({C_1: 1, m: 10}), 10),
         Cited("at the same (x, y) only the term of the record changes, by at most 2 C_1", "triangle inequality"),
         readings={
             "v_{r+1} of Algorithm 3": "refuted",

@@ -45,7 +45,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 
-from sympy import Integer, Rational, diff, sqrt, symbols
+from sympy import Rational, diff, sqrt, symbols
 
 from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, refuted
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
@@ -186,7 +186,7 @@ def sensitivity() -> Decision:
     {bound}.
     """
     return refuted(
-        # Show that with the full batch and nothing clipped the printed bound is too small.
+        # With the full batch and nothing clipped the printed bound is too small.
         *(
             Enumerated(
                 f"full batch of n = {size}, {count} steps", full_batch_distance, (size, count, TENTH), Fraction(2, size)
@@ -262,7 +262,7 @@ def boundedness() -> Decision:
         AtMost("and so for every bound: sqrt(1 + x^2) > x, squared", x**2, 1 + x**2),
         Identity("its gradient tends to 1 and never falls again", diff(FALLING, x) ** 2, 1 - 1 / (1 + x**2)),
         AtMost("with 0 <= f <= M: Phi(x_0) <= M and inf Phi >= 0", M / (1 + k) - 0, M),
-        AtMost("and the bound with M is positive", Integer(0), PRINTED),
+        AtMost("and the bound with M is positive", 0, PRINTED),
         Cited(
             "the theorem the bound is from supposes 0 <= f <= 1",
             "M. Hardt, B. Recht, Y. Singer, ICML 2016, Theorem 3.10",

@@ -65,7 +65,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Integer, Max, Rational, ceiling, erf, exp, log, sqrt, symbols
+from sympy import Max, Rational, ceiling, erf, exp, log, sqrt, symbols
 
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Inequality, over
@@ -149,8 +149,6 @@ CONSTANT = 49
 WITHIN = 5 * sqrt(2) * c / 4
 LOSS = 4 * epsilon**2 / (c**2 * q**2 * T * ell)  # rho of one step
 ORDER = 1 + 2 * ell / epsilon
-
-
 SIGMA_X, SIGMA_Y = dict(EQUATION_3)[sigma_x], dict(EQUATION_3)[sigma_y]
 SPREAD = {
     "sigma_x": c_2 * C_1 * sqrt(T * log(1 / delta)) / (n * epsilon),
@@ -186,7 +184,7 @@ def theorem() -> Decision:
             "minibatches does no harm, adaptive composition adds, and the output is computed from T releases",
             "M. Bun, T. Steinke, TCC 2016",
         ),
-        # Show for epsilon <= log(1/delta) that T sampled releases, by [2], leave epsilon/2 for delta.
+        # For epsilon <= log(1/delta) T sampled releases, by [2], leave epsilon/2 for delta.
         Identity(
             "the printed noise in x in units of the sensitivity 2 C_1/m",
             SIGMA_X,
@@ -206,12 +204,8 @@ def theorem() -> Decision:
             over(rho <= Rational(4, CONSTANT**2)),
         ),
         Below("and log(1/q)/(2 rho) is at least 3", 6 * Rational(4, CONSTANT**2), log(10)),
-        AtMost(
-            "the order is within the range of [2]: 4 rho (1 + 2 ell/epsilon) <= 1",
-            _inside(4 * LOSS * ORDER),
-            Integer(1),
-        ),
-        Below("which is below log(10) <= log(1/q)", Integer(1), log(10)),
+        AtMost("the order is within the range of [2]: 4 rho (1 + 2 ell/epsilon) <= 1", _inside(4 * LOSS * ORDER), 1),
+        Below("which is below log(10) <= log(1/q)", 1, log(10)),
         AtMost(
             "q <= 1/10: the divergence of T steps at this order is at most epsilon/2",
             _inside(13 * q**2 * LOSS * T * ORDER),

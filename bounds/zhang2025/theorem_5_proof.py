@@ -117,7 +117,7 @@ def theorem() -> Decision:
         Counterexample(
             "in numbers: c_5 = 4, n = m = 12, epsilon = 1, delta = 1/e",
             curve(sigma, epsilon) <= delta,
-            {sigma: multiplier.subs({c_5: 4, n: 12, epsilon: 1, ell: 1}), epsilon: Integer(1), delta: exp(-1)},
+            {sigma: multiplier.subs({c_5: 4, n: 12, epsilon: 1, ell: 1}), epsilon: 1, delta: exp(-1)},
         ),
         # With R = T large the formula of sigma_x1 fails for every constant, the sensitivities granted.
         *EVENT,
@@ -225,10 +225,10 @@ def remark() -> Decision:
     chance = upper_normal(1 / (2 * spread))
     at = {n: 256, m: 64, epsilon: Rational(1, 2), delta: Rational(1, 256**2)}
     large = {n: 1000, T: 1000, R: 1000, epsilon: 1, delta: Rational(1, 10**6)}
-    chosen, batch = Rational(12, 1000), Integer(12)
+    chosen, batch = Rational(12, 1000), 12
     noise = dict(REMARK_2)[sigma_x1].subs(large)
     sampled = q * curve(sigma, log(1 + (exp(epsilon) - 1) / q))
-    values = {q: chosen, sigma: batch * noise / 2, epsilon: Integer(1), delta: large[delta]}
+    values = {q: chosen, sigma: batch * noise / 2, epsilon: 1, delta: large[delta]}
     return refuted(
         Enumerated("n = 4, m = 1: d_0 = 1 with chance m/n", chance_of_sign, (4, 1, 2), Fraction(1, 4)),
         Enumerated("d_0 = -1 with chance m/n for the other record", chance_of_sign, (4, 1, -2), Fraction(1, 4)),
@@ -262,7 +262,7 @@ def remark() -> Decision:
         ),
         # Without any coupling with y it fails at n = T = R = 1000.
         *EVENT,
-        Below("n = T = R = 1000, epsilon = 1: n sqrt(epsilon/(8T)) is above 11", Integer(11), 1000 / sqrt(8 * 1000)),
+        Below("n = T = R = 1000, epsilon = 1: n sqrt(epsilon/(8T)) is above 11", 11, 1000 / sqrt(8 * 1000)),
         Below("and below 12, which is m rounded up", 1000 / sqrt(8 * 1000), batch),
         Counterexample(
             "all records 1 against one record -1, no coupling with y: the curve of the first release is that of a "
@@ -274,7 +274,7 @@ def remark() -> Decision:
         Counterexample(
             "the output itself: P'(event) <= e P(event) + delta fails",
             q / 10 * upper_normal(height / 9) <= exp(epsilon) * upper_normal(-4 * height / 5) + delta,
-            {q: chosen, height: 1 / (batch * noise), epsilon: Integer(1), delta: large[delta]},
+            {q: chosen, height: 1 / (batch * noise), epsilon: 1, delta: large[delta]},
         ),
         readings={
             "as printed": "refuted",
