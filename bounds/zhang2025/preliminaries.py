@@ -259,7 +259,7 @@ def amplification() -> Decision:
             log(LINE) <= PRINTED,
             {q: Rational(1, 100100), sigma: Rational(1, 2), lam: 1, hidden: 1000},
         ),
-        # The second instance: none is at sigma = 1.
+        # The second instance: no constant is enough at sigma = 1.
         Identity(
             "the second instance: |A| = |B| = |A - B| = 1 gives A.B = 1/2, and the second moment",
             lambda: exp(1) + exp(1) - 2 * exp(Rational(1, 2)),

@@ -80,8 +80,6 @@ RELEASE = (
     "multipliers from an accountant for 2 C/m in place of the printed formulas: that of sigma_x1 fails for R = T large "
     "with the sensitivities of Lemmas 8 and 9 too"
 )
-
-
 SPREAD = sqrt(R * log(1 / delta)) / (n * epsilon)
 ENERGY = 2 * C_0**2 + M * beta
 REMARK_NOISE = {"sigma_x1": 4 * SPREAD / sqrt(T), "sigma_x2": 4 * SPREAD, "sigma_y": 4 * ENERGY / mu * SPREAD}

@@ -141,7 +141,7 @@ def rate() -> Decision:
             a ** Rational(4, 3),
             Region(a <= 1),
         ),
-        # The minibatch fits into n for a >= n^{-3/4}, and that m = n has no sampling error.
+        # The minibatch fits into n for a >= n^{-3/4}, and m = n has no sampling error.
         Exceeds(
             "m = a^{-4/3} may exceed n: a = n^{-1}",
             a ** Rational(-4, 3),
