@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from sympy import Integer, Le, Rational, Subs, symbols
 
-from dpcheck.bounds.claim import Decision, Kind, claim, conditional
+from dpcheck.bounds.claim import Decision, Kind, carries, claim, conditional
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
 from dpcheck.bounds.symbols import K, L, kappa, mu
 from dpcheck.bounds.xu2026.recursion import S_2, ell, k, lam, z
@@ -53,6 +53,7 @@ MOVED = MOVE * STEP**2  # of |(y_1 - y_0)/lambda|^2, which (35) bounds
     theta=THETA,
     anchor=ANCHOR,
 )
+@carries("xu2026.theorem_2", {"lambda": 1 / (6 * L)})
 def coefficients() -> Decision:
     """Noise apart, the bounds that the proof has for one inner step give, at the step {step} and with ell the logarithm
     of 4/delta_1, the coefficients {map} of |G_0|^2, {error} of |e_0|^2 and {move} of |y_1 - y_0|^2 and from these

@@ -10,10 +10,10 @@ moves x by less than T a^{1/2}/L, while a function may be steeper than the rate 
 
 from __future__ import annotations
 
-from sympy import Derivative, Integer, Le, Rational, Subs, log, sqrt, symbols
+from sympy import Derivative, Integer, Le, Rational, Subs, ceiling, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, refuted
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, refuted
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Identity, Step
 from dpcheck.bounds.symbols import eta, n
 from dpcheck.bounds.xu2026 import repair
@@ -70,6 +70,7 @@ def longer_slope() -> tuple[Step, ...]:
 
 
 @claim("002:T pop", Kind.SCHEDULE, location=PLACE, steps=T_PRINTED, length=LENGTH, rate=RATE, error=ERROR)
+@carries("xu2026.theorem_2", {"T": ceiling(T_PRINTED)}, {a: ERROR})
 def iterations() -> Decision:
     """T = {steps} steps of length eta = {length} suffice to descend from Phi(x_0) - min Phi = F_0, a constant, to a
     slope of the order {rate}, a = {error}.

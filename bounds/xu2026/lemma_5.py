@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Eq, Integer, Le, Max, Rational, Subs, exp, log, sqrt, symbols
+from sympy import Eq, Integer, Le, Max, Rational, Subs, ceiling, exp, floor, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Region
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, refuted
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, refuted
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import L, T, d, delta, epsilon, n
 from dpcheck.bounds.xu2026.error import ERROR, attained
@@ -30,6 +30,8 @@ STEPS, PERIOD, ORDER = Max(LONG, 1 / a), 1 / (T * a**2), a ** Rational(2, 3)  # 
 FIRST = (M * n * epsilon / sqrt(F_0 * L * d * log(1 / delta))) ** Rational(2, 3)
 SECOND = (M * n * d * log(1 / delta)) ** Rational(1, 3) / (L * F_0) ** Rational(1, 6)
 BATCH = Max(FIRST, SECOND)  # as the statement has it
+# The second as the proof has it, with epsilon
+WITH_EPSILON = (M * n * d * log(1 / delta) / epsilon**2) ** Rational(1, 3) / (L * F_0) ** Rational(1, 6)
 LENGTH = 1 / (2 * L)
 INNER = 1  # steps of the empirical case
 
@@ -62,6 +64,10 @@ def has_estimate(k: int, inner: int) -> Fraction:
 
 
 @claim("002:Lem5 T,q", Kind.SCHEDULE, location="Lemma 5", steps=STEPS, period=PERIOD, order=ORDER, error=ERROR)
+@carries("xu2026.theorem_1", {"T": ceiling(Max(LONG, 1 / a)), "q": Max(1, floor(PERIOD))}, {a: ERROR})
+@carries("xu2026.theorem_1", {"S_1": n})
+@carries("xu2026.theorem_3", {"T": ceiling(Max(LONG, 1 / a)), "q": Max(1, floor(PERIOD))}, {a: ERROR})
+@carries("xu2026.theorem_3", {"S_1": n})
 def schedule() -> Decision:
     """T = {steps} and q = {period}, rounded down, give a gradient norm of the order {order}, a = {error}."""
     short = Region(L * F_0 <= M**2 * a, a <= 1)  # where 1/a is the larger
@@ -145,6 +151,8 @@ def schedule() -> Decision:
 
 
 @claim("002:Lem5 S2", Kind.SCHEDULE, location="Lemma 5 and Theorem 1", batch=BATCH, needed=n / sqrt(T))
+@carries("xu2026.theorem_1", {"S_2": ceiling(Max(FIRST, WITH_EPSILON))})
+@carries("xu2026.theorem_3", {"S_2": ceiling(Max(FIRST, WITH_EPSILON))})
 def batch() -> Decision:
     """S_2 >= {batch} ensures S_2 >= {needed}, T as in the proof."""
     needed = n / sqrt(T)
@@ -172,6 +180,8 @@ def batch() -> Decision:
 
 
 @claim("002:Lem5 eta=1/(2L)", Kind.SCHEDULE, location="Lemma 5", length=LENGTH)
+@carries("xu2026.theorem_1", {"eta": LENGTH})
+@carries("xu2026.theorem_3", {"eta": LENGTH})
 def step_length() -> Decision:
     """eta = {length} serves Algorithm 2, whose descent steps are -(eta/|v|) v."""
     return refuted(
@@ -192,6 +202,8 @@ def step_length() -> Decision:
 
 
 @claim("002:K=1", Kind.SCHEDULE, location="Section 4.2 and Appendix B.1", inner=INNER)
+@carries("xu2026.theorem_1", {"K": Integer(INNER)})
+@carries("xu2026.theorem_3", {"K": Integer(INNER)})
 def one_inner_step() -> Decision:
     """K = {inner} inner step serves, with s_t the best k in {{0}}."""
     return refuted(

@@ -9,14 +9,17 @@ from __future__ import annotations
 from sympy import Integer, Max, Rational, Subs, erf, exp, log, sqrt, symbols
 
 from dpcheck.bounds.calibration import NotPrivate, Private, curve
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, refuted
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, refuted
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Identity, Inequality, over
-from dpcheck.bounds.symbols import L, delta, epsilon, n
+from dpcheck.bounds.symbols import L, T, delta, epsilon, n
+from dpcheck.bounds.xu2026 import theorem_2
 
 C, s, q, c_2, p, z, chance, other = symbols("C s q c_2 p z chance other", positive=True)
 S, S_2, count, dy = symbols("S S_2 count dy", positive=True)
 TINY = Rational(1, 10**5)
 DEVIATION = C * sqrt(log(1 / delta)) / epsilon * Max(1 / S, sqrt(count) / n)  # Algorithm 3, lines 1 and 2
+REFRESHES = {C: theorem_2.C_v, S: theorem_2.S_1, count: T / theorem_2.q}
+DIFFERENCES = {C: theorem_2.C_u, S: theorem_2.S_2, count: T}
 SENSITIVITY = 2 * C / S
 MOVE = 2 * L * dy / S_2  # of the mean of an increment, when one record is replaced
 UNIT = c_2 * q * sqrt(log(Rational(5, 4) / delta)) / epsilon  # the noise of Lemma 8's proof over that move
@@ -30,6 +33,12 @@ SAMPLED = MOVE * UNIT
     deviation=DEVIATION,
     sensitivity=SENSITIVITY,
 )
+@carries("xu2026.theorem_1", {"sigma_omega": DEVIATION}, REFRESHES)
+@carries("xu2026.theorem_1", {"sigma_zeta": DEVIATION}, DIFFERENCES)
+@carries("xu2026.theorem_3", {"sigma_omega": DEVIATION}, REFRESHES)
+@carries("xu2026.theorem_3", {"sigma_zeta": DEVIATION}, DIFFERENCES)
+@carries("xu2026.theorem_2", {"sigma_omega": DEVIATION}, REFRESHES)
+@carries("xu2026.theorem_2", {"sigma_zeta": DEVIATION}, DIFFERENCES)
 def constant() -> Decision:
     """Noise of deviation {deviation}, with constant 1, makes the count queries of sensitivity {sensitivity} (epsilon,
     delta)-DP.

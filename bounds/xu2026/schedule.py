@@ -21,12 +21,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Integer, Le, Rational, Subs, sqrt, symbols
+from sympy import Integer, Le, Max, Rational, Subs, ceiling, floor, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional
 from dpcheck.bounds.evidence import AtMost, Counterexample, Identity
-from dpcheck.bounds.symbols import K, L, kappa, n
+from dpcheck.bounds.symbols import K, L, kappa, mu, n
 from dpcheck.bounds.xu2026.error import ERROR, attained
 
 a, u, C_1, C_Phi, C_u, C_v, log_1, k = symbols("a u C_1 C_Phi C_u C_v ell_1 k", positive=True)
@@ -38,6 +38,8 @@ SPENT = T / q * S_1 + T * K * S_2
 SIZES = {T: T_PRINTED, q: Q_PRINTED, S_1: S_1_PRINTED, S_2: Q_PRINTED}
 PERIOD, REFRESHES = a ** Rational(1, 3), T / q * S_1  # of the statement of Lemma 8; the samples that refreshes take
 MOVE = a / (log_1**2 * kappa**2 * L**2 * C_Phi**2)  # (44)
+LOGS = log(4 / symbols("delta_1", positive=True))
+LONGEST = sqrt(a) / (L * LOGS)  # of the steps and perturbations of Lemma 8
 HALF = Rational(1, 2)
 ALL = Region(a <= 1, Le(1, n * a))  # sqrt(d log(1/delta)) >= epsilon
 LARGE = (n, Integer(10**6))
@@ -111,6 +113,10 @@ def period() -> Decision:
     period=Q_PRINTED,
     error=ERROR,
 )
+@carries("xu2026.theorem_2", {"q": Max(1, floor(Q_PRINTED))}, {a: ERROR})
+@carries("xu2026.theorem_2", {"S_1": ceiling(S_1_PRINTED)})
+@carries("xu2026.theorem_2", {"S_2": ceiling(LOGS**2 * L / mu * Q_PRINTED)}, {a: ERROR})
+@carries("xu2026.theorem_2", {"K": ceiling(L / mu)})
 def budget() -> Decision:
     """The samples {spent} are at most n for T = {steps}, S_1 = {batch}, q = S_2 = {period}, a = {error}."""
     spent = SPENT.subs(SIZES)
@@ -158,6 +164,7 @@ def budget() -> Decision:
 
 
 @claim("002:(44)", Kind.STEP, location="Equation (44), Appendix B.2", bound=MOVE, error=ERROR)
+@carries("xu2026.theorem_2", {"eta": LONGEST, "r": LONGEST, "D": a / (L * LOGS) ** 2}, {a: ERROR})
 def step_lengths() -> Decision:
     """With Lemma 8's choices |x_{{t+1}} - x_t|^2 is at most max{{eta^2, r^2, D}} for every t, and that at most {bound},
     ell_1 the logarithm of 4/delta_1 and a = {error}.

@@ -36,7 +36,7 @@ from fractions import Fraction
 
 from sympy import Derivative, Integer, Rational, Subs, cos, pi, sin, symbols
 
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, refuted
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, refuted
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, over
 from dpcheck.bounds.symbols import c, k
 from dpcheck.bounds.theorem import Theorem
@@ -71,6 +71,8 @@ SLOPE = -sin(x) + cos(x) * (sin(x) + z)
 
 
 @claim("002:Thm1", Kind.UTILITY, location="Theorem 1", order=ORDER, error=ERROR, sure=SURE)
+@carries("xu2026.theorem_1", {"rate privacy": ORDER}, {a: ERROR})
+@carries("xu2026.theorem_3", {"rate privacy": ORDER}, {a: ERROR})
 def theorem() -> Decision:
     """Algorithm 2 with the published parameters is (epsilon, delta)-DP and finds an (alpha, root of rho_Phi
     alpha)-second-order stationary point, alpha of the order {order} up to logarithms, a = {error}, with probability

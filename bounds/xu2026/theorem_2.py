@@ -49,7 +49,7 @@ from sympy import Max, Rational, ceiling, floor, log, sqrt, symbols
 
 from dpcheck.bounds.assumption import Formulas
 from dpcheck.bounds.asymptotics import Exceeds, s
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, refuted
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, refuted
 from dpcheck.bounds.evidence import Counterexample
 from dpcheck.bounds.symbols import K, L, T, d, delta, epsilon, eta, mu, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
@@ -154,6 +154,8 @@ SURE = 1 - delta_1 - delta_2
 
 
 @claim("002:Thm2", Kind.UTILITY, location="Theorem 2", rate=RATE, error=ERROR, sure=SURE)
+@carries("xu2026.theorem_2", {"rate statistical": n ** Rational(-1, 3)})
+@carries("xu2026.theorem_2", {"rate privacy": sqrt(a)}, {a: ERROR})
 def population() -> Decision:
     """DP-RGDA with the parameters of Appendix B.2 returns a point with |grad Phi| <= alpha and curvature at least minus
     the root of rho_Phi alpha, alpha of the order {rate} up to logarithms, a = {error}, with probability at least
