@@ -1,4 +1,4 @@
-r"""Lemma 5: the schedule of the empirical case, and its one inner step.
+r"""Lemma 5: the schedule of the empirical case, its one inner step, and the privacy error a.
 
 Notation. a = sqrt(d log(1/delta))/(n epsilon), L_1 = log(1/delta). The proof of [1, Lemma 5] sets
 
@@ -7,6 +7,9 @@ Notation. a = sqrt(d log(1/delta))/(n epsilon), L_1 = log(1/delta). The proof of
 and ends with |grad F| of order sqrt(F_0 L/T) + M T a^2. The statement has 1/(a sqrt L_1) in place of 1/a, 1/(L^2 T a^2)
 for q, and a batch size that lacks a factor epsilon^{-2/3}.
 
+Claims about orders contain ``a`` alone. A counterexample at a value of ``a`` is a counterexample to the paper only if
+whole numbers n and d, an epsilon below one and a delta give that value; :func:`attained` is the step that shows it.
+
 [1] D. Xu et al. Finding Differentially Private Second Order Stationary Points in Stochastic Minimax
     Optimization. 2026, Lemma 5, Algorithms 2 and 3.
 """
@@ -14,6 +17,7 @@ for q, and a batch size that lacks a factor epsilon^{-2/3}.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from sympy import Eq, Integer, Le, Max, Rational, Subs, ceiling, exp, floor, log, sqrt, symbols
 
@@ -21,7 +25,16 @@ from dpcheck.bounds.asymptotics import Dominated, Region
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, refuted
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import L, T, d, delta, epsilon, n
-from dpcheck.bounds.xu2026.error import ERROR, attained
+
+ERROR = sqrt(d * log(1 / delta)) / (n * epsilon)
+
+
+def attained(value: Any, records: int, dimension: int, loss: Any, logarithm: Any) -> Identity:
+    """State that the privacy error is ``value`` at these n, d and epsilon, with delta = exp(-``logarithm``)."""
+    at = f"n = {records}, d = {dimension}, epsilon = {loss}, delta = exp(-{logarithm})"
+    sizes = (records, dimension, loss, exp(-logarithm))
+    return Identity(f"a = {value} occurs: {at}", Subs(ERROR, (n, d, epsilon, delta), sizes), value)
+
 
 M, F_0, a, logs, excess, allowed, p, x = symbols("M F_0 a logs excess allowed p x", positive=True)
 Q = symbols("q", positive=True)  # not rounded

@@ -14,6 +14,20 @@ The samples fit into n only where sqrt(d log(1/delta)) is large compared with ka
 unless a <= n^{-2/3}, where the privacy term of the rate is below the statistical one; and T steps of length eta are
 too few to descend F_0 at slope alpha, for which F_0/(eta alpha) of them are needed.
 
+Other sizes are consistent (``T_REPAIRED`` and so on): orders only, K a constant, F_0 = L = M = sigma = 1. With steps of
+length eta = alpha, thresholds C_u = L eta = alpha and
+
+    T = F_0/(eta alpha) = 1/alpha^2,   S_2 = n/T = n alpha^2,   S_1 = q n/T = q n alpha^2,
+
+all samples are used once. The errors of an estimator are then
+
+    refresh:     noise a n/S_1 = a/(q alpha^2),                    sampling 1/sqrt(S_1),
+    increments:  noise C_u a n/S_2 = a/alpha for each of q steps,  sampling sqrt(q) C_u/sqrt(S_2) = sqrt(q/n) together.
+
+Added along a tree the q noises count once, up to logarithms, and q = a/alpha^3 + 1/(n alpha^4) keeps everything within
+alpha = n^{-1/3} + a^{1/2}. Independent noises count sqrt q times, and no q is enough below alpha = a^{3/7}. This
+compares orders and proves no theorem.
+
 [1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Appendix B.2.
 """
 
@@ -25,9 +39,9 @@ from sympy import Integer, Le, Max, Rational, Subs, ceiling, floor, log, sqrt, s
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional
-from dpcheck.bounds.evidence import AtMost, Counterexample, Identity
+from dpcheck.bounds.evidence import AtMost, Counterexample, Identity, Step
 from dpcheck.bounds.symbols import K, L, kappa, mu, n
-from dpcheck.bounds.xu2026.error import ERROR, attained
+from dpcheck.bounds.xu2026.lemma_5 import ERROR, attained
 
 a, u, C_1, C_Phi, C_u, C_v, log_1, k = symbols("a u C_1 C_Phi C_u C_v ell_1 k", positive=True)
 q, S_1, S_2, T, p = symbols("q S_1 S_2 T p", positive=True)  # as the formulas have them, not rounded
@@ -199,4 +213,55 @@ def step_lengths() -> Decision:
         note="The factor 1/kappa^2 is not in Lemma 8's choices unless C_1 carries it, r has no C_1, and a single "
         "escape step may be longer than the average movement.",
         method=Method.ARITHMETIC,
+    )
+
+
+alpha = symbols("alpha", positive=True)
+T_REPAIRED, S_2_REPAIRED, S_1_REPAIRED = alpha**-2, n * alpha**2, q * n * alpha**2
+REFRESH, INCREMENT = a * n / S_1_REPAIRED, alpha * a * n / S_2_REPAIRED
+PRIVATE, SAMPLED = a / alpha**3, 1 / (n * alpha**4)  # the periods at which a refresh's noise and sampling reach alpha
+
+REPAIR = (
+    "eta = alpha/L, T = F_0/(eta alpha), S_2 = n/(T K), S_1 = q n/T with the increments' noise added along a tree, for "
+    "which the orders fit; with independent noise they end at alpha = a^{3/7}"
+)
+
+
+def with_tree() -> tuple[Step, ...]:
+    """Show that all errors are of the order alpha, and the samples n."""
+    attained = Region(alpha <= 1, n ** Rational(-1, 3) <= alpha, sqrt(a) <= alpha)
+    return (
+        Identity(
+            "tree noise, eta = alpha, T = 1/alpha^2: the samples",
+            lambda: T_REPAIRED / q * S_1_REPAIRED + T_REPAIRED * S_2_REPAIRED,
+            2 * n,
+        ),
+        Identity("a refresh's noise is alpha at q = a/alpha^3", Subs(REFRESH, q, PRIVATE), alpha),
+        Identity(
+            "and its sampling error 1/sqrt(S_1) is alpha at q = 1/(n alpha^4)",
+            Subs(1 / S_1_REPAIRED, q, SAMPLED),
+            alpha**2,
+        ),
+        Dominated("the increments' noise along a tree, up to logarithms", INCREMENT, alpha, attained),
+        Dominated("the increments' sampling error squared, q/n", (PRIVATE + SAMPLED) / n, alpha**2, attained),
+        Dominated("q <= T", PRIVATE + SAMPLED, T_REPAIRED, attained),
+    )
+
+
+def independent() -> tuple[Step, ...]:
+    """Show that at the least period the increments' noises exceed alpha, unless alpha >= a^{3/7}."""
+    together = sqrt(PRIVATE) * INCREMENT
+    return (
+        Identity(
+            "independent noise at the least q that a refresh allows, a/alpha^3: the increments at alpha = a^{3/7}",
+            Subs(together, alpha, a ** Rational(3, 7)),
+            a ** Rational(3, 7),
+        ),
+        Exceeds(
+            "and at alpha = a^{1/2}, where they outgrow it",
+            together.subs(alpha, sqrt(a)),
+            sqrt(a),
+            Region(a <= 1),
+            {a: 1 / s},
+        ),
     )
