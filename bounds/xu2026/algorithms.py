@@ -88,8 +88,7 @@ def perturbation() -> Decision:
     return conditional(
         Counterexample(
             "Lemma 7's largest r, alpha = 1/100, L = rho_Phi = C = 1: the gradient changes by 1/10, above C_u = L eta "
-            "= "
-            "alpha",
+            "= alpha",
             L * RADIUS <= CLIP,
             (*at, (eta, Rational(1, 100))),
         ),

@@ -179,8 +179,8 @@ def refresh_change() -> Decision:
             "M bounds the norm of each block's gradient": "proved",
             "M bounds each coordinate's slope": "refuted",
         },
-        condition="M bounds the norm of grad_x F and of grad_y F; with slopes coordinate by coordinate, M sqrt d "
-        "takes its place",
+        condition="M bounds the norm of grad_x F and of grad_y F; with slopes coordinate by coordinate, M sqrt d takes "
+        "its place",
         note="Right for the block-wise Lipschitz constant.",
     )
 
@@ -192,8 +192,8 @@ def increment() -> Decision:
     """
     return conditional(
         Cited(
-            "for k >= 1 both gradients of a record are taken at the same x_t, so that they differ by at most L dy; "
-            "one of the S_2 records changes, and clipping the mean brings no two means further apart",
+            "for k >= 1 both gradients of a record are taken at the same x_t, so that they differ by at most L dy; one "
+            "of the S_2 records changes, and clipping the mean brings no two means further apart",
             "Assumption 2; triangle inequality; the clip is a projection",
         ),
         Inequality(
@@ -221,8 +221,8 @@ def increment() -> Decision:
             "k >= 1, with 2 L for 2 sqrt 2 L": "proved",
             "k = 0, whenever x_t differs from x_{t-1}": "refuted",
         },
-        condition="k >= 1, where both gradients of a record are taken at the same x_t; at k = 0 Algorithm 3 takes "
-        "them at x_t and x_{t-1}, at the same y",
+        condition="k >= 1, where both gradients of a record are taken at the same x_t; at k = 0 Algorithm 3 takes them "
+        "at x_t and x_{t-1}, at the same y",
         repaired="2 L (|x_{t,k} - x_{t,k-1}| + |y_{t,k} - y_{t,k-1}|)/S_2 for every k, or 2 L times the distance of "
         "the pairs; noise in proportion to it is not zero at k = 0",
         note="(31) writes both gradients at one x, and is right there, with 2 L too. It is used for every increment, "

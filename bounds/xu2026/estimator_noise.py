@@ -68,7 +68,7 @@ def refresh() -> Decision:
     second = (a * sqrt(T / q)).subs(SIZES)
     at = ((a, Rational(1, 100)), LARGE)
     return conditional(
-        # Show that the norm of the noise is a n/S_1, the other part of the maximum being smaller.
+        # The norm of the noise is a n/S_1, the other part of the maximum being smaller.
         Identity(
             "the first part of the maximum in each of d coordinates",
             lambda: sqrt(d) * (sqrt(log(1 / delta)) / epsilon * (1 / S_1)),
@@ -81,7 +81,7 @@ def refresh() -> Decision:
             REFRESH_PRINTED,
             ALL,
         ),
-        # Show that the norm is within the rate for a <= n^{-2/3}, and above it beyond.
+        # The norm is within the rate for a <= n^{-2/3}, and above it beyond.
         Counterexample("n = 10^6, a = 1/100: 1 against 0.11", REFRESH_PRINTED <= RATE, at),
         attained(Rational(1, 100), 10**6, 10**6, HALF, 25),
         Exceeds("whatever the constant, for a above n^{-2/3}", REFRESH_PRINTED, RATE, ALL, {a: 1 / s, n: s**3}),
@@ -98,7 +98,7 @@ def refresh() -> Decision:
             Region(n ** Rational(-2, 3) <= a, a <= 1),
             {n: s**300, a: s**-197},
         ),
-        # Show that batches that would be large enough take more records than there are.
+        # Batches that would be large enough take more records than there are.
         Identity("a batch S_1 = n a^{1/2} gives a^{1/2}", Subs(REFRESH_UNIT, S_1, n * sqrt(a)), sqrt(a)),
         Exceeds(
             "but with the T = 1/a steps of claim 002:T pop and q = a^{-1/3} such batches take a^{-1/6} n samples",
@@ -142,7 +142,7 @@ def increments() -> Decision:
     second = (sqrt(q) * C_u * a * sqrt(T)).subs(SIZES).subs(C_u, sqrt(a))
     at = ((a, Rational(1, 1000)), LARGE)
     return conditional(
-        # Show that the noises have together the norm n a^{5/3} sqrt K, the other part of the maximum being smaller.
+        # The noises have together the norm n a^{5/3} sqrt K, the other part of the maximum being smaller.
         Identity(
             "with q = S_2 = a^{-1/3} and C_u = L eta = a^{1/2} this is n a^{5/3} sqrt K",
             Subs(INCREMENTS, (q, S_2, C_u), (Q_PRINTED, Q_PRINTED, sqrt(a))),
@@ -154,7 +154,7 @@ def increments() -> Decision:
             INCREMENTS_PRINTED,
             ALL,
         ),
-        # Show that the norm is within the rate for a <= n^{-4/5}, and above it beyond.
+        # The norm is within the rate for a <= n^{-4/5}, and above it beyond.
         Counterexample("n = 10^6, a = 1/1000, K = 1, q = S_2 = 10: 10 against 0.042", INCREMENTS_PRINTED <= RATE, at),
         attained(Rational(1, 1000), 10**6, 10**4, HALF, 25),
         Exceeds("whatever the constant", INCREMENTS_PRINTED, RATE, ALL, {a: 1 / s, n: s**2}),
@@ -187,8 +187,7 @@ def increments() -> Decision:
         },
         condition="for (45): a <= n^{-4/5}, K a constant",
         repaired="(45) beyond a = n^{-4/5}: larger batches S_2 alone do not fit into n once T is long enough (claim "
-        "002:T "
-        "pop); " + REPAIR,
+        "002:T pop); " + REPAIR,
         note="The q K noises between two refreshes add up to n a^{5/3} sqrt K, as computed; that is within the rate "
         "for a <= n^{-4/5} and above it beyond. The smaller noise of the proof rests on an amplification that one "
         "query does not have (claim 002:Lem8 sigma_zeta).",

@@ -20,11 +20,11 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
-from sympy import Derivative, Integer, Rational, exp, log, oo, sqrt, symbols
+from sympy import Derivative, Integer, Rational, exp, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, refuted
-from dpcheck.bounds.evidence import Cited, Counterexample, Domain, Enumerated, Identity, Inequality, Quoted, over
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import L, T, eta
 
 F_0, A_0, B_1, B_2, Q, logs, delta_1 = symbols("F_0 A_0 B_1 B_2 Q logs delta_1", positive=True)
@@ -69,9 +69,9 @@ def total_deviation() -> Decision:
     return conditional(
         # Give an instance in which squares of errors exceed the sum of their bounds, with chance 1/2.
         Cited(
-            "let the refresh err by plus or minus 1 and one increment by plus or minus 1, independent and "
-            "fair, in units of B_1 sqrt(log(1/delta_1)) = B_2 |dw| sqrt(log(1/delta_1)): unbiased, and both "
-            "conditions hold surely",
+            "let the refresh err by plus or minus 1 and one increment by plus or minus 1, independent and fair, in "
+            "units of B_1 sqrt(log(1/delta_1)) = B_2 |dw| sqrt(log(1/delta_1)): unbiased, and both conditions hold "
+            "surely",
             "hypotheses of Lemma 1",
         ),
         Enumerated(
@@ -104,8 +104,8 @@ def total_deviation() -> Decision:
             "in expectation, without the logarithm, as in the source": "proved",
             "with the factor 2 log(2/delta_1) more on the right, within one period": "proved",
         },
-        condition="a factor 2 log(2/delta_1) more on the right; the bounds on refresh and increments hold surely, "
-        "with moves |w_k - w_{k-1}| bounded beforehand (by eta in a descent step); delta_1 is per period",
+        condition="a factor 2 log(2/delta_1) more on the right; the bounds on refresh and increments hold surely, with "
+        "moves |w_k - w_{k-1}| bounded beforehand (by eta in a descent step); delta_1 is per period",
         repaired="2 log(2/delta_1) log(1/delta_1) for log(1/delta_1), and delta_1 q/T in a period for all t",
         note="Squares of errors add in expectation; with high probability one more logarithm is needed, which the "
         "rates hide.",
@@ -120,7 +120,7 @@ def lemma_4() -> Decision:
     gradient = 2 * (1 - 1 / T) ** T  # |grad F| after T steps x <- x - (1/T) grad F from distance 2: the least so far
     printed = c * NORM
     away = eta / 2 - L * eta**2 / 2 - eta**3 * B_2**2 * Q / 2
-    letters = {T: (1, oo), B_2: (0, oo), eta: (0, oo), Q: (0, oo)}
+    letters = (T, B_2, eta, Q)
     period = 4 * B_2**2 * eta**2 * Q <= 1
     return refuted(
         # Give an instance whose slope outlasts the printed bound, whatever the constant.
@@ -153,7 +153,7 @@ def lemma_4() -> Decision:
             "the proof's end: for q <= 1/(4 B_2^2 eta^2), eta <= 1/(2 L), A_0 is at least eta/8",
             eta / 8,
             away,
-            Domain({L: (0, oo), **letters}, where=(period, STEP)),
+            over(L, letters, period, STEP),
         ),
         Counterexample(
             "not for q = 1/(B_2 eta)^2: at eta = 1/(2 L) A_0 is negative",
@@ -164,13 +164,13 @@ def lemma_4() -> Decision:
             "with A_0 >= eta/8 the F_0 term of (12) is at most 20 F_0/(T eta)",
             2 * F_0 / (T * A_0) * (1 + B_2**2 * eta**2 * Q),
             20 * F_0 / (T * eta),
-            Domain({F_0: (0, oo), A_0: (0, oo), **letters}, where=(8 * A_0 >= eta, period)),
+            over(F_0, A_0, letters, 8 * A_0 >= eta, period),
         ),
         Inequality(
             "and the coefficient of B_1^2 at most 12",
             eta / A_0 + 2 + B_2**2 * eta**3 * Q / A_0,
             Integer(12),
-            Domain({A_0: (0, oo), **letters}, where=(8 * A_0 >= eta, period)),
+            over(A_0, letters, 8 * A_0 >= eta, period),
         ),
         readings={
             "sqrt(F_0/(q T) + B_1) and q <= 1/(T eta)^2, steps -eta nabla_t or of length eta": "refuted",
@@ -191,14 +191,14 @@ def combined() -> Decision:
     """
     mean = F_0 / (logs * T * A_0) + eta * B_1**2 / (2 * A_0)  # (10)
     deviation = logs * (Q * eta**2 * B_2**2 * mean + B_1**2)
-    letters = {F_0: (0, oo), T: (1, oo), A_0: (0, oo), B_1: (0, oo), B_2: (0, oo), eta: (0, oo), Q: (0, oo)}
+    letters = (F_0, T, A_0, B_1, B_2, eta, Q)
     share = window_share(2, 1, 0, 1, 0, 0)
     return conditional(
         Inequality(
             "2 error + 2 mean is within (12) where log(1/delta_1) >= 1",
             2 * deviation + 2 * mean,
             OUTPUT,
-            Domain({**letters, logs: (1, oo)}),
+            over(letters, logs >= 1),
         ),
         Counterexample(
             "not for log(1/delta_1) = 1/10",
@@ -239,7 +239,7 @@ def descent() -> Decision:
     g, inner = slope, symbols("inner", real=True)  # |grad F|, <grad F, nabla>
     dual = y - y**2 / 2
     return refuted(
-        # Show that a step of length eta, as Algorithm 2 takes it, overshoots.
+        # A step of length eta, as Algorithm 2 takes it, overshoots.
         Identity("F = x^2/2 - y^2/2 (of bounded slope further out), L = 1: v", Derivative(value, x), x),
         Identity("u, which leaves y where it is, at 0", Derivative(value, y), -y),
         Counterexample(

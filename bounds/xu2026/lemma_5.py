@@ -92,7 +92,7 @@ def schedule() -> Decision:
             "002:Lem4 (8)",
             reading="from (12): sqrt(F_0/(T eta) + B_1^2) and q <= 1/(4 B_2^2 eta^2), up to log(1/delta_1)",
         ),
-        # Show that with the proof's T and q both terms of its bound have the claimed order.
+        # With the proof's T and q both terms of its bound have the claimed order.
         Identity("with q = 1/(T a^2) the second term is M T a^2", Subs(M * sqrt(T / Q) * a, Q, PERIOD), M * T * a**2),
         Identity("at the first T of the maximum that is", Subs(M * T * a**2, T, LONG), third * ORDER),
         Identity("and F_0 L/T is its square", Subs(F_0 * L / T, T, LONG), (third * ORDER) ** 2),
@@ -102,7 +102,7 @@ def schedule() -> Decision:
             M * ORDER,
             short,
         ),
-        # Show that the period is at least 1 for small a, and not for every a <= 1.
+        # The period is at least 1 for small a, and not for every a <= 1.
         Identity("1/q = T a^2 at the first T, cubed", Subs((T * a**2) ** 3, T, LONG), (a * sqrt(L * F_0) / M) ** 2),
         AtMost(
             "so that q >= 1 for a <= M/sqrt(L F_0), a (1 + p) = M/sqrt(L F_0)",
@@ -116,7 +116,7 @@ def schedule() -> Decision:
         ),
         attained(Rational(1, 2), 8, 1, Rational(1, 2), 4),
         AtMost("T >= q where T = (1 + p)/a", 1 / ((1 + p) / a * a**2), (1 + p) / a),
-        # Show that the statement's T and q are other formulas, and give the same order.
+        # The statement's T and q are other formulas, and give the same order.
         Counterexample(
             "the statement's q = 1/(L^2 T a^2) is another formula: L = 2, T = 1/a = 100",
             Eq(1 / (L**2 * T * a**2), PERIOD),
@@ -156,9 +156,9 @@ def schedule() -> Decision:
         },
         condition="a <= min(1, M/sqrt(L F_0)), so that q >= 1, and the proof's bound sqrt(F_0 L/T) + M T a^2 granted; "
         "with the statement's L^2 in q and log(1/delta) outside the root in T the order is the same, L a constant",
-        note="The schedule gives a^{2/3} from the bound that the proof ends with, and a period of at least 1 once a "
-        "is small. The statement prints other formulas for T and q than the proof: the order is the same, only T >= "
-        "q, which the proof asks for, may fail, and then one refresh serves the whole run.",
+        note="The schedule gives a^{2/3} from the bound that the proof ends with, and a period of at least 1 once a is "
+        "small. The statement prints other formulas for T and q than the proof: the order is the same, only T >= q, "
+        "which the proof asks for, may fail, and then one refresh serves the whole run.",
         method=(Method.EXPONENTS, Method.ARITHMETIC),
     )
 

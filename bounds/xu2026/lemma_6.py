@@ -129,8 +129,8 @@ def displacement() -> Decision:
         condition="R - r for R in (14) and Dbar <= (R - r)^2/t_thres^2 with r < R (or R + r for R in Lemma 7); the "
         "ball of the stuck starts has radius R",
         repaired="R - r in (14), and Dbar <= (R - r)^2/t_thres^2 with r < R; the ball of the stuck starts has radius R",
-        note="Lemma 7 speaks of the distance from x_m, (14) of that from x_{m+1}; the perturbation lies between. For "
-        "r = R nothing is left; R - r in place of R mends it.",
+        note="Lemma 7 speaks of the distance from x_m, (14) of that from x_{m+1}; the perturbation lies between. For r "
+        "= R nothing is left; R - r in place of R mends it.",
         method=Method.ARITHMETIC,
     )
 
@@ -228,11 +228,11 @@ def failure_probability() -> Decision:
             "the whole lemma, with the printed t_thres and Dbar, for any probability": "refuted",
         },
         condition="only the failure probability is meant; Lemma 7 and (13) are granted and Lemma 7 is run with "
-        "delta_1/4 (log(16/delta_1) for log(4/delta_1)), and with delta_2 divided by the number of phases where all "
-        "of them are meant",
-        repaired="1 - 4 delta_1 - delta_2, or log(16/delta_1) for log(4/delta_1) in the schedule. The lemma as a "
-        "whole falls with the printed t_thres, and its proof with the noise terms of (25) too (claims 002:t_thres, "
-        "002:(25) nu)",
+        "delta_1/4 (log(16/delta_1) for log(4/delta_1)), and with delta_2 divided by the number of phases where all of "
+        "them are meant",
+        repaired="1 - 4 delta_1 - delta_2, or log(16/delta_1) for log(4/delta_1) in the schedule. The lemma as a whole "
+        "falls with the printed t_thres, and its proof with the noise terms of (25) too (claims 002:t_thres, 002:(25) "
+        "nu)",
         note="The lemma announces 1 - delta_1 - delta_2 and its proof ends with 1 - 4 delta_1 - delta_2, which "
         "delta_1/4 mends. As a whole it fails with the printed t_thres: at alpha_H = 1/200 < g = 1/100 the phase is "
         "never broken, and the saddle is certified. That example keeps all that Lemma 6 prints and R = 1/(2 L_Phi "

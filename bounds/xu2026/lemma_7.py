@@ -155,8 +155,8 @@ def step_size() -> Decision:
             a ** Rational(4, 3) / (L_Phi * r_0),
         ),
         Counterexample(
-            "then the first part asks for |v_t| <= a^{4/3} and the second for >=: at |v_t| = 2 a^{4/3} = 1/8 the "
-            "first fails",
+            "then the first part asks for |v_t| <= a^{4/3} and the second for >=: at |v_t| = 2 a^{4/3} = 1/8 the first "
+            "fails",
             largest <= FIRST,
             ((v, Rational(1, 8)), eighth, (r_0, Integer(1))),
         ),
@@ -183,7 +183,7 @@ def radius() -> Decision:
     """
     at = ((L_Phi, Integer(1)), (eta_h, Rational(1, 2)), (R, Integer(1)))
     return refuted(
-        # Show that the printed R makes a factor 3/4 of the 1/2 that (26) allows.
+        # The printed R makes a factor 3/4 of the 1/2 that (26) allows.
         Identity(
             "with R = 1/(2 L_Phi eta_H), the factor of r_0 in (25) is 3/4",
             Subs(L_Phi * eta_h * R + Rational(1, 4), R, RADIUS),
@@ -198,7 +198,7 @@ def radius() -> Decision:
             L_Phi * eta_h * R + Rational(1, 4) <= Rational(1, 2),
             {L_Phi: Integer(1), eta_h: Rational(1, 2), R: Rational(3, 2)},
         ),
-        # Show that the sum that (25) stands for exceeds every constant.
+        # The sum that (25) stands for exceeds every constant.
         Counterexample(
             "nor is the sum that (25) stands for, 3/2 eta_H t rho_Phi R with t = t_thres terms, at most 1/4: X = 10, "
             "L_Phi = rho_Phi = eta_H = 1, R = 1/2",
@@ -214,8 +214,7 @@ def radius() -> Decision:
         ),
         Enumerated(
             "the recursion (21) with |Delta_i| = L_Phi R = 1/(4 eta_H) at its bound, eta_H g = 1/1000: |q|/|p| after "
-            "two "
-            "steps, above 1/2 for a quarter too",
+            "two steps, above 1/2 for a quarter too",
             induction,
             (2, Fraction(1, 4), Fraction(1, 1000)),
             (Fraction(1251, 1001)) ** 2 - 1,
@@ -347,8 +346,7 @@ def noise_sum() -> Decision:
         ),
         Identity(
             "at |nu| = alpha, g = alpha_H = sqrt(rho_Phi alpha), r_0 = delta_2 r/sqrt d and r at its bound the ratio "
-            "of "
-            "|nu|/g to r_0/4 is",
+            "of |nu|/g to r_0/4 is",
             lambda: (alpha / curve) / (delta_2 * largest / sqrt(d) / 4),
             4 * C * sqrt(d) / (delta_2 * L_Phi * eta_h),
         ),

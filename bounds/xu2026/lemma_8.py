@@ -61,7 +61,7 @@ LARGE = (n, Integer(10**6))
 
 def sized(formula: Any, **more: Any) -> Subs:
     """Return ``formula`` at the sizes of Lemma 8's proof; kept as it is written until it is evaluated."""
-    values = [each.subs(a, more.get("a", a)) for each in SIZES.values()]
+    values = [size.subs(a, more.get("a", a)) for size in SIZES.values()]
     return Subs(formula, tuple(SIZES), tuple(values))
 
 
@@ -170,8 +170,8 @@ def budget() -> Decision:
         },
         condition="sqrt(d log(1/delta)) >= max(8, 2 K) epsilon",
         repaired="the same for all sizes with T = c a^{-2/3}, c = 1/(1 + K)",
-        note="The samples are n (u^{-1/3} + K/u), u = sqrt(d log(1/delta))/epsilon: n in order for constant kappa, "
-        "but not at most n unless u is large against K = O(kappa). Lemma 8 asks for even larger S_2, by kappa "
+        note="The samples are n (u^{-1/3} + K/u), u = sqrt(d log(1/delta))/epsilon: n in order for constant kappa, but "
+        "not at most n unless u is large against K = O(kappa). Lemma 8 asks for even larger S_2, by kappa "
         "log^2(4/delta_1).",
         method=Method.ALGEBRA,
     )

@@ -25,7 +25,7 @@ from dpcheck.bounds.xu2026 import theorem_2
 VARIANCE = D**2 * log(Rational(5, 4) / delta) / epsilon**2  # as published
 MULTIPLIER = sqrt(log(Rational(5, 4) / delta)) / epsilon
 REPAIRED = sqrt(2 * log(Rational(5, 4) / delta)) / epsilon
-AT = ((epsilon, Rational(1, 2)), (delta, Rational(1, 10**5)))
+AT = {epsilon: Rational(1, 2), delta: Rational(1, 10**5)}
 
 
 @claim("002:Def3", Kind.CALIBRATION, location="Definition 3", variance=VARIANCE)
@@ -33,16 +33,16 @@ def mechanism() -> Decision:
     """A query of sensitivity D with noise of variance {variance} in each coordinate is (epsilon, delta)-DP for 0 <
     epsilon < 1 and 0 < delta < 1.
     """
-    printed = MULTIPLIER.subs(dict(AT))
+    printed = MULTIPLIER.subs(AT)
     return conditional(
         Cited(
-            "q(D) = the number of ones among the records, sensitivity 1, all zeros against one 1: "
-            "its release is (epsilon, delta)-DP if and only if the curve is at most delta",
+            "q(D) = the number of ones among the records, sensitivity 1, all zeros against one 1: its release is "
+            "(epsilon, delta)-DP if and only if the curve is at most delta",
             "B. Balle, Y.-X. Wang, ICML 2018, Theorem 8",
         ),
         Identity("the deviation over the sensitivity", lambda: sqrt(VARIANCE) / D, MULTIPLIER),
-        NotPrivate("the printed noise at epsilon = 1/2, delta = 10^-5", printed, *(value for _, value in AT)),
-        Counterexample("the same curve against delta", curve(sigma, epsilon) <= delta, ((sigma, printed), *AT)),
+        NotPrivate("the printed noise at epsilon = 1/2, delta = 10^-5", printed, *AT.values()),
+        Counterexample("the same curve against delta", curve(sigma, epsilon) <= delta, {sigma: printed, **AT}),
         Private(
             "with a factor 2 in the variance the release is private",
             REPAIRED,
@@ -136,8 +136,7 @@ def composition() -> Decision:
         # Give a record that is in 64 refreshes of a full batch.
         Cited(
             "with S_1 = n, as Lemma 8 has it, one record is in every refresh; 64 Gaussian queries are one with an "
-            "eighth "
-            "of the noise",
+            "eighth of the noise",
             "Gaussian differential privacy",
         ),
         NotPrivate("64 such queries at epsilon = 1, delta = 1e-5", single / 8, 1, TINY),
@@ -153,9 +152,8 @@ def composition() -> Decision:
         Private("noise 40 makes each query (1/2000, 1/100)-DP", least, over(), small / 2, rare),
         NotPrivate("and two of them, with 40 sqrt(1/2), are not (1/1000, 1/100)-DP", least / sqrt(2), small, rare),
         Counterexample(
-            "u and v alone, each printing the record with chance delta, which is (0, delta)-DP: an event of chance 1 "
-            "- (1 "
-            "- delta)^2 that has chance 0 without the record",
+            "u and v alone, each printing the record with chance delta, which is (0, delta)-DP: an event of chance 1 - "
+            "(1 - delta)^2 that has chance 0 without the record",
             chance <= exp(epsilon) * other + delta,
             {chance: leak, other: 0, epsilon: 1, delta: TINY},
         ),
@@ -193,8 +191,8 @@ def sampling() -> Decision:
     return refuted(
         Identity("the noise over the move of the mean", lambda: SAMPLED / MOVE, UNIT),
         Cited(
-            "with chance q the minibatch has the record, and the mean is then above the half with chance 1 "
-            "- tail; without it, tail",
+            "with chance q the minibatch has the record, and the mean is then above the half with chance 1 - tail; "
+            "without it, tail",
             "sampling without replacement",
         ),
         Counterexample(
@@ -203,7 +201,7 @@ def sampling() -> Decision:
             at,
         ),
         Cited("tail <= exp(-half^2/2)/2", "Gaussian tail"),
-        # Show that no constant C_2 >= 1 helps.
+        # No constant C_2 >= 1 helps.
         Identity(
             "every C_2 >= 1 (a smaller one is less noise): epsilon = 1, q = 1/(100 C_2^2), delta = q/1000, z = C_2^2: "
             "half^2/2",

@@ -70,8 +70,7 @@ def noise_norm() -> Decision:
     return conditional(
         Cited(
             "F = c x - y^2/2 for every record, Y = {0}: all increments vanish, and their noise as C_u -> 0 (0.99 "
-            "against "
-            "0.2 leaves room for a small C_u), so that alpha_{t+1} is the noise omega of the last refresh",
+            "against 0.2 leaves room for a small C_u), so that alpha_{t+1} is the noise omega of the last refresh",
             "Assumptions 1 to 5 hold, with sigma = 0",
         ),
         Counterexample(
@@ -140,7 +139,7 @@ def first_step() -> Decision:
             lambda: 9 * (theta**2 + 4 * L**2 * dx**2 + chi**2) + 3 * L**2 * dx**2 + 3 * gamma**2,
             9 * theta**2 + 39 * L**2 * dx**2 + 9 * chi**2 + 3 * gamma**2,
         ),
-        # Show that the coefficient of L^2 |x_i - x_{i-1}|^2 cannot be 1.
+        # The coefficient of L^2 |x_i - x_{i-1}|^2 cannot be 1.
         Identity(
             "without noise |G~| <= |theta| + L dx + |gamma|, since the two maps differ by |u_{i,0} - grad_y f(x_{i-1}, "
             "y_i)| at most: 9, 9/5 and 3 are enough, their reciprocals adding to 1",
@@ -222,8 +221,8 @@ def contraction() -> Decision:
         repaired="|y_{k+1} - y_k|^2 <= (1 - 2 lambda mu L/(mu + L)) |y_k - y_{k-1}|^2 and noise, which the A of the "
         "proof allows",
         note="Expanding the square leaves lambda^2 |mean of S_2 gradient differences|^2, up to lambda^2 L^2 |y_k - "
-        "y_{k-1}|^2; averaging divides a variance by S_2, not this. The noise terms lack the factor d and a cross "
-        "term too.",
+        "y_{k-1}|^2; averaging divides a variance by S_2, not this. The noise terms lack the factor d and a cross term "
+        "too.",
     )
 
 

@@ -48,8 +48,8 @@ def stationary() -> Decision:
             "y*(x) interior to a bounded Y": "proved",
             "every y*(x) in the compact Y that the algorithm projects on": "refuted",
         },
-        condition="y*(x) lies in the interior of Y (Y = R^d, where it would, is excluded by Assumptions 1 and 4: "
-        "claim 002:A1+A4)",
+        condition="y*(x) lies in the interior of Y (Y = R^d, where it would, is excluded by Assumptions 1 and 4: claim "
+        "002:A1+A4)",
         note="At the boundary of Y only the variational inequality holds; (4) survives by Danskin's theorem.",
         method=Method.ARITHMETIC,
     )
@@ -131,8 +131,8 @@ def sensing() -> Decision:
             "every F(.; xi) satisfies Assumptions 1, 2 and 4": "refuted",
             "the batches of Lemma 8 can be drawn for it": "refuted",
         },
-        condition="strong concavity is asked of f alone, where mu = 1/n and kappa is n or more; the Assumptions, "
-        "which ask it of every F(.; xi), fail",
+        condition="strong concavity is asked of f alone, where mu = 1/n and kappa is n or more; the Assumptions, which "
+        "ask it of every F(.; xi), fail",
         note="The sentence calls the game nonconvex-strongly-concave, which f is, with mu = 1/n; it does not say that "
         "the Assumptions hold, and they do not: each record has its own dual coordinate.",
     )
@@ -189,8 +189,8 @@ def table() -> Decision:
         "it does not say that PrivateDiff's is the milder one too, so that the table gives no sign of a second-order "
         "gain over it",
         note="The text says no more than the table shows, PrivateDiff ahead in all three columns, by a little in the "
-        "third. One run with one seed, no noise level and no code: whether the numbers are right, and whether they "
-        "say anything about the methods, cannot be decided from the paper.",
+        "third. One run with one seed, no noise level and no code: whether the numbers are right, and whether they say "
+        "anything about the methods, cannot be decided from the paper.",
     )
 
 

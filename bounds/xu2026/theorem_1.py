@@ -186,7 +186,7 @@ def theorem() -> Decision:
     best = sin(x) + z
     half = Rational(1, 2)
     return refuted(
-        # Show that with K = 1 the output has the same law for both datasets.
+        # With K = 1 the output has the same law for both datasets.
         Cited(
             "F = cos x + y (sin x + z) - y^2/2 for every record, Y = [-2, 2], z = 1/2 in one dataset and -1/2 in "
             "another: slopes at most 4, all derivatives bounded, mu = 1",
@@ -203,7 +203,7 @@ def theorem() -> Decision:
             "and thresholds; u, which does see z, moves only the y_{t,1} that is never chosen",
             "Algorithms 2 and 3",
         ),
-        # Show that no point has a small slope for both datasets.
+        # No point has a small slope for both datasets.
         Identity("y*(x), inside Y", Subs(Derivative(GAME, y), y, best), Integer(0)),
         Identity("Phi = cos x + (sin x + z)^2/2: slope", Derivative(cos(x) + (sin(x) + z) ** 2 / 2, x), SLOPE),
         Identity("the slopes at z = 1/2 and z = -1/2 differ by", Subs(SLOPE - SLOPE.subs(z, -z), z, half), cos(x)),
@@ -254,7 +254,9 @@ STATED = Theorem(
     quantity="gradient norm alpha of the output, in order",
     quantity_latex=r"\alpha",
     parameters=PARAMETERS,
-    assumptions=tuple(each for each in ASSUMPTIONS if each.name in ("epsilon", "delta_1", "delta_2", "error", "S_2")),
+    assumptions=tuple(
+        assumption for assumption in ASSUMPTIONS if assumption.name in ("epsilon", "delta_1", "delta_2", "error", "S_2")
+    ),
     schedule_formulas=(
         (T, ceiling(Max(LONG.subs(a, ERROR), n * epsilon / (sqrt(d) * log(1 / delta))))),
         (q, Max(1, floor((n * epsilon) ** 2 / (L**2 * T * d * log(1 / delta))))),
