@@ -20,8 +20,9 @@ from dpcheck.bounds.calibration import curve
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Inequality, over
 from dpcheck.bounds.symbols import G_v, G_w, T, c_1, c_2, c_3, delta, ell, epsilon, m, n, sigma
-from dpcheck.bounds.zhang2025 import lemma_2, moments, theorem_1_proof
-from dpcheck.bounds.zhang2025.theorem_1_proof import upper_normal
+from dpcheck.bounds.zhang2025 import preliminaries
+from dpcheck.bounds.zhang2025 import theorem_1 as clipped
+from dpcheck.bounds.zhang2025.theorem_1 import upper_normal
 
 q, lam, x, s, alpha, hidden = symbols("q lambda x s alpha C", positive=True)  # x = 1/s^2
 # What the paper states: the tail bound, Lemma 2 with C for the constant of its O, the moment of T releases, and (3).
@@ -151,7 +152,7 @@ def amplification() -> Decision:
     """A query of sensitivity 1 on m of n records drawn without replacement, with noise sigma, has a moment of at most
     {bound} at q = m/n, with one constant C, for all lambda, sigma and m < n.
     """
-    decision = lemma_2.amplification.decision()
+    decision = preliminaries.amplification.decision()
     return conditional(
         *decision.evidence.steps,
         Counterexample(
@@ -180,7 +181,7 @@ def amplification() -> Decision:
 @claim("Y02", Kind.ACCOUNTING, location="Lemma 1(b), Appendix B", tail=TAIL)
 def tail() -> Decision:
     """A is (epsilon, delta)-DP with delta the minimum over lambda of {tail}, alpha at lambda."""
-    decision = moments.tail.decision()
+    decision = preliminaries.tail.decision()
     line = Counterexample(
         "in the paper's own letters: alpha = lambda (lambda + 1)/2 is 3/8 at lambda = 1/2, so that the rule gives "
         "delta = -1/8 for epsilon = 1, and the exact curve is positive",
@@ -196,7 +197,7 @@ def theorem_1() -> Decision:
     """There are c_1, c_2, c_3 such that the noise {noise}, and the same in v with c_3 and G_v, makes Algorithm 1
     (epsilon, delta)-DP for all {region} and all delta.
     """
-    decision = theorem_1_proof.theorem.decision()
+    decision = clipped.theorem.decision()
     return conditional(
         *decision.evidence.steps,
         Identity(
@@ -239,4 +240,4 @@ def theorem_1() -> Decision:
 @claim("Y01", Kind.ACCOUNTING, location="Lemma 1(a), Appendix B")
 def composition() -> Decision:
     """The moment of adaptively composed mechanisms is the sum of their moments."""
-    return moments.composition.decision()
+    return preliminaries.composition.decision()

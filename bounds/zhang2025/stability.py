@@ -1,4 +1,4 @@
-r"""Lemmas 9 and 10: how far the inner ascent of PrivateDiff Minimax moves when one record changes.
+r"""Assumption 1, Lemmas 9 and 10: how far the inner ascent of PrivateDiff Minimax moves when one record changes.
 
 By [1, Lemma 10], quoting [2, Theorem 3.10]: for losses f(., z) <= M that are mu-strongly concave and
 beta-smooth with gradients bounded by L, projected stochastic ascent with step 1/(mu i) on datasets of n
@@ -21,24 +21,110 @@ concave function, and the steps 1/(mu i) exceed 2/beta while i < kappa/2.
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization, version with proofs, Lemmas 9 and 10.
 [2] M. Hardt, B. Recht, Y. Singer. Train Faster, Generalize Better. ICML 2016.
+
+Clipped stochastic ascent on quadratics of one variable, run on neighbouring datasets, in rational arithmetic.
+
+f(y; z) = c (z y - b y^2/2) on an interval [-radius, radius], records z, step 1/(mu (i + 1)) at
+i = 0, 1, .... f is c b-smooth and c mu'-strongly concave for every mu' <= b; mu is the strong concavity
+that the step size is computed from.
+
+Assumption 1: f <= M with X = R^{d_1}.
+
+By [1, Assumption 1] L-hat(x, .) is mu-strongly concave, X is all of R^{d_1}, Y is bounded, and f <= M. The
+bound on f is used twice: the stability bound (2 C_0^2 + beta M)/(mu n), and with it sigma_y, contain M, and
+the utility proofs take Phi(x_0) - inf Phi to be a constant.
+
+An upper bound is enough for neither. Subtracting a constant from f changes no gradient but lowers M without
+limit, down to a negative noise; and with f <= 0 Phi may still be unbounded below over R^{d_1}. With
+0 <= f <= M both uses are right: 2 C_0^2 + beta M > 0, and Phi(x_0) - inf Phi <= M.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 
-from sympy import Integer, Rational, symbols
+from sympy import Rational, diff, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, refuted
-from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, refuted
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.symbols import eta, mu, n
-from dpcheck.bounds.zhang2025.ascent import (
-    clipped_distance,
-    expected_distance,
-    full_batch_distance,
-    largest_distance,
-    overshot_distance,
-)
+
+Number = int | Fraction
+
+
+def climb(
+    batches: Sequence[Sequence[Number]],
+    *,
+    scale: Number = 1,
+    bend: Number = 1,
+    modulus: Number = 1,
+    threshold: Number | None = None,
+    radius: Number = 1,
+) -> Fraction:
+    """Return the last iterate from 0, with per-record clipping at ``threshold`` if one is given."""
+    y, bound = Fraction(0), Fraction(radius)
+    for i, batch in enumerate(batches):
+        gradients = [scale * (Fraction(z) - bend * y) for z in batch]
+        if threshold is not None:
+            gradients = [max(-Fraction(threshold), min(Fraction(threshold), g)) for g in gradients]
+        y += sum(gradients, Fraction(0)) / len(batch) / Fraction(modulus * (i + 1))
+        y = max(-bound, min(bound, y))
+    return y
+
+
+def full_batch_distance(n: int, steps: int, scale: Fraction) -> Fraction:
+    """Return |y - y'| after ``steps`` full-batch steps, mu = beta = ``scale``, one record 1 or -1, the others 0.
+
+    The threshold is 2 ``scale`` >= G_y, so that nothing is clipped.
+    """
+    ends = [
+        climb([[record, *[0] * (n - 1)]] * steps, scale=scale, modulus=scale, threshold=2 * scale) for record in (1, -1)
+    ]
+    return abs(ends[0] - ends[1])
+
+
+def expected_distance(n: int, steps: int, scale: Fraction) -> Fraction:
+    """Return E|y - y'| with one uniform record a step, over all draws; as :func:`full_batch_distance`."""
+    distances = _distances(n, steps, scale)
+    return sum(distances, Fraction(0)) / len(distances)
+
+
+def largest_distance(n: int, steps: int, scale: Fraction) -> Fraction:
+    """Return the largest |y - y'| over all draws of one record a step."""
+    return max(_distances(n, steps, scale))
+
+
+def clipped_distance(steps: int, threshold: Fraction) -> Fraction:
+    """Return |y - y'| after full-batch steps on the records 1, -1 and -1, -1, clipped far below their gradients."""
+    ends = [climb([data] * steps, threshold=threshold) for data in ([1, -1], [-1, -1])]
+    return abs(ends[0] - ends[1])
+
+
+def overshot_distance(n: int, steps: int, bend: int) -> Fraction:
+    """Return |y - y'| after full-batch steps 1/(mu i) with mu = 1 and smoothness ``bend``: early steps exceed 2/beta.
+
+    Y = [-1/10, 1/10], so that G_y = 1 + ``bend``/10, which is the threshold.
+    """
+    radius = Fraction(1, 10)
+    ends = [
+        climb([[record, *[0] * (n - 1)]] * steps, bend=bend, threshold=1 + bend * radius, radius=radius)
+        for record in (1, -1)
+    ]
+    return abs(ends[0] - ends[1])
+
+
+def _distances(n: int, steps: int, scale: Fraction) -> list[Fraction]:
+    distances = []
+    for draw in product(range(n), repeat=steps):
+        ends = []
+        for record in (1, -1):
+            data = [record, *[0] * (n - 1)]
+            ends.append(climb([[data[i]] for i in draw], scale=scale, modulus=scale))
+        distances.append(abs(ends[0] - ends[1]))
+    return distances
+
 
 moved, bound, beta, M, scale = symbols("moved L beta M scale", positive=True)
 y, z = symbols("y z", real=True)
@@ -46,7 +132,7 @@ PRINTED = (2 * bound**2 + beta * M) / (mu * n)
 TENTH = Fraction(1, 10)
 # f = s (z y - y^2/2 + 3/2), z in {-1, 0, 1}, Y = [-1, 1]: 0 <= f <= 2 s, |gradient| <= 2 s, mu = beta = s.
 INSTANCE = {bound: 2 * scale, beta: scale, M: 2 * scale, mu: scale}
-SMALL = ((bound, Rational(1, 5)), (beta, Rational(1, 10)), (M, Rational(1, 5)), (mu, Rational(1, 10)), (n, Integer(2)))
+SMALL = {bound: Rational(1, 5), beta: Rational(1, 10), M: Rational(1, 5), mu: Rational(1, 10), n: 2}
 RANGE = Identity(
     "f/s = z y - y^2/2 + 3/2 is the sum of two nonnegative terms, and so is 2 - f/s, for |y|, |z| <= 1",
     lambda: z * y - y**2 / 2 + Rational(3, 2),
@@ -78,8 +164,8 @@ def cited_theorem() -> Decision:
         Identity(
             "the mean is 2/n whatever the scale s; the printed bound is", lambda: PRINTED.subs(INSTANCE), 10 * scale / n
         ),
-        Counterexample("s = 1/10, n = 2, in the mean: 1 against 1/2", moved <= PRINTED, ((moved, Integer(1)), *SMALL)),
-        Counterexample("and for the worst draw: 2", moved <= PRINTED, ((moved, Integer(2)), *SMALL)),
+        Counterexample("s = 1/10, n = 2, in the mean: 1 against 1/2", moved <= PRINTED, {moved: 1, **SMALL}),
+        Counterexample("and for the worst draw: 2", moved <= PRINTED, {moved: 2, **SMALL}),
         Cited("the mean change of the loss is at most (2 L^2 + beta M)/(mu n) for 0 <= f <= M", "[2, Theorem 3.10]"),
         CONTRACTION,
         readings={
@@ -100,7 +186,7 @@ def sensitivity() -> Decision:
     {bound}.
     """
     return refuted(
-        # Show that with the full batch and nothing clipped the printed bound is too small.
+        # With the full batch and nothing clipped the printed bound is too small.
         *(
             Enumerated(
                 f"full batch of n = {size}, {count} steps", full_batch_distance, (size, count, TENTH), Fraction(2, size)
@@ -110,11 +196,11 @@ def sensitivity() -> Decision:
         RANGE,
         ABOVE,
         Identity("the printed bound with C_0 = 2 s >= G_y", lambda: PRINTED.subs(INSTANCE), 10 * scale / n),
-        Counterexample("s = 1/10, n = m = 2: 1 against 1/2", moved <= PRINTED, ((moved, Integer(1)), *SMALL)),
+        Counterexample("s = 1/10, n = m = 2: 1 against 1/2", moved <= PRINTED, {moved: 1, **SMALL}),
         Counterexample(
             "minibatches of one record: 2 for the draw that holds the record, at s = 1/10",
             moved <= PRINTED,
-            ((moved, Integer(2)), *SMALL),
+            {moved: 2, **SMALL},
         ),
         Enumerated("the largest distance over the draws, m = 1", largest_distance, (2, 3, TENTH), Fraction(2)),
         CONTRACTION,
@@ -142,4 +228,55 @@ def sensitivity() -> Decision:
         "smoothness that Assumption 1 does not contain, and clipping to keep the contraction, which it does not: "
         "projected gradients are Lipschitz, but not strongly monotone.",
         method=Method.STEPS,
+    )
+
+
+x, gap, k = symbols("x gap k", positive=True)
+least = symbols("M", real=True)  # the upper bound, of any sign
+FALLING = -sqrt(1 + x**2)  # Phi for f = -sqrt(1 + x^2) - y^2/2 <= 0, 1-Lipschitz and 1-smooth in x
+
+
+@claim("003:A1", Kind.ASSUMPTION, location="Assumption 1")
+def boundedness() -> Decision:
+    """With f <= M on all of R^d and bounded Y, M is a constant that the stability bound can rest on, and Phi(x_0) - inf
+    Phi is finite, as the proofs take it to be.
+    """
+    shifted = PRINTED.subs(M, least)
+    at = {moved: 1, bound: 2, beta: 1, mu: 1, n: 2, least: Rational(1, 2) - 10}
+    return conditional(
+        # Give an instance that makes the bound with M negative.
+        Enumerated(
+            "f = z y - y^2/2 - 10 <= -19/2: y moves by 1 at n = 2",
+            full_batch_distance,
+            (2, 3, Fraction(1)),
+            Fraction(1),
+        ),
+        Counterexample("the printed bound with the upper bound M = -19/2 is negative", moved <= shifted, at),
+        # Give a loss f <= 0 whose Phi has no lower bound.
+        Identity("Phi of f = -sqrt(1 + x^2) - y^2/2, squared", lambda: FALLING**2, 1 + x**2),
+        Counterexample(
+            "f <= 0 leaves Phi(0) - Phi(x) without a bound: above 10^6 at x = 2 10^6",
+            FALLING.subs(x, 0) - FALLING <= gap,
+            {x: 2 * 10**6, gap: 10**6},
+        ),
+        AtMost("and so for every bound: sqrt(1 + x^2) > x, squared", x**2, 1 + x**2),
+        Identity("its gradient tends to 1 and never falls again", diff(FALLING, x) ** 2, 1 - 1 / (1 + x**2)),
+        AtMost("with 0 <= f <= M: Phi(x_0) <= M and inf Phi >= 0", M / (1 + k) - 0, M),
+        AtMost("and the bound with M is positive", 0, PRINTED),
+        Cited(
+            "the theorem the bound is from supposes 0 <= f <= 1",
+            "M. Hardt, B. Recht, Y. Singer, ICML 2016, Theorem 3.10",
+        ),
+        Cited("a convex function on R^d that is bounded above is constant", "convex analysis"),
+        readings={
+            "f <= M": "refuted",
+            "0 <= f <= M": "proved",
+            "met by the convex instance in the proof of Theorem 3": "refuted",
+        },
+        condition="0 <= f <= M",
+        repaired="0 <= f <= M, or |f| <= M with 2 M in place of M; Assumption 3 besides, for beta and l",
+        note="The lower bound on f is missing. Together with X = R^{d_1} even f <= M excludes every f that is convex "
+        "and not constant in x, such as the one the paper's own lower bound is built on. Two-sided bounds do not save "
+        "the stability lemma itself (004:Lem9).",
+        method=(Method.ALGEBRA, Method.STEPS),
     )

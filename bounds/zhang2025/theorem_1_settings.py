@@ -28,13 +28,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Derivative, Integer, Rational, diff, exp, log, sqrt, summation, symbols
+from sympy import Derivative, Max, Rational, ceiling, diff, exp, log, sqrt, summation, symbols
 
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Inequality, over
 from dpcheck.bounds.symbols import T, delta, epsilon, m, n, sigma_x, sigma_y
-from dpcheck.bounds.zhang2025.theorem_1 import C_1, C_2, NOISE
-from dpcheck.bounds.zhang2025.theorem_1_proof import upper_normal
+from dpcheck.bounds.zhang2025.theorem_1 import C_1, C_2, NOISE, upper_normal
 
 q, ell, Y, a, b, c, i, j, k, lam, s, v, w = symbols("q ell Y a b c i j k lambda s v w", positive=True)
 x, z = symbols("x z", positive=True)
@@ -62,6 +61,7 @@ def _spent(constant: Any, orders: Any, ratio: Any) -> Any:
 
 
 @claim("003:Thm1-remark", Kind.CALIBRATION, location="after Theorem 1", minibatch=MINIBATCH, sigma=SPREAD)
+@carries("zhang2025.theorem_1", {"m": ceiling(Max(1, MINIBATCH)), "sigma_x": C_1 * SPREAD, "sigma_y": C_2 * SPREAD})
 def settings() -> Decision:
     """For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {minibatch}, Algorithm 1 with sigma_x = sigma_y =
     {sigma} is (epsilon, delta)-DP, whatever the thresholds.
@@ -69,7 +69,7 @@ def settings() -> Decision:
     share = m / n
     half = C_1 / m / SPREAD  # half the distance 2 C_1/m of the two means, in noises
     chance = upper_normal(half)
-    at = ((n, 10), (m, 5), (T, 1), (epsilon, Integer(1)), (delta, Rational(1, 100)), (C_1, Integer(100)))
+    at = {n: 10, m: 5, T: 1, epsilon: 1, delta: Rational(1, 100), C_1: 100}
     known = dict(NOISE)
     divergence = (c**2 + b) * q**2 * x * a * (a - 1) / 2 * T / (a - 1)
     ratio = Rational(5, 4) * (lam + j)  # Y, for lambda = floor(4 Y/5) and 0 <= j <= 1
@@ -157,7 +157,7 @@ def settings() -> Decision:
         ),
         Identity("i runs over 0, ..., a - 1", summation(i, (i, 0, order - 1)), order * (order - 1) / 2),
         Below("(e^v - 1)/v grows with v, and is below 8/5 at v = 4/5 max(1, 2/3 8/5)", (exp(TOP) - 1) / TOP, SLOPE),
-        # Show that T steps and delta together spend at most epsilon.
+        # T steps and delta together spend at most epsilon.
         Identity(
             "T steps, as log(e^p + r) <= p + r: their divergence at x = epsilon^2/(8 q^2 T ell), ell = Y epsilon/2",
             lambda: divergence.subs(x, SQUARED_RATIO).subs(ell, Y * epsilon / 2),

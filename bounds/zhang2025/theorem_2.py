@@ -39,18 +39,13 @@ Example
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from sympy import Rational, ceiling, log, sqrt, symbols
 
 from dpcheck.bounds.symbols import T, c_1, c_2, c_3, d, delta, epsilon, eta_x, eta_y, kappa, m, mu, n, sigma_x, sigma_y
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.zhang2025 import lemma_3
-from dpcheck.bounds.zhang2025.privatediff import clip
 from dpcheck.bounds.zhang2025.theorem_1 import CLIPPED, CLIPPING, EQUATION_3, SAMPLING
 
-l, a, eta, g, h, N_x, N_y, theta, X, ell = symbols("l a eta g h N_x N_y theta X ell", positive=True)
-B, Lambda, Delta_Phi = symbols("B Lambda Delta_Phi", positive=True)
+l, B, Lambda, Delta_Phi = symbols("l B Lambda Delta_Phi", positive=True)
 SMOOTH = (1 + kappa) * l  # of Phi
 STEP = 1 / (16 * (kappa + 1) ** 2 * l)
 SIZE = n * epsilon / sqrt(d * log(1 / delta))
@@ -131,30 +126,3 @@ THEOREMS = (
         regimes=(("privacy", (d * log(1 / delta)) ** Rational(1, 4) / sqrt(n * epsilon)),),
     ),
 )
-
-
-HERE = Fraction(1, 64)  # eta = 1/(16 (kappa + 1)^2 l) at kappa = l = 1
-
-
-def tracking_error(x: Fraction) -> Fraction:
-    """Return theta_t on the instance of Lemma 3 after one step of eta from (x, y*(x)), without noise."""
-    after = x - HERE * lemma_3.gradient(x)
-    return (lemma_3.maximiser(x) - lemma_3.maximiser(after)) ** 2
-
-
-def steep_value(x: Fraction) -> Fraction:
-    """Return Phi of L = 10 h(x) y - y^2/2 on R x [-1/10, 1/10], h as in Lemma 3, which meets A1 to A4 with l = kappa
-    = 1.
-    """
-    y = clip(10 * lemma_3.h(x), Fraction(1, 10))
-    return 10 * lemma_3.h(x) * y - y**2 / 2
-
-
-def steep_gradient(x: Fraction) -> Fraction:
-    """Return the gradient of Phi as in :func:`steep_value`."""
-    return 10 * lemma_3.slope(x) * clip(10 * lemma_3.h(x), Fraction(1, 10))
-
-
-def steep_step(x: Fraction) -> Fraction:
-    """Return Phi of :func:`steep_value` after one step of eta from (x, y*(x)), without noise."""
-    return steep_value(x - HERE * steep_gradient(x))

@@ -1,38 +1,54 @@
-"""The claims about the proof of Theorem 2: Lemmas 4 to 6 and the coefficients of (38).
-
-Setting as in ``theorem_2``.
+"""The proof of Theorem 2 (setting in ``theorem_2``): Lemmas 4 to 6, (38), the rate that follows from (39), Remark 1.
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
-    Optimization. AAAI 2025, proof of Theorem 2.
+    Optimization. AAAI 2025, Theorem 2, its proof, and Remark 1.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Le, Rational, oo, symbols
+from sympy import Eq, Le, Rational, ceiling, log, sqrt, symbols
 
-from dpcheck.bounds.claim import Claim, Decision, Kind, Method, Verdict, claim, conditional, refuted
-from dpcheck.bounds.evidence import Cited, Counterexample, Domain, Enumerated, Identity, Inequality, Quoted, over
-from dpcheck.bounds.judge import judge
-from dpcheck.bounds.statement import stated
-from dpcheck.bounds.symbols import kappa
-from dpcheck.bounds.zhang2025 import lemma_3
-from dpcheck.bounds.zhang2025.theorem_2 import (
-    SMOOTH,
-    STEP,
-    N_x,
-    N_y,
-    eta,
-    g,
-    h,
-    l,
-    steep_gradient,
-    steep_step,
-    steep_value,
-    theta,
-    tracking_error,
-)
+from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
+from dpcheck.bounds.claim import Decision, Kind, Method, Verdict, carries, claim, conditional, refuted
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, Step, over
+from dpcheck.bounds.judge import judged
+from dpcheck.bounds.symbols import T, c_2, d, delta, epsilon, eta_x, kappa, m, mu, n, sigma_x, sigma_y
+from dpcheck.bounds.zhang2025.lemma_3 import POINT, gradient, maximiser, slope
+from dpcheck.bounds.zhang2025.lemma_3 import h as odd
+from dpcheck.bounds.zhang2025.privatediff import clip
+from dpcheck.bounds.zhang2025.theorem_1 import C_1
+from dpcheck.bounds.zhang2025.theorem_2 import SIZE, SMALL, SMOOTH, STEP, B, Delta_Phi, Lambda, l
+
+a, eta, g, h, N_x, N_y, theta, X, ell = symbols("a eta g h N_x N_y theta X ell", positive=True)
+
+HERE = Fraction(1, 64)  # eta = 1/(16 (kappa + 1)^2 l) at kappa = l = 1
+
+
+def tracking_error(x: Fraction) -> Fraction:
+    """Return theta_t on the instance of Lemma 3 after one step of eta from (x, y*(x)), without noise."""
+    after = x - HERE * gradient(x)
+    return (maximiser(x) - maximiser(after)) ** 2
+
+
+def steep_value(x: Fraction) -> Fraction:
+    """Return Phi of L = 10 h(x) y - y^2/2 on R x [-1/10, 1/10], h as in Lemma 3, which meets A1 to A4 with l = kappa
+    = 1.
+    """
+    y = clip(10 * odd(x), Fraction(1, 10))
+    return 10 * odd(x) * y - y**2 / 2
+
+
+def steep_gradient(x: Fraction) -> Fraction:
+    """Return the gradient of Phi as in :func:`steep_value`."""
+    return 10 * slope(x) * clip(10 * odd(x), Fraction(1, 10))
+
+
+def steep_step(x: Fraction) -> Fraction:
+    """Return Phi of :func:`steep_value` after one step of eta from (x, y*(x)), without noise."""
+    return steep_value(x - HERE * steep_gradient(x))
+
 
 # Lemma 5's right side: N_x is B^2/m + E|xi|^2, N_y is B^2/m + E|zeta|^2
 before, after, later = symbols("before after later", real=True)  # Phi(x_{t-1}), Phi(x_t), theta_t
@@ -44,10 +60,7 @@ CONTRACTED = (
 )
 DESCENT = (2 * SMOOTH * eta**2 - eta / 2) * g**2 + SMOOTH * eta**2 * N_x + (2 * SMOOTH * eta**2 + eta / 2) * h**2
 JOINT = "the loss is l-smooth jointly in (x, y), not only in each block"
-SMOOTHNESS: tuple[tuple[str, Verdict], ...] = (
-    (JOINT, "proved"),
-    ("l-smooth in each block, as Assumption 3 says", "refuted"),
-)
+SMOOTHNESS: dict[str, Verdict] = {JOINT: "proved", "l-smooth in each block, as Assumption 3 says": "refuted"}
 
 
 @claim("004:Lem4", Kind.STEP, location="version with proofs, Lemma 4", right=DESCENT)
@@ -76,9 +89,9 @@ def descent() -> Decision:
         Counterexample(
             "smooth in each block only: 81/204800 is not at most 1/800 + (7)'s other terms, which is -47/102400",
             Le(after, before + DESCENT.subs({h: 0, N_x: 0}), evaluate=False),
-            ((after, Rational(81, 204800)), (before, Rational(1, 800)), *at.items()),
+            {after: Rational(81, 204800), before: Rational(1, 800), **at},
         ),
-        readings=dict(SMOOTHNESS),
+        readings=SMOOTHNESS,
         condition=JOINT,
         note="The proof uses Lemma 3, which Assumption 3 does not give (003:Lem3). The factor 2 on the squared step "
         "is not even needed, since minibatch and noise have errors of mean zero.",
@@ -93,7 +106,7 @@ def contraction() -> Decision:
     """
     young_1, factor = 1 / (2 * (kappa - 1)), 1 - 1 / kappa
     move = eta**2 * (2 * l**2 * theta + 2 * g**2 + N_x)
-    letters = {theta: (0, oo), eta: (0, oo), l: (0, oo), g: (0, oo), N_x: (0, oo), N_y: (0, oo)}
+    letters = (theta, eta, l, g, N_x, N_y)
     here = {kappa: 1, l: 1, eta: Rational(1, 64), g: Rational(3, 10)}
     return conditional(
         Cited(
@@ -109,24 +122,22 @@ def contraction() -> Decision:
             "kappa >= 3/2: the two parts are within the printed right side",
             (1 + young_1) * (factor * theta + N_y / l**2) + (2 * kappa - 1) * kappa**2 * move,
             CONTRACTED,
-            Domain({**letters, kappa: (Rational(3, 2), oo)}),
+            over(*letters, kappa >= Rational(3, 2)),
         ),
         Inequality(
             "1 <= kappa <= 3/2: so they are with Young's parameter 1",
             2 * (factor * theta + N_y / l**2) + 2 * kappa**2 * move,
             CONTRACTED,
-            Domain({**letters, kappa: (1, Rational(3, 2))}),
+            over(*letters, kappa >= 1, kappa <= Rational(3, 2)),
         ),
-        Enumerated(
-            "the instance of Lemma 3 from x = 1/30: theta_t is", tracking_error, (lemma_3.POINT,), Fraction(81, 409600)
-        ),
-        Enumerated("and the gradient of Phi at 1/30 is", lemma_3.gradient, (lemma_3.POINT,), Fraction(3, 10)),
+        Enumerated("the instance of Lemma 3 from x = 1/30: theta_t is", tracking_error, (POINT,), Fraction(81, 409600)),
+        Enumerated("and the gradient of Phi at 1/30 is", gradient, (POINT,), Fraction(3, 10)),
         Counterexample(
             "smooth in each block only, theta_{t-1} = 0 and no noise: theta_t is 9/4 of the right side",
             Le(later, CONTRACTED.subs({theta: 0, N_x: 0, N_y: 0}), evaluate=False),
-            ((later, Rational(81, 409600)), *here.items()),
+            {later: Rational(81, 409600), **here},
         ),
-        readings=dict(SMOOTHNESS),
+        readings=SMOOTHNESS,
         condition=JOINT,
         note="The proof uses Lemma 3, which Assumption 3 does not give (003:Lem3). It doubles the noise on the way, "
         "which the loss in Young's inequality needs; k in the statement is kappa.",
@@ -136,33 +147,33 @@ def contraction() -> Decision:
 
 OVER = over(kappa >= 1, l)
 SHORT = 16 * (kappa + 1) ** 2 * l * eta <= 1  # eta <= STEP
+KEEPS, LOSES = eta / 2 - 2 * SMOOTH * eta**2, eta / 2 + 2 * SMOOTH * eta**2
 LOW, HIGH = Rational(7, 16) * eta, Rational(9, 16) * eta
-sixteenths = Claim(
+
+
+@claim(
     "004:Lem6",
-    "zhang2025",
     Kind.STEP,
-    stated(
-        "Where {short}, in the paper with equality, the coefficients of Lemma 4 are bounded: {keeps} is at least "
-        "{low}, and {loses} is at most {high}, eta = eta_x.",
-        short=SHORT,
-        low=LOW,
-        high=HIGH,
-        keeps=eta / 2 - 2 * SMOOTH * eta**2,
-        loses=eta / 2 + 2 * SMOOTH * eta**2,
-    ),
-    "version with proofs, Lemma 6",
-    judge(
-        Inequality("the gradient keeps 7 eta/16", LOW, eta / 2 - 2 * SMOOTH * eta**2, over(kappa >= 1, l, eta, SHORT)),
-        Inequality(
-            "and the error of y has 9 eta/16 at most",
-            eta / 2 + 2 * SMOOTH * eta**2,
-            HIGH,
-            over(kappa >= 1, l, eta, SHORT),
-        ),
+    location="version with proofs, Lemma 6",
+    short=SHORT,
+    low=LOW,
+    high=HIGH,
+    keeps=KEEPS,
+    loses=LOSES,
+)
+def sixteenths() -> Decision:
+    """Where {short}, in the paper with equality, the coefficients of Lemma 4 are bounded: {keeps} is at least {low},
+    and {loses} is at most {high}, eta = eta_x.
+    """
+    domain = over(kappa >= 1, l, eta, SHORT)
+    return judged(
+        Inequality("the gradient keeps 7 eta/16", LOW, KEEPS, domain),
+        Inequality("and the error of y has 9 eta/16 at most", LOSES, HIGH, domain),
         note="The step on the coefficients alone, with equality at kappa = 1. The lemma's inequality is Lemma 4's and "
         "stands under Lemma 4's condition.",
-    ),
-)
+    )
+
+
 XI, ZETA = eta / (16 * kappa) + Rational(9, 2) * eta * kappa, eta / (8 * kappa)  # as (38) prints them
 
 
@@ -193,4 +204,134 @@ def coefficients() -> Decision:
         repaired="9 kappa eta/2 belongs to zeta and a number below eta/(16 kappa) + 9 eta/512 to xi; the next line "
         "takes the maximum for both, so that nothing later changes",
         note="The two coefficients have changed places.",
+    )
+
+
+# The parts of the sum of (29), with theta_t from (15) and the geometric series at most 4 kappa.
+SUM: tuple[Step, ...] = (
+    Inequality(
+        "gamma = 1 - 1/(2 kappa) + 4 kappa^3 l^2 eta^2 <= 1 - 1/(4 kappa): its powers sum to at most 4 kappa",
+        1 - 1 / (2 * kappa) + 4 * kappa**3 * l**2 * STEP**2,
+        1 - 1 / (4 * kappa),
+        OVER,
+    ),
+    Inequality(
+        "the gradients keep 7/16 - 9/256 = 103/256",
+        Rational(9, 16) * l**2 * 4 * kappa * 4 * kappa**3 * STEP**2,
+        Rational(9, 256),
+        OVER,
+    ),
+    Identity(
+        "the start, theta_0 <= Lambda^2", lambda: Rational(9, 16) * l**2 * (4 * kappa), Rational(9, 4) * kappa * l**2
+    ),
+    Inequality(
+        "the sampling error B^2/m",
+        Rational(9, 16) * l**2 * 4 * kappa * (2 * kappa**3 * STEP**2 + 2 / l**2) + SMOOTH * STEP,
+        Rational(27, 4) * kappa + 1 / (16 * kappa),
+        OVER,
+    ),
+    Inequality(
+        "the noise in x",
+        Rational(9, 16) * l**2 * 4 * kappa * 2 * kappa**3 * STEP**2 + SMOOTH * STEP,
+        Rational(9, 2) * kappa + 1 / (16 * kappa),
+        OVER,
+    ),
+    Identity("the noise in y", lambda: Rational(9, 16) * l**2 * (4 * kappa) * (2 / l**2), Rational(9, 2) * kappa),
+)
+
+
+# The proof's equation (39) in units of 103 eta_x/256, both noises with the larger coefficient.
+EQUATION_39 = (
+    256 * Delta_Phi / (eta_x * (T + 1))
+    + 576 * kappa * (l * Lambda) ** 2 / (T + 1)
+    + (1728 * kappa + 16 / kappa) * B**2 / m
+    + (1152 * kappa + 16 / kappa) * d * (sigma_x**2 + sigma_y**2)
+) / 103
+SCHEDULE = {
+    "T": ceiling(1 / SMALL),
+    "m": ceiling(1 / SMALL),
+    "kappa": l / mu,
+    "eta_x": 1 / (16 * (1 + kappa) ** 2 * l),
+    "eta_y": 1 / l,
+}
+
+
+@claim("003:Thm2", Kind.UTILITY, location="Theorem 2", small=SMALL, size=1 / a, rate=sqrt(a))
+@carries("zhang2025.theorem_2", SCHEDULE)
+@carries("zhang2025.theorem_2", {"bound": sqrt(EQUATION_39), "rate privacy": sqrt(SMALL)})
+def rate() -> Decision:
+    """With a = {small}, T of order {size} and m at most of that order, E|grad Phi| is at most of order {rate}."""
+    parts = 1 / T + 1 / m + a**2 * T
+    size = 1 / a
+    x = symbols("x", positive=True)
+    return conditional(
+        *SUM,
+        Quoted("each step's descent", "004:Lem4"),
+        Quoted("each step's tracking error", "004:Lem5"),
+        Cited("the mean of a square is at least the square of the mean; x_priv is uniform", "Jensen's inequality"),
+        Dominated(
+            "with T and m of order 1/a the three parts are of order a, whose root is the rate",
+            1 / X + 1 / X + a**2 * X,
+            a,
+            Region(a <= 1, 1 / a <= X, X <= 2 / a),
+        ),
+        Exceeds("m = O(1/a) alone allows m = 1", parts, a, Region(a <= 1, T >= 1, m >= 1), {a: 1 / s, T: s, m: 1}),
+        Identity("a is the inverse of n epsilon/sqrt(d log(1/delta))", SMALL, lambda: 1 / SIZE),
+        Identity(
+            "m = T = 1/a in Theorem 1's m^2 T/n^2",
+            lambda: (size**3 / n**2).subs(a, SMALL),
+            n * epsilon**3 / (d * log(1 / delta)) ** Rational(3, 2),
+        ),
+        Counterexample(
+            "epsilon < that fails for d = 100, ell = 10, n = 10^4, epsilon = 1, where a = 0.0032",
+            epsilon <= n * epsilon**3 / (d * ell) ** Rational(3, 2),
+            {d: 100, ell: 10, n: 10**4, epsilon: 1},
+        ),
+        # Give a loss without a lower bound, on which the mean gradient stays above 1/2.
+        Identity(
+            "f = -sqrt(1 + x^2) - y^2/2 <= 0 meets A1 to A4 with l = mu = 1, B = 0: the squared gradient of Phi",
+            sqrt(1 + x**2).diff(x) ** 2,
+            1 - 1 / (1 + x**2),
+        ),
+        AtMost("which is at least 1/2 for x = 1 + X", Rational(1, 2), 1 - 1 / (1 + (1 + X) ** 2)),
+        Identity(
+            "its steps lead outward but for the noise, of variance eta^2 sigma^2 T = (c_2 eta C_1)^2/d at T = 1/a",
+            lambda: eta**2 * (c_2 * C_1 * sqrt(1 / a * (a * n * epsilon) ** 2 / d) / (n * epsilon)) ** 2 * (1 / a),
+            (c_2 * eta * C_1) ** 2 / d,
+        ),
+        Cited("from x_0 = 1 + 10 c_2 eta C_1 on, x_t >= 1 throughout with chance 99/100", "Kolmogorov's inequality"),
+        Counterexample(
+            "so the mean gradient norm is above 1/2, whatever n, and no X sqrt(a) bounds it",
+            Rational(1, 2) <= X * sqrt(a),
+            {a: 1 / (16 * X**2)},
+        ),
+        condition="joint smoothness (003:Lem3); Phi bounded below, which f <= M does not give (003:A1); eta_x = 1/(16 "
+        "(kappa + 1)^2 l) and eta_y = 1/l, or of that order, not only at most; m at least of the order n "
+        "epsilon/sqrt(d log(1/delta)) and at most n; n epsilon^2 at least of order (d log(1/delta))^{3/2} for Theorem "
+        "1's region; l, kappa, B, G, Lambda and Phi(x_0) - inf Phi constants",
+        note="The rate follows from (39), whose maximum mends (38); steps and minibatch need lower bounds, not upper "
+        "ones.",
+        method=(Method.PROVER, Method.EXPONENTS),
+    )
+
+
+@claim("003:Remark1", Kind.RATE, location="Remark 1", rate=sqrt(d) / sqrt(n * epsilon))
+def remark() -> Decision:
+    """The bound of Theorem 2 is of order {rate}, up to logarithms."""
+    return conditional(
+        Counterexample(
+            "sqrt d/sqrt(n epsilon) is not d^{1/4}/sqrt(n epsilon): d = 16",
+            Eq(sqrt(d) / sqrt(n * epsilon), d ** Rational(1, 4) / sqrt(n * epsilon)),
+            {d: 16, n: 100, epsilon: 1},
+        ),
+        Exceeds(
+            "nor of its order", sqrt(d) / sqrt(n), d ** Rational(1, 4) / sqrt(n), Region(d >= 1, n >= 1), {d: s, n: s}
+        ),
+        Dominated(
+            "the theorem's rate is below it", d ** Rational(1, 4) / sqrt(n), sqrt(d) / sqrt(n), Region(d >= 1, n >= 1)
+        ),
+        readings={"as the rate of Theorem 2": "refuted", "as a weaker upper bound": "proved"},
+        condition="d^{1/4} in place of sqrt d, or as an upper bound only",
+        note="Theorem 2 and the work compared with have d^{1/4}.",
+        method=Method.ARITHMETIC,
     )

@@ -1,45 +1,74 @@
-r"""The claims about Theorem 5 and Remark 2, the privacy of PrivateDiff Minimax.
+r"""The claims about Theorem 5 and Remark 2, the privacy of PrivateDiff Minimax (setting in ``theorem_5``).
 
-Setting as in ``theorem_5``. The theorem overlooks two things:
-- in x, y_{r+1} depends on the data and is not released before the gradients at it are (``lemma_8``):
+The theorem overlooks two things:
+- in x, y_{r+1} depends on the data and is not released before the gradients at it are (``privatediff``):
   v_{r+1} moves by up to 2 C_1, not 2 C_1/m, and the noise sigma_x1 C_1 of order C_1/(n epsilon) is
   smaller by a factor n;
 - in y, the stability bound has the unit of a loss (``stability``): the noise goes to 0 with the scale of f,
   while the iterates do not change.
 
 Either alone breaks the theorem for every choice of its constants. In both instances R = T = 1, so that the
-output is (x_1, ytilde_1); ell = log(1/delta). With R = T large sigma_x1 fails even if the sensitivities are
-taken for true (``theorem_5_many_rounds``).
+output is (x_1, ytilde_1); ell = log(1/delta).
+
+With R = T large sigma_x1 is too small even if Lemmas 8 and 9 are taken for true. The noise of a restart is
+sigma_x1 C_1 on a query of sensitivity 2 C_1/m, a multiplier of m sigma_x1/2. With R = T it
+is c_5 q sqrt(log(1/delta))/(2 epsilon), q = m/n, whatever T is, and epsilon < c_4 q^2 T allows a small q: the one
+restart has hardly any noise, and a record is in it with chance q, which may be far above delta. An instance is
+
+    f(x, y; z) = z h(x) - y^2/2,  h(x) = x/(1 + x^2),  one record 1 or -1, the others 0,  x_0 = y_0 = 0,  C_1 = 1.
+
+No y depends on the data, and v_1 moves by 2 C_1/m: both lemmas hold there. As C_2, C_3 -> 0 every vtilde_r is
+vtilde_1, and x_r = -eta r vtilde_1. vtilde_1 has the mean 1/m or -1/m if the record is drawn, else 0, and H = 1/(m
+sigma_x1) is how many noises that is. Event: the output x_r is above (4/5) eta R/m.
+
+- Record -1: at least a tenth of the rounds have r >= 9R/10, and there vtilde_1 <= -(8/9)/m is enough, so that the
+  event has a chance of at least q Phi(H/9)/10.
+- Record 1: it needs vtilde_1 < -(4/5)/m, a chance of at most Phi(-4 H/5).
 
 [1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
-    Optimization. AAAI 2025; version with proofs.
+    Optimization. AAAI 2025, Theorem 5 and Remark 2; version with proofs.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Integer, Rational, exp, log, sqrt, symbols
+from sympy import Integer, Max, Rational, ceiling, exp, log, sqrt, symbols
 
 from dpcheck.bounds.calibration import curve
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, refuted
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, refuted
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Inequality, Step, over
 from dpcheck.bounds.symbols import R, T, delta, epsilon, m, mu, n, sigma, sigma_y
-from dpcheck.bounds.zhang2025 import theorem_5_many_rounds
-from dpcheck.bounds.zhang2025.ascent import full_batch_distance
+from dpcheck.bounds.yang2022.minibatch_draws import chance_absent
 from dpcheck.bounds.zhang2025.privatediff import chance_of_sign, restart_difference
-from dpcheck.bounds.zhang2025.theorem_1_proof import upper_normal
-from dpcheck.bounds.zhang2025.theorem_5 import C_0, REMARK_2, X_NOISE, Y_NOISE, M, beta, c_5, c_7, sigma_x1, sigma_x2
+from dpcheck.bounds.zhang2025.stability import full_batch_distance
+from dpcheck.bounds.zhang2025.theorem_1 import upper_normal
+from dpcheck.bounds.zhang2025.theorem_5 import C_0, REMARK_2, X_NOISE, Y_NOISE, M, beta, sigma_x1, sigma_x2
 
+c_4, c_5, c_6, c_7 = symbols("c_4 c_5 c_6 c_7", positive=True)
+C_1, scale, share, q, ell, c, height, k = symbols("C_1 scale share q ell c H k", positive=True)
+SHARE = 1 / (100 * c**2)  # q
+FAILURE = SHARE / 100  # delta
+EVENT: tuple[Step, ...] = (
+    Enumerated("a record is in the restart's minibatch with chance m/n", chance_absent, (4, 1, False), Fraction(3, 4)),
+    Cited(
+        "f = z h(x) - y^2/2, one record 1 or -1, the others 0, R = T, C_2 and C_3 small: all releases are vtilde_1, "
+        "the output is -eta r vtilde_1 for a uniform r <= R. Event: above (4/5) eta R/m",
+        "Algorithm 3; both chances are continuous in C_2 and C_3",
+    ),
+    AtMost(
+        "r = 9R/10 (1 + k): vtilde_1 <= -(8/9)/m is enough for the event",
+        Rational(4, 5),
+        Rational(9, 10) * (1 + k) * Rational(8, 9),
+    ),
+)
 MINIBATCH = n * sqrt(epsilon / (8 * T))
-ell, C_1, scale, share = symbols("ell C_1 scale share", positive=True)
 NOISE = dict(REMARK_2)
 FIRST = {R: 1, T: 1, delta: exp(-ell)}
-SIXTH = ((sigma, Rational(1, 6)), (epsilon, Integer(1)), (delta, exp(-1)))
 BROKEN = Counterexample(
     "noise of a sixth of the move is not (1, 1/e)-DP, nor (epsilon, 1/e)-DP for any epsilon <= 1",
     curve(sigma, epsilon) <= delta,
-    SIXTH,
+    {sigma: Rational(1, 6), epsilon: 1, delta: exp(-1)},
 )
 CURVE = Cited(
     "the curve falls as the noise or epsilon grows, and what is computed from the output is as private as it",
@@ -51,15 +80,22 @@ RELEASE = (
     "multipliers from an accountant for 2 C/m in place of the printed formulas: that of sigma_x1 fails for R = T large "
     "with the sensitivities of Lemmas 8 and 9 too"
 )
+SPREAD = sqrt(R * log(1 / delta)) / (n * epsilon)
+ENERGY = 2 * C_0**2 + M * beta
+REMARK_NOISE = {"sigma_x1": 4 * SPREAD / sqrt(T), "sigma_x2": 4 * SPREAD, "sigma_y": 4 * ENERGY / mu * SPREAD}
 
 
 @claim("003:Thm5", Kind.PRIVACY, location="Theorem 5")
+@carries("zhang2025.theorem_5_existential", {"sigma_x1": c_5 * SPREAD / sqrt(T), "sigma_x2": c_6 * SPREAD})
 def theorem() -> Decision:
     """Under Assumption 1 there are absolute constants c_4, ..., c_7 such that Algorithm 3 with the noises of Theorem 5
     is (epsilon, delta)-DP for all epsilon < c_4 m^2 T/n^2 and delta > 0.
     """
     multiplier = (dict(X_NOISE)[sigma_x1] * C_1 / (2 * C_1)).subs(FIRST)
     enough = 3 * c_5 * sqrt(ell) / epsilon  # records
+    noise = dict(X_NOISE)[sigma_x1].subs(R, T).subs(delta, exp(-ell))
+    count = (1 / (m * noise)).subs(m, q * n)  # H
+    chosen = count.subs({c_5: c, epsilon: 1, ell: log(1 / FAILURE)}).subs(q, SHARE)
     return refuted(
         *(
             Enumerated(f"m = n = {size}: v_1 moves by 2 C_1, C_1 = 1", restart_difference, (size, 1), Fraction(2))
@@ -79,9 +115,33 @@ def theorem() -> Decision:
         Counterexample(
             "in numbers: c_5 = 4, n = m = 12, epsilon = 1, delta = 1/e",
             curve(sigma, epsilon) <= delta,
-            {sigma: multiplier.subs({c_5: 4, n: 12, epsilon: 1, ell: 1}), epsilon: Integer(1), delta: exp(-1)},
+            {sigma: multiplier.subs({c_5: 4, n: 12, epsilon: 1, ell: 1}), epsilon: 1, delta: exp(-1)},
         ),
-        *theorem_5_many_rounds.ANY_CONSTANTS,
+        # With R = T large the formula of sigma_x1 fails for every constant, the sensitivities granted.
+        *EVENT,
+        Identity(
+            "R = T and epsilon = c_4 q^2 T/2: the multiplier m sigma_x1/2 tends to 0 as T grows, squared",
+            lambda: (m * noise / 2).subs(m, q * n).subs(q, sqrt(2 * epsilon / (c_4 * T))) ** 2,
+            c_5**2 * ell / (2 * c_4 * epsilon * T),
+        ),
+        Identity(
+            "epsilon = 1, T > 1/(c_4 q^2), c an integer that is at least c_5 and 1, q = 1/(100 c^2), delta = q/100: "
+            "H^2 is at least",
+            lambda: chosen**2,
+            10**4 * c**2 / log(10**4 * c**2),
+        ),
+        Cited("Phi(-t) <= exp(-t^2/2)/2 and Phi(t) >= 1/2 for t >= 0", "Gaussian tail"),
+        Inequality(
+            "e exp(-(4 H/5)^2/2)/2 <= q/50 for every c, in logarithms times log(10^4 c^2)",
+            (1 + log(2500 * c**2)) * log(10**4 * c**2),
+            Rational(16, 50) * 10**4 * c**2,
+            over(c >= 1),
+        ),
+        Counterexample(
+            "q/20 <= P'(event) <= e P(event) + delta <= q/50 + q/100 is false for every c",
+            q / 20 <= q / 50 + delta,
+            {q: SHARE, delta: FAILURE},
+        ),
         readings={
             "some absolute c_4, ..., c_7": "refuted",
             "the constants of Remark 2": "refuted",
@@ -98,6 +158,7 @@ def theorem() -> Decision:
 
 
 @claim("003:Thm5 sigma_y", Kind.CALIBRATION, location="Theorem 5", sigma=Y_NOISE)
+@carries("zhang2025.theorem_5_existential", {"sigma_y": c_7 * ENERGY * SPREAD})
 def y_noise() -> Decision:
     """Noise {sigma} on y_{{r+1}} is enough for the R releases of y, for an absolute c_7."""
     # f = s (z y - y^2/2 + 3/2), z in {-1, 0, 1}, Y = [-1, 1]: mu = beta = s, C_0 = 2 s >= G_y, 0 <= f <= M = 2 s, and
@@ -152,14 +213,20 @@ def y_noise() -> Decision:
     sigma_x2=NOISE[sigma_x2],
     sigma_y=NOISE[sigma_y],
 )
+@carries("zhang2025.theorem_5", {"m": ceiling(Max(1, MINIBATCH)), **REMARK_NOISE})
+@carries("zhang2025.theorem_6", REMARK_NOISE)
 def remark() -> Decision:
     """For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {minibatch}, Algorithm 3 is (epsilon, delta)-DP with
     sigma_x1 = {sigma_x1}, sigma_x2 = {sigma_x2} and sigma_y = {sigma_y}.
     """
     spread = NOISE[sigma_x1].subs({R: 1, T: 1})  # C_1 = 1
-    half = 1 / (2 * spread)
-    chance = upper_normal(half)
-    at = ((n, Integer(256)), (m, Integer(64)), (epsilon, Rational(1, 2)), (delta, Rational(1, 256**2)))
+    chance = upper_normal(1 / (2 * spread))
+    at = {n: 256, m: 64, epsilon: Rational(1, 2), delta: Rational(1, 256**2)}
+    large = {n: 1000, T: 1000, R: 1000, epsilon: 1, delta: Rational(1, 10**6)}
+    chosen, batch = Rational(12, 1000), 12
+    noise = dict(REMARK_2)[sigma_x1].subs(large)
+    sampled = q * curve(sigma, log(1 + (exp(epsilon) - 1) / q))
+    values = {q: chosen, sigma: batch * noise / 2, epsilon: 1, delta: large[delta]}
     return refuted(
         Enumerated("n = 4, m = 1: d_0 = 1 with chance m/n", chance_of_sign, (4, 1, 2), Fraction(1, 4)),
         Enumerated("d_0 = -1 with chance m/n for the other record", chance_of_sign, (4, 1, -2), Fraction(1, 4)),
@@ -191,7 +258,22 @@ def remark() -> Decision:
             ),
             20 * scale * sqrt(ell) / epsilon,
         ),
-        *theorem_5_many_rounds.REMARK,
+        # Without any coupling with y it fails at n = T = R = 1000.
+        *EVENT,
+        Below("n = T = R = 1000, epsilon = 1: n sqrt(epsilon/(8T)) is above 11", 11, 1000 / sqrt(8 * 1000)),
+        Below("and below 12, which is m rounded up", 1000 / sqrt(8 * 1000), batch),
+        Counterexample(
+            "all records 1 against one record -1, no coupling with y: the curve of the first release is that of a "
+            "Gaussian release with multiplier m sigma_x1/2, drawn with chance q, and is above delta = 10^-6",
+            sampled <= delta,
+            values,
+        ),
+        Below("it is above 0.0119", Rational(119, 10**4), sampled.subs(values)),
+        Counterexample(
+            "the output itself: P'(event) <= e P(event) + delta fails",
+            q / 10 * upper_normal(height / 9) <= exp(epsilon) * upper_normal(-4 * height / 5) + delta,
+            {q: chosen, height: 1 / (batch * noise), epsilon: 1, delta: large[delta]},
+        ),
         readings={
             "as printed": "refuted",
             "sigma_y alone": "refuted",

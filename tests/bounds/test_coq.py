@@ -260,7 +260,7 @@ def test_a_proof_without_a_proof_is_rejected(coq, script):
         ("yang2022.minibatch_draws.chance_absent", [(3, 3), (5, 2, False), (1, 1)]),
         ("zhang2022.lemma_a.move_share", [(6, Fraction(1, 3), 1), (10, Fraction(2), 0)]),
         ("zhang2022.lemma_b.block_energy", [(6, Fraction(1, 3)), (10, Fraction(2))]),
-        ("zhang2025.moments.flipped_moment", [(2, Fraction(2, 3), 1), (3, Fraction(1, 4), 2)]),
+        ("zhang2025.preliminaries.flipped_moment", [(2, Fraction(2, 3), 1), (3, Fraction(1, 4), 2)]),
         (
             "xu2026.algorithms.broken_at",
             [(Fraction(1, 3), Fraction(1, 4), 1, 2, 1), (Fraction(1), Fraction(9), 1, 2)],

@@ -182,11 +182,11 @@ IN_SCHEDULES = {
         SGDA, "rate of theorem_2", [Edit("Printed.output", 'fixed("uniform")', 'fixed("last")', SGDA)],
     ),
     "noise without epsilon": (
-        DIFF, "short_threshold", [Edit("Printed.noise", "n * self.sizes.epsilon", "n * 0.4", DIFF)],
+        DIFF, "short_threshold", [Edit("Printed.noise", "n * self.sizes.epsilon", "n * 0.4", "threshold_C3")],
     ),
     "ascent of one tiny step": (
         DIFF, "without_noise",
-        [Edit("Printed.eta_y", ASCENT, "1e-3 * ascent_steps(self.problem, 1, self.repaired)", DIFF)],
+        [Edit("Printed.eta_y", ASCENT, "1e-3 * ascent_steps(self.problem, 1, self.repaired)", "threshold_C3")],
     ),
     "noise of the sum": (
         "dptd", "dptd", [Edit("Repaired.noise", MEAN, MEAN.removesuffix(" / self.batch"), "dptd")],

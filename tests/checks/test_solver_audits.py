@@ -275,8 +275,8 @@ def minimiser_that_moves_too_little(monkeypatch):
 
 def mean_that_moves_half_as_far(monkeypatch):
     most = "math.hypot(min(problem.lipschitz_w, clip_w), min(problem.lipschitz_v, clip_v))"
-    broken = mutants.mutated(Edit("sensitivity", f"2 * {most}", most, "nseg"))
-    monkeypatch.setattr(nseg, "sensitivity_of", broken.sensitivity)
+    broken = mutants.mutated(Edit("sensitivity_of", f"2 * {most}", most))
+    monkeypatch.setattr(nseg, "sensitivity_of", broken.sensitivity_of)
     monkeypatch.setattr(nseg.NSEG, "schedules", {"repaired": broken.Extragradient})
 
 

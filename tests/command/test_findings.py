@@ -121,9 +121,9 @@ def test_every_kind_of_finding_has_help():
 XU = "dpcheck/catalogue/xu2026"
 PLACES = [
     ({"kind": "noise"}, f"{XU}/dp_spider.py", "@kernel"),
-    ({"kind": "schedule"}, f"{XU}/dp_spider_schedule.py", "class Repaired"),
-    ({"kind": "privacy", "certified": 1.2, "claimed": 1.0}, f"{XU}/dp_spider_schedule.py", "class Repaired"),
-    ({"kind": "privacy", "certified": 0.3, "expected_certified": 0.4}, f"{XU}/dp_spider_schedule.py",
+    ({"kind": "schedule"}, f"{XU}/dp_spider.py", "class Repaired"),
+    ({"kind": "privacy", "certified": 1.2, "claimed": 1.0}, f"{XU}/dp_spider.py", "class Repaired"),
+    ({"kind": "privacy", "certified": 0.3, "expected_certified": 0.4}, f"{XU}/dp_spider.py",
      "class Repaired"),
     ({"kind": "rate", "evidence": {"theorem": "yang2022.theorem_2a"}}, "bounds/yang2022/theorem_2.py",
      'id="yang2022.theorem_2a"'),

@@ -24,7 +24,6 @@ _DECIDE = ("sympy", "mpmath", "python-flint", "z3-solver")
 # What turns seeds into measurements; what judges them runs in every check.
 _MEASURE = ("algorithms", "catalogue", "solvers", "problems", "accounting", "checks/rates")
 _SHARED = ("running/streams", "arrays", "events")
-_SCORES = "transcripts.py"  # a kernel that only audits call
 _ALIKE = 1e-6  # relative; another processor sums in another order
 
 
@@ -38,7 +37,7 @@ def measuring_digest() -> str:
     package = Path(str(resources.files("dpcheck")))
     files = [file for folder in _MEASURE for file in (package / folder).rglob("*.py")]
     files += [package / f"{name}.py" for name in _SHARED]
-    return digest_of(file for file in files if file.name != _SCORES)
+    return digest_of(files)
 
 
 def claims_of(paper: str) -> dict[str, dict[str, Any]] | None:
