@@ -1,5 +1,8 @@
 r"""What one record can change in the queries of Algorithm 3, and what its recursion estimates.
 
+The last claims are about the first increment after a refresh of x: the recursion at x_{t,-1}, and the variation of the
+gradient.
+
 [1] D. Xu et al. Finding Differentially Private Second Order Stationary Points in Stochastic Minimax
     Optimization. 2026, Algorithm 3, Lemmas 5 and 8, Appendix D.
 """
@@ -9,10 +12,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from sympy import sqrt, symbols
+from sympy import Eq, sqrt, symbols
 
 from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved, refuted
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Searched, over
+from dpcheck.bounds.judge import judged
 from dpcheck.bounds.symbols import L, d
 
 S, S_1, S_2, B, C, M = symbols("S S_1 S_2 B C M", positive=True)
@@ -175,8 +179,8 @@ def refresh_change() -> Decision:
             "M bounds the norm of each block's gradient": "proved",
             "M bounds each coordinate's slope": "refuted",
         },
-        condition="M bounds the norm of grad_x F and of grad_y F; with slopes coordinate by coordinate, M sqrt d "
-        "takes its place",
+        condition="M bounds the norm of grad_x F and of grad_y F; with slopes coordinate by coordinate, M sqrt d takes "
+        "its place",
         note="Right for the block-wise Lipschitz constant.",
     )
 
@@ -188,8 +192,8 @@ def increment() -> Decision:
     """
     return conditional(
         Cited(
-            "for k >= 1 both gradients of a record are taken at the same x_t, so that they differ by at most L dy; "
-            "one of the S_2 records changes, and clipping the mean brings no two means further apart",
+            "for k >= 1 both gradients of a record are taken at the same x_t, so that they differ by at most L dy; one "
+            "of the S_2 records changes, and clipping the mean brings no two means further apart",
             "Assumption 2; triangle inequality; the clip is a projection",
         ),
         Inequality(
@@ -217,8 +221,8 @@ def increment() -> Decision:
             "k >= 1, with 2 L for 2 sqrt 2 L": "proved",
             "k = 0, whenever x_t differs from x_{t-1}": "refuted",
         },
-        condition="k >= 1, where both gradients of a record are taken at the same x_t; at k = 0 Algorithm 3 takes "
-        "them at x_t and x_{t-1}, at the same y",
+        condition="k >= 1, where both gradients of a record are taken at the same x_t; at k = 0 Algorithm 3 takes them "
+        "at x_t and x_{t-1}, at the same y",
         repaired="2 L (|x_{t,k} - x_{t,k-1}| + |y_{t,k} - y_{t,k-1}|)/S_2 for every k, or 2 L times the distance of "
         "the pairs; noise in proportion to it is not zero at k = 0",
         note="(31) writes both gradients at one x, and is right there, with 2 L too. It is used for every increment, "
@@ -226,3 +230,42 @@ def increment() -> Decision:
         "with it the noise, is 0 there, whatever x did.",
         method=(Method.STEPS, Method.PROVER),
     )
+
+
+@claim("002:x-difference", Kind.ALGORITHM, location="Algorithm 3, line 3")
+def difference() -> Decision:
+    """With x_{t,-1} = x_{t-1} the recursion keeps v_{t,k} an unbiased estimate of grad_x f(x_t,
+    y_{t,k}) for every t.
+    """
+    return conditional(
+        Enumerated("no refresh, x from 2 to 5: the estimate telescopes to 5", estimate, (5, 2, 0), Fraction(5)),
+        Enumerated("on a refresh it is the gradient at x_t plus one more difference", estimate, (5, 2, 1), Fraction(8)),
+        Counterexample("8 where grad Phi(x_t) = 5", Eq(found, wanted), {found: 8, wanted: 5}),
+        Enumerated(
+            "the bias stays for the period: q = 3, x = 0, 1, 2, 5, 7, 8", tracked, (3, 0, 0, 1, 2, 5, 7, 8), Fraction(3)
+        ),
+        Enumerated("with x_{t,-1} = x_t on a refresh there is none", tracked, (3, 1, 0, 1, 2, 5, 7, 8), Fraction(0)),
+        Cited(
+            "each increment has mean grad_x f(x_{t,k}, y_{t,k}) - grad_x f(x_{t,k-1}, y_{t,k-1}) given the past, and "
+            "the first subtracts what v_{t,-1} estimates: the sum telescopes",
+            "fresh samples, no clipping",
+        ),
+        readings={
+            "between refreshes": "proved",
+            "on a refresh, as printed": "refuted",
+            "on a refresh with x_{t,-1} = x_t": "proved",
+        },
+        condition="x_{t,-1} = x_t on a refresh (and at t = 0, where x_{-1} is not defined), clipping idle",
+        repaired="on a refresh x_{t,-1} = x_t, so that the first difference is zero",
+        note="Line 3 sets x_{t,-1} = x_{t-1} also where v_{t,-1} was just taken at x_t, which counts the last move "
+        "twice: a bias up to L eta in a descent step.",
+        method=Method.STEPS,
+    )
+
+
+@claim("002:Lem5 privacy", Kind.STEP, location="proof of Lemma 5", equation=Eq(MOVES.left, MOVES.right, evaluate=False))
+def gradient_variation() -> Decision:
+    """The gradient variation L |w_t - w_{{t-1}}|, w = (x, y), is L |y_t - y_{{t-1}}|: {equation} for the moves dx and
+    dy of x and y.
+    """
+    return judged(MOVES, repaired="L |w_t - w_{t-1}| <= L (dx + dy); x moves by the step size in every descent step")

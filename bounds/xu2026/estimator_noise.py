@@ -1,6 +1,6 @@
 r"""The estimators' noise between two refreshes, in the population algorithm: does it stay within the rate?
 
-Letters and sizes as in ``schedule``: a = sqrt(d log(1/delta))/(n epsilon), the rate n^{-1/3} + a^{1/2}. Algorithm 3
+Letters and sizes as in ``lemma_8``: a = sqrt(d log(1/delta))/(n epsilon), the rate n^{-1/3} + a^{1/2}. Algorithm 3
 adds
 
     sigma_omega = C_v (sqrt(log(1/delta))/epsilon) max{1/S_1, sqrt(T/q)/n} in each coordinate at a refresh,
@@ -21,15 +21,15 @@ from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
 from dpcheck.bounds.evidence import Counterexample, Identity
 from dpcheck.bounds.symbols import K, d, delta, epsilon, n
-from dpcheck.bounds.xu2026 import repair
-from dpcheck.bounds.xu2026.error import ERROR, attained
-from dpcheck.bounds.xu2026.schedule import (
+from dpcheck.bounds.xu2026.lemma_5 import ERROR, attained
+from dpcheck.bounds.xu2026.lemma_8 import (
     ALL,
     HALF,
     LARGE,
     PLACE,
     Q_PRINTED,
     RATE,
+    REPAIR,
     S_1,
     S_1_PRINTED,
     S_2,
@@ -38,6 +38,7 @@ from dpcheck.bounds.xu2026.schedule import (
     C_v,
     T,
     a,
+    independent,
     q,
 )  # fmt: skip
 
@@ -67,7 +68,7 @@ def refresh() -> Decision:
     second = (a * sqrt(T / q)).subs(SIZES)
     at = ((a, Rational(1, 100)), LARGE)
     return conditional(
-        # Show that the norm of the noise is a n/S_1, the other part of the maximum being smaller.
+        # The norm of the noise is a n/S_1, the other part of the maximum being smaller.
         Identity(
             "the first part of the maximum in each of d coordinates",
             lambda: sqrt(d) * (sqrt(log(1 / delta)) / epsilon * (1 / S_1)),
@@ -80,7 +81,7 @@ def refresh() -> Decision:
             REFRESH_PRINTED,
             ALL,
         ),
-        # Show that the norm is within the rate for a <= n^{-2/3}, and above it beyond.
+        # The norm is within the rate for a <= n^{-2/3}, and above it beyond.
         Counterexample("n = 10^6, a = 1/100: 1 against 0.11", REFRESH_PRINTED <= RATE, at),
         attained(Rational(1, 100), 10**6, 10**6, HALF, 25),
         Exceeds("whatever the constant, for a above n^{-2/3}", REFRESH_PRINTED, RATE, ALL, {a: 1 / s, n: s**3}),
@@ -97,7 +98,7 @@ def refresh() -> Decision:
             Region(n ** Rational(-2, 3) <= a, a <= 1),
             {n: s**300, a: s**-197},
         ),
-        # Show that batches that would be large enough take more records than there are.
+        # Batches that would be large enough take more records than there are.
         Identity("a batch S_1 = n a^{1/2} gives a^{1/2}", Subs(REFRESH_UNIT, S_1, n * sqrt(a)), sqrt(a)),
         Exceeds(
             "but with the T = 1/a steps of claim 002:T pop and q = a^{-1/3} such batches take a^{-1/6} n samples",
@@ -113,7 +114,7 @@ def refresh() -> Decision:
         },
         condition="for (45): a <= n^{-2/3}, that is d log(1/delta) <= n^{2/3} epsilon^2, where the rate is n^{-1/3} "
         "alone",
-        repaired="(45) beyond a = n^{-2/3} asks for S_1 >= n a^{1/2} and then for other T and q: " + repair.WORDS,
+        repaired="(45) beyond a = n^{-2/3} asks for S_1 >= n a^{1/2} and then for other T and q: " + REPAIR,
         note="sqrt d sigma_omega is C_v a n/S_1 = C_v a n^{1/3}, as computed; that is within the rate for a <= "
         "n^{-2/3} and above it for a > n^{-2/3}, where (45) and (46) cannot hold.",
         method=(Method.ARITHMETIC, Method.EXPONENTS),
@@ -141,7 +142,7 @@ def increments() -> Decision:
     second = (sqrt(q) * C_u * a * sqrt(T)).subs(SIZES).subs(C_u, sqrt(a))
     at = ((a, Rational(1, 1000)), LARGE)
     return conditional(
-        # Show that the noises have together the norm n a^{5/3} sqrt K, the other part of the maximum being smaller.
+        # The noises have together the norm n a^{5/3} sqrt K, the other part of the maximum being smaller.
         Identity(
             "with q = S_2 = a^{-1/3} and C_u = L eta = a^{1/2} this is n a^{5/3} sqrt K",
             Subs(INCREMENTS, (q, S_2, C_u), (Q_PRINTED, Q_PRINTED, sqrt(a))),
@@ -153,7 +154,7 @@ def increments() -> Decision:
             INCREMENTS_PRINTED,
             ALL,
         ),
-        # Show that the norm is within the rate for a <= n^{-4/5}, and above it beyond.
+        # The norm is within the rate for a <= n^{-4/5}, and above it beyond.
         Counterexample("n = 10^6, a = 1/1000, K = 1, q = S_2 = 10: 10 against 0.042", INCREMENTS_PRINTED <= RATE, at),
         attained(Rational(1, 1000), 10**6, 10**4, HALF, 25),
         Exceeds("whatever the constant", INCREMENTS_PRINTED, RATE, ALL, {a: 1 / s, n: s**2}),
@@ -177,7 +178,7 @@ def increments() -> Decision:
             sqrt(a),
             ALL,
         ),
-        *repair.independent(),
+        *independent(),
         readings={
             "the noises together have norm n a^{5/3} sqrt K": "proved",
             "they are within order n^{-1/3} + a^{1/2}, K a constant, for a <= n^{-4/5}": "proved",
@@ -186,8 +187,7 @@ def increments() -> Decision:
         },
         condition="for (45): a <= n^{-4/5}, K a constant",
         repaired="(45) beyond a = n^{-4/5}: larger batches S_2 alone do not fit into n once T is long enough (claim "
-        "002:T "
-        "pop); " + repair.WORDS,
+        "002:T pop); " + REPAIR,
         note="The q K noises between two refreshes add up to n a^{5/3} sqrt K, as computed; that is within the rate "
         "for a <= n^{-4/5} and above it beyond. The smaller noise of the proof rests on an amplification that one "
         "query does not have (claim 002:Lem8 sigma_zeta).",

@@ -117,7 +117,7 @@ def error_bound() -> Decision:
             lam * (norm - mu * distance),
         ),
         AtMost("mu |y - y*| <= |G| is more than claimed", LOWER, mu * distance),
-        # Show that steps up to sqrt(3/(mu L)) do as well.
+        # Steps up to sqrt(3/(mu L)) do as well.
         Identity(
             "longer steps: <p - lambda h, d - p> >= 0 puts p into a ball whose centre and radius are half of d + "
             "lambda h and of |d - lambda h|, so that |p| is at least half of |d + lambda h| - |d - lambda h|, two "
@@ -138,7 +138,7 @@ def error_bound() -> Decision:
             4 * (mu + k) ** 2,
         ),
         AtMost("1/(6 L) is such a step, L = mu + k", mu * (mu + k) / (6 * (mu + k)) ** 2, Rational(3)),
-        # Show that steps beyond 2/mu do not.
+        # Steps beyond 2/mu do not.
         Identity(
             "beyond 2/mu it fails: f = -mu y^2/2 on [0, 1] at y = 1 has G = 1/lambda, for lambda = 2/mu + k below mu/2 "
             "by",

@@ -1,4 +1,4 @@
-r"""Lemmas 1, 3 and 4: the deviation of the estimators and the descent along (v, -u).
+r"""Lemmas 1, 3 and 4: the deviation of the estimators and the descent along (v, -u), equation (9).
 
 Notation. w = (x, y), nabla_t = (v_t, -u_t) the estimator, ell_1 = log(1/delta_1), F_0 the gap at the start, A_0 = eta/2
 - L eta^2/2 - eta^3 B_2^2 q/2. [1] says
@@ -9,7 +9,7 @@ Notation. w = (x, y), nabla_t = (v_t, -u_t) the estimator, ell_1 = log(1/delta_1
     (12)         what (10), (11) and Lemma 1 give for the output.
 
 The proof of (8) is that of a minimisation with steps -eta nabla_t, and ends with sqrt(F_0/(T eta) + B_1^2) for q <=
-O(1/(B_2 eta)^2). Algorithm 2 ascends in y and has steps of length eta in x. The claims on (9) are in ``descent``.
+O(1/(B_2 eta)^2). Algorithm 2 ascends in y and has steps of length eta in x.
 
 [1] D. Xu et al. Finding Differentially Private Second Order Stationary Points in Stochastic Minimax
     Optimization. 2026, Section 4.2 and Appendix B.1.
@@ -20,11 +20,11 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
-from sympy import Integer, Rational, exp, log, oo, sqrt, symbols
+from sympy import Derivative, Integer, Rational, exp, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, refuted
-from dpcheck.bounds.evidence import Cited, Counterexample, Domain, Enumerated, Identity, Inequality, Quoted
+from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import L, T, eta
 
 F_0, A_0, B_1, B_2, Q, logs, delta_1 = symbols("F_0 A_0 B_1 B_2 Q logs delta_1", positive=True)
@@ -69,9 +69,9 @@ def total_deviation() -> Decision:
     return conditional(
         # Give an instance in which squares of errors exceed the sum of their bounds, with chance 1/2.
         Cited(
-            "let the refresh err by plus or minus 1 and one increment by plus or minus 1, independent and "
-            "fair, in units of B_1 sqrt(log(1/delta_1)) = B_2 |dw| sqrt(log(1/delta_1)): unbiased, and both "
-            "conditions hold surely",
+            "let the refresh err by plus or minus 1 and one increment by plus or minus 1, independent and fair, in "
+            "units of B_1 sqrt(log(1/delta_1)) = B_2 |dw| sqrt(log(1/delta_1)): unbiased, and both conditions hold "
+            "surely",
             "hypotheses of Lemma 1",
         ),
         Enumerated(
@@ -104,8 +104,8 @@ def total_deviation() -> Decision:
             "in expectation, without the logarithm, as in the source": "proved",
             "with the factor 2 log(2/delta_1) more on the right, within one period": "proved",
         },
-        condition="a factor 2 log(2/delta_1) more on the right; the bounds on refresh and increments hold surely, "
-        "with moves |w_k - w_{k-1}| bounded beforehand (by eta in a descent step); delta_1 is per period",
+        condition="a factor 2 log(2/delta_1) more on the right; the bounds on refresh and increments hold surely, with "
+        "moves |w_k - w_{k-1}| bounded beforehand (by eta in a descent step); delta_1 is per period",
         repaired="2 log(2/delta_1) log(1/delta_1) for log(1/delta_1), and delta_1 q/T in a period for all t",
         note="Squares of errors add in expectation; with high probability one more logarithm is needed, which the "
         "rates hide.",
@@ -120,7 +120,7 @@ def lemma_4() -> Decision:
     gradient = 2 * (1 - 1 / T) ** T  # |grad F| after T steps x <- x - (1/T) grad F from distance 2: the least so far
     printed = c * NORM
     away = eta / 2 - L * eta**2 / 2 - eta**3 * B_2**2 * Q / 2
-    letters = {T: (1, oo), B_2: (0, oo), eta: (0, oo), Q: (0, oo)}
+    letters = (T, B_2, eta, Q)
     period = 4 * B_2**2 * eta**2 * Q <= 1
     return refuted(
         # Give an instance whose slope outlasts the printed bound, whatever the constant.
@@ -153,7 +153,7 @@ def lemma_4() -> Decision:
             "the proof's end: for q <= 1/(4 B_2^2 eta^2), eta <= 1/(2 L), A_0 is at least eta/8",
             eta / 8,
             away,
-            Domain({L: (0, oo), **letters}, where=(period, STEP)),
+            over(L, letters, period, STEP),
         ),
         Counterexample(
             "not for q = 1/(B_2 eta)^2: at eta = 1/(2 L) A_0 is negative",
@@ -164,13 +164,13 @@ def lemma_4() -> Decision:
             "with A_0 >= eta/8 the F_0 term of (12) is at most 20 F_0/(T eta)",
             2 * F_0 / (T * A_0) * (1 + B_2**2 * eta**2 * Q),
             20 * F_0 / (T * eta),
-            Domain({F_0: (0, oo), A_0: (0, oo), **letters}, where=(8 * A_0 >= eta, period)),
+            over(F_0, A_0, letters, 8 * A_0 >= eta, period),
         ),
         Inequality(
             "and the coefficient of B_1^2 at most 12",
             eta / A_0 + 2 + B_2**2 * eta**3 * Q / A_0,
             Integer(12),
-            Domain({A_0: (0, oo), **letters}, where=(8 * A_0 >= eta, period)),
+            over(A_0, letters, 8 * A_0 >= eta, period),
         ),
         readings={
             "sqrt(F_0/(q T) + B_1) and q <= 1/(T eta)^2, steps -eta nabla_t or of length eta": "refuted",
@@ -191,14 +191,14 @@ def combined() -> Decision:
     """
     mean = F_0 / (logs * T * A_0) + eta * B_1**2 / (2 * A_0)  # (10)
     deviation = logs * (Q * eta**2 * B_2**2 * mean + B_1**2)
-    letters = {F_0: (0, oo), T: (1, oo), A_0: (0, oo), B_1: (0, oo), B_2: (0, oo), eta: (0, oo), Q: (0, oo)}
+    letters = (F_0, T, A_0, B_1, B_2, eta, Q)
     share = window_share(2, 1, 0, 1, 0, 0)
     return conditional(
         Inequality(
             "2 error + 2 mean is within (12) where log(1/delta_1) >= 1",
             2 * deviation + 2 * mean,
             OUTPUT,
-            Domain({**letters, logs: (1, oo)}),
+            over(letters, logs >= 1),
         ),
         Counterexample(
             "not for log(1/delta_1) = 1/10",
@@ -226,4 +226,87 @@ def combined() -> Decision:
         note="The algebra from (10) and (11) to (12) is right for log(1/delta_1) >= 1 and the mean over a uniform "
         "index.",
         method=(Method.PROVER, Method.ENUMERATION),
+    )
+
+
+@claim("002:(9)", Kind.STEP, location="equation (9)", right=RIGHT)
+def descent() -> Decision:
+    """For the steps of Algorithm 2, F(w_{{t+1}}) - F(w_t) is at most {right}, nabla the norm of nabla_t = (v, -u) and
+    error the square of |grad F - nabla_t|.
+    """
+    value = x**2 / 2 - y**2 / 2
+    rise = (value.subs(x, x - eta) - value).subs(y, 0)  # v = x > 0, so that the step is -eta
+    g, inner = slope, symbols("inner", real=True)  # |grad F|, <grad F, nabla>
+    dual = y - y**2 / 2
+    return refuted(
+        # A step of length eta, as Algorithm 2 takes it, overshoots.
+        Identity("F = x^2/2 - y^2/2 (of bounded slope further out), L = 1: v", Derivative(value, x), x),
+        Identity("u, which leaves y where it is, at 0", Derivative(value, y), -y),
+        Counterexample(
+            "the step -eta v/|v| of Algorithm 2 from x = 1/100, alpha = 1/200, exact gradients, eta = 1/(2 L): F rises "
+            "by .12, (9) wants a fall",
+            change <= RIGHT,
+            {
+                change: rise.subs({x: Rational(1, 100), eta: Rational(1, 2)}),
+                eta: Rational(1, 2),
+                L: 1,
+                nabla: Rational(1, 100),
+                error: 0,
+            },
+        ),
+        # Take steps -eta nabla_t: (9) holds with the true gradient, and fails with (grad_x F, -grad_y F).
+        Identity(
+            "for steps -eta nabla, the descent lemma's bound is (9) less eta/2 |grad F|^2, with the true gradient",
+            -eta * inner + L * eta**2 / 2 * nabla**2,
+            RIGHT.subs(error, g**2 - 2 * inner + nabla**2) - eta / 2 * g**2,
+        ),
+        Identity(
+            "whose error is then 4 |grad_y F|^2 for exact u and v, against (v, -u)",
+            lambda: (-y - y) ** 2,  # slope less what stands for it
+            4 * y**2,
+        ),
+        Counterexample(
+            "with (grad_x F, -grad_y F) for grad F: F = y - y^2/2 at y = 0 rises by 3/8 in the step eta u, eta = 1/2",
+            change <= RIGHT,
+            {change: dual.subs(y, Rational(1, 2)) - dual.subs(y, 0), eta: Rational(1, 2), L: 1, nabla: 1, error: 0},
+        ),
+        readings={
+            "Algorithm 2's step of length eta in x, whatever grad F means": "refuted",
+            "steps -eta nabla_t, error against the true gradient, which Lemma 1 cannot bound": "proved",
+            "steps -eta nabla_t, error against (grad_x F, -grad_y F), which Lemma 1 bounds": "refuted",
+        },
+        repaired="a descent inequality for Phi with the error |v - grad Phi|, as for the population case",
+        note="Algorithm 2 normalises its steps, and a step of length 1/(2 L) overshoots where the slope is small. "
+        "Along (v, -u) the game's value also rises in y: (9) is a descent lemma for joint minimisation.",
+        method=Method.ARITHMETIC,
+    )
+
+
+@claim("002:(9)->next", Kind.STEP, location="after equation (9)", right=MULTIPLIED)
+def multiplied() -> Decision:
+    """The whole right side of (9) may be multiplied by a logarithm: F(w_{{t+1}}) - F(w_t) is at most {right}."""
+    value = symbols("x", positive=True) ** 2 / 2
+    (x,) = value.free_symbols
+    fall = value.subs(x, x - eta * nabla) - value
+    at = ((x, 1), (L, 1))
+    first = (*at, (nabla, 1), (eta, Rational(1, 2)), (error, 0), (delta_1, exp(-4)))
+    second = (*at, (nabla, 2), (eta, Rational(1, 4)), (error, 1), (delta_1, exp(-2)))
+    return refuted(
+        Counterexample(
+            "F = x^2/2 at x = 1, L = 1, exact gradient, eta = 1/(2 L), delta_1 = e^-4: F falls by 3/8, and the right "
+            "side asks for 1/2",
+            fall <= MULTIPLIED,
+            first,
+        ),
+        Counterexample("delta_1 = e^-2, eta = 1/4, an estimate 2 of the gradient 1", fall <= MULTIPLIED, second),
+        Inequality(
+            "with the factor on the error alone the step holds for log(1/delta_1) >= 1",
+            excess - allowed,
+            logs * excess - allowed,
+            over(excess, allowed, logs >= 1),
+        ),
+        repaired="log(1/delta_1) on the error term only",
+        note="The right side is negative wherever there is progress, and a factor above one then asks for more than "
+        "(9) gives.",
+        method=(Method.ARITHMETIC, Method.PROVER),
     )

@@ -1,4 +1,4 @@
-r"""Lemma 5: the schedule of the empirical case, and its one inner step.
+r"""Lemma 5: the schedule of the empirical case, its one inner step, and the privacy error a.
 
 Notation. a = sqrt(d log(1/delta))/(n epsilon), L_1 = log(1/delta). The proof of [1, Lemma 5] sets
 
@@ -7,6 +7,9 @@ Notation. a = sqrt(d log(1/delta))/(n epsilon), L_1 = log(1/delta). The proof of
 and ends with |grad F| of order sqrt(F_0 L/T) + M T a^2. The statement has 1/(a sqrt L_1) in place of 1/a, 1/(L^2 T a^2)
 for q, and a batch size that lacks a factor epsilon^{-2/3}.
 
+Claims about orders contain ``a`` alone. A counterexample at a value of ``a`` is a counterexample to the paper only if
+whole numbers n and d, an epsilon below one and a delta give that value; :func:`attained` is the step that shows it.
+
 [1] D. Xu et al. Finding Differentially Private Second Order Stationary Points in Stochastic Minimax
     Optimization. 2026, Lemma 5, Algorithms 2 and 3.
 """
@@ -14,14 +17,24 @@ for q, and a batch size that lacks a factor epsilon^{-2/3}.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
-from sympy import Eq, Integer, Le, Max, Rational, Subs, exp, log, sqrt, symbols
+from sympy import Eq, Integer, Le, Max, Rational, Subs, ceiling, exp, floor, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Region
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, refuted
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, refuted
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import L, T, d, delta, epsilon, n
-from dpcheck.bounds.xu2026.error import ERROR, attained
+
+ERROR = sqrt(d * log(1 / delta)) / (n * epsilon)
+
+
+def attained(value: Any, records: int, dimension: int, loss: Any, logarithm: Any) -> Identity:
+    """State that the privacy error is ``value`` at these n, d and epsilon, with delta = exp(-``logarithm``)."""
+    at = f"n = {records}, d = {dimension}, epsilon = {loss}, delta = exp(-{logarithm})"
+    sizes = (records, dimension, loss, exp(-logarithm))
+    return Identity(f"a = {value} occurs: {at}", Subs(ERROR, (n, d, epsilon, delta), sizes), value)
+
 
 M, F_0, a, logs, excess, allowed, p, x = symbols("M F_0 a logs excess allowed p x", positive=True)
 Q = symbols("q", positive=True)  # not rounded
@@ -30,6 +43,8 @@ STEPS, PERIOD, ORDER = Max(LONG, 1 / a), 1 / (T * a**2), a ** Rational(2, 3)  # 
 FIRST = (M * n * epsilon / sqrt(F_0 * L * d * log(1 / delta))) ** Rational(2, 3)
 SECOND = (M * n * d * log(1 / delta)) ** Rational(1, 3) / (L * F_0) ** Rational(1, 6)
 BATCH = Max(FIRST, SECOND)  # as the statement has it
+# The second as the proof has it, with epsilon
+WITH_EPSILON = (M * n * d * log(1 / delta) / epsilon**2) ** Rational(1, 3) / (L * F_0) ** Rational(1, 6)
 LENGTH = 1 / (2 * L)
 INNER = 1  # steps of the empirical case
 
@@ -62,6 +77,10 @@ def has_estimate(k: int, inner: int) -> Fraction:
 
 
 @claim("002:Lem5 T,q", Kind.SCHEDULE, location="Lemma 5", steps=STEPS, period=PERIOD, order=ORDER, error=ERROR)
+@carries("xu2026.theorem_1", {"T": ceiling(Max(LONG, 1 / a)), "q": Max(1, floor(PERIOD))}, {a: ERROR})
+@carries("xu2026.theorem_1", {"S_1": n})
+@carries("xu2026.theorem_3", {"T": ceiling(Max(LONG, 1 / a)), "q": Max(1, floor(PERIOD))}, {a: ERROR})
+@carries("xu2026.theorem_3", {"S_1": n})
 def schedule() -> Decision:
     """T = {steps} and q = {period}, rounded down, give a gradient norm of the order {order}, a = {error}."""
     short = Region(L * F_0 <= M**2 * a, a <= 1)  # where 1/a is the larger
@@ -73,7 +92,7 @@ def schedule() -> Decision:
             "002:Lem4 (8)",
             reading="from (12): sqrt(F_0/(T eta) + B_1^2) and q <= 1/(4 B_2^2 eta^2), up to log(1/delta_1)",
         ),
-        # Show that with the proof's T and q both terms of its bound have the claimed order.
+        # With the proof's T and q both terms of its bound have the claimed order.
         Identity("with q = 1/(T a^2) the second term is M T a^2", Subs(M * sqrt(T / Q) * a, Q, PERIOD), M * T * a**2),
         Identity("at the first T of the maximum that is", Subs(M * T * a**2, T, LONG), third * ORDER),
         Identity("and F_0 L/T is its square", Subs(F_0 * L / T, T, LONG), (third * ORDER) ** 2),
@@ -83,7 +102,7 @@ def schedule() -> Decision:
             M * ORDER,
             short,
         ),
-        # Show that the period is at least 1 for small a, and not for every a <= 1.
+        # The period is at least 1 for small a, and not for every a <= 1.
         Identity("1/q = T a^2 at the first T, cubed", Subs((T * a**2) ** 3, T, LONG), (a * sqrt(L * F_0) / M) ** 2),
         AtMost(
             "so that q >= 1 for a <= M/sqrt(L F_0), a (1 + p) = M/sqrt(L F_0)",
@@ -97,7 +116,7 @@ def schedule() -> Decision:
         ),
         attained(Rational(1, 2), 8, 1, Rational(1, 2), 4),
         AtMost("T >= q where T = (1 + p)/a", 1 / ((1 + p) / a * a**2), (1 + p) / a),
-        # Show that the statement's T and q are other formulas, and give the same order.
+        # The statement's T and q are other formulas, and give the same order.
         Counterexample(
             "the statement's q = 1/(L^2 T a^2) is another formula: L = 2, T = 1/a = 100",
             Eq(1 / (L**2 * T * a**2), PERIOD),
@@ -137,14 +156,16 @@ def schedule() -> Decision:
         },
         condition="a <= min(1, M/sqrt(L F_0)), so that q >= 1, and the proof's bound sqrt(F_0 L/T) + M T a^2 granted; "
         "with the statement's L^2 in q and log(1/delta) outside the root in T the order is the same, L a constant",
-        note="The schedule gives a^{2/3} from the bound that the proof ends with, and a period of at least 1 once a "
-        "is small. The statement prints other formulas for T and q than the proof: the order is the same, only T >= "
-        "q, which the proof asks for, may fail, and then one refresh serves the whole run.",
+        note="The schedule gives a^{2/3} from the bound that the proof ends with, and a period of at least 1 once a is "
+        "small. The statement prints other formulas for T and q than the proof: the order is the same, only T >= q, "
+        "which the proof asks for, may fail, and then one refresh serves the whole run.",
         method=(Method.EXPONENTS, Method.ARITHMETIC),
     )
 
 
 @claim("002:Lem5 S2", Kind.SCHEDULE, location="Lemma 5 and Theorem 1", batch=BATCH, needed=n / sqrt(T))
+@carries("xu2026.theorem_1", {"S_2": ceiling(Max(FIRST, WITH_EPSILON))})
+@carries("xu2026.theorem_3", {"S_2": ceiling(Max(FIRST, WITH_EPSILON))})
 def batch() -> Decision:
     """S_2 >= {batch} ensures S_2 >= {needed}, T as in the proof."""
     needed = n / sqrt(T)
@@ -172,6 +193,8 @@ def batch() -> Decision:
 
 
 @claim("002:Lem5 eta=1/(2L)", Kind.SCHEDULE, location="Lemma 5", length=LENGTH)
+@carries("xu2026.theorem_1", {"eta": LENGTH})
+@carries("xu2026.theorem_3", {"eta": LENGTH})
 def step_length() -> Decision:
     """eta = {length} serves Algorithm 2, whose descent steps are -(eta/|v|) v."""
     return refuted(
@@ -192,6 +215,8 @@ def step_length() -> Decision:
 
 
 @claim("002:K=1", Kind.SCHEDULE, location="Section 4.2 and Appendix B.1", inner=INNER)
+@carries("xu2026.theorem_1", {"K": Integer(INNER)})
+@carries("xu2026.theorem_3", {"K": Integer(INNER)})
 def one_inner_step() -> Decision:
     """K = {inner} inner step serves, with s_t the best k in {{0}}."""
     return refuted(

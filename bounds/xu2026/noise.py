@@ -1,7 +1,15 @@
-r"""The noise of Algorithm 3 and of Lemma 8 against exact privacy curves.
+r"""The noise of one Gaussian release (Definition 3), of Algorithm 3 and of Lemma 8, against exact privacy curves.
+
+A query of sensitivity D is released with N(0, s^2 D^2 I). By [1, Definition 3]
+
+    s^2 = log(1.25/delta)/epsilon^2
+
+is (epsilon, delta)-DP for 0 < epsilon, delta < 1. The exact curve of one Gaussian release lies above
+delta at some of these values; with 2 log(1.25/delta) it does not. The paper uses the form without the factor in its
+noise formulas.
 
 [1] D. Xu et al. Finding Differentially Private Second Order Stationary Points in Stochastic Minimax
-    Optimization. 2026, Algorithm 3, Lemma 8, Appendix D.
+    Optimization. 2026, Preliminaries, Algorithm 3, Lemma 8, Appendix D.
 """
 
 from __future__ import annotations
@@ -9,14 +17,57 @@ from __future__ import annotations
 from sympy import Integer, Max, Rational, Subs, erf, exp, log, sqrt, symbols
 
 from dpcheck.bounds.calibration import NotPrivate, Private, curve
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, refuted
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, refuted
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Identity, Inequality, over
-from dpcheck.bounds.symbols import L, delta, epsilon, n
+from dpcheck.bounds.symbols import D, L, T, delta, epsilon, n, sigma
+from dpcheck.bounds.xu2026 import theorem_2
+
+VARIANCE = D**2 * log(Rational(5, 4) / delta) / epsilon**2  # as published
+MULTIPLIER = sqrt(log(Rational(5, 4) / delta)) / epsilon
+REPAIRED = sqrt(2 * log(Rational(5, 4) / delta)) / epsilon
+AT = {epsilon: Rational(1, 2), delta: Rational(1, 10**5)}
+
+
+@claim("002:Def3", Kind.CALIBRATION, location="Definition 3", variance=VARIANCE)
+def mechanism() -> Decision:
+    """A query of sensitivity D with noise of variance {variance} in each coordinate is (epsilon, delta)-DP for 0 <
+    epsilon < 1 and 0 < delta < 1.
+    """
+    printed = MULTIPLIER.subs(AT)
+    return conditional(
+        Cited(
+            "q(D) = the number of ones among the records, sensitivity 1, all zeros against one 1: its release is "
+            "(epsilon, delta)-DP if and only if the curve is at most delta",
+            "B. Balle, Y.-X. Wang, ICML 2018, Theorem 8",
+        ),
+        Identity("the deviation over the sensitivity", lambda: sqrt(VARIANCE) / D, MULTIPLIER),
+        NotPrivate("the printed noise at epsilon = 1/2, delta = 10^-5", printed, *AT.values()),
+        Counterexample("the same curve against delta", curve(sigma, epsilon) <= delta, {sigma: printed, **AT}),
+        Private(
+            "with a factor 2 in the variance the release is private",
+            REPAIRED,
+            over(epsilon <= 1, delta <= 1),
+            epsilon,
+            delta,
+        ),
+        readings={
+            "variance D^2 log(1.25/delta)/epsilon^2": "refuted",
+            "variance 2 D^2 log(1.25/delta)/epsilon^2, the classical Gaussian mechanism": "proved",
+        },
+        condition="variance 2 D^2 log(1.25/delta)/epsilon^2, the printed one with the factor 2 of the classical "
+        "Gaussian mechanism",
+        repaired="2 D^2 log(1.25/delta)/epsilon^2",
+        note="A factor 2 is missing under the root: at epsilon = 1/2 and delta = 10^-5 the least delta is about 1.47 "
+        "10^-5, and it is worse for smaller delta.",
+    )
+
 
 C, s, q, c_2, p, z, chance, other = symbols("C s q c_2 p z chance other", positive=True)
 S, S_2, count, dy = symbols("S S_2 count dy", positive=True)
 TINY = Rational(1, 10**5)
 DEVIATION = C * sqrt(log(1 / delta)) / epsilon * Max(1 / S, sqrt(count) / n)  # Algorithm 3, lines 1 and 2
+REFRESHES = {C: theorem_2.C_v, S: theorem_2.S_1, count: T / theorem_2.q}
+DIFFERENCES = {C: theorem_2.C_u, S: theorem_2.S_2, count: T}
 SENSITIVITY = 2 * C / S
 MOVE = 2 * L * dy / S_2  # of the mean of an increment, when one record is replaced
 UNIT = c_2 * q * sqrt(log(Rational(5, 4) / delta)) / epsilon  # the noise of Lemma 8's proof over that move
@@ -30,6 +81,12 @@ SAMPLED = MOVE * UNIT
     deviation=DEVIATION,
     sensitivity=SENSITIVITY,
 )
+@carries("xu2026.theorem_1", {"sigma_omega": DEVIATION}, REFRESHES)
+@carries("xu2026.theorem_1", {"sigma_zeta": DEVIATION}, DIFFERENCES)
+@carries("xu2026.theorem_3", {"sigma_omega": DEVIATION}, REFRESHES)
+@carries("xu2026.theorem_3", {"sigma_zeta": DEVIATION}, DIFFERENCES)
+@carries("xu2026.theorem_2", {"sigma_omega": DEVIATION}, REFRESHES)
+@carries("xu2026.theorem_2", {"sigma_zeta": DEVIATION}, DIFFERENCES)
 def constant() -> Decision:
     """Noise of deviation {deviation}, with constant 1, makes the count queries of sensitivity {sensitivity} (epsilon,
     delta)-DP.
@@ -79,8 +136,7 @@ def composition() -> Decision:
         # Give a record that is in 64 refreshes of a full batch.
         Cited(
             "with S_1 = n, as Lemma 8 has it, one record is in every refresh; 64 Gaussian queries are one with an "
-            "eighth "
-            "of the noise",
+            "eighth of the noise",
             "Gaussian differential privacy",
         ),
         NotPrivate("64 such queries at epsilon = 1, delta = 1e-5", single / 8, 1, TINY),
@@ -96,9 +152,8 @@ def composition() -> Decision:
         Private("noise 40 makes each query (1/2000, 1/100)-DP", least, over(), small / 2, rare),
         NotPrivate("and two of them, with 40 sqrt(1/2), are not (1/1000, 1/100)-DP", least / sqrt(2), small, rare),
         Counterexample(
-            "u and v alone, each printing the record with chance delta, which is (0, delta)-DP: an event of chance 1 "
-            "- (1 "
-            "- delta)^2 that has chance 0 without the record",
+            "u and v alone, each printing the record with chance delta, which is (0, delta)-DP: an event of chance 1 - "
+            "(1 - delta)^2 that has chance 0 without the record",
             chance <= exp(epsilon) * other + delta,
             {chance: leak, other: 0, epsilon: 1, delta: TINY},
         ),
@@ -136,8 +191,8 @@ def sampling() -> Decision:
     return refuted(
         Identity("the noise over the move of the mean", lambda: SAMPLED / MOVE, UNIT),
         Cited(
-            "with chance q the minibatch has the record, and the mean is then above the half with chance 1 "
-            "- tail; without it, tail",
+            "with chance q the minibatch has the record, and the mean is then above the half with chance 1 - tail; "
+            "without it, tail",
             "sampling without replacement",
         ),
         Counterexample(
@@ -146,7 +201,7 @@ def sampling() -> Decision:
             at,
         ),
         Cited("tail <= exp(-half^2/2)/2", "Gaussian tail"),
-        # Show that no constant C_2 >= 1 helps.
+        # No constant C_2 >= 1 helps.
         Identity(
             "every C_2 >= 1 (a smaller one is less noise): epsilon = 1, q = 1/(100 C_2^2), delta = q/1000, z = C_2^2: "
             "half^2/2",

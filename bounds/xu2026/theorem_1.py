@@ -1,49 +1,141 @@
-r"""Theorem 1 (refuted as published): second-order stationary points of the empirical value function.
+r"""Theorems 1 and 3 (refuted as published): second-order stationary points of the empirical risk by DP-RGDA.
 
-Setting. Assumptions 1 to 4, f_S the mean of n records, a = sqrt(d log(1/delta))/(n epsilon).
+Problem. min over x in R^{d_1}, max over y in Y of f_S(x, y) = (1/n) sum_i F(x, y; xi_i), F mu-strongly concave in y,
+M-Lipschitz, with L-Lipschitz gradients and rho-Lipschitz Hessians (A1 to A4); Phi_S(x) = max_y f_S(x, y), and F_0 the
+difference of f_S(0) and min f_S. (epsilon, delta)-differentially private for datasets that differ in one record
+(replace-one).
 
-Algorithms 2 and 3 with S_1 = n, K = 1, eta = 1/(2 L) and, from the proof of Lemma 5,
+Algorithm. DP-RGDA [1, Algorithms 2 and 3]. Write a = sqrt(d log(1/delta))/(n epsilon), d = max(d_1, d_2). Lemma 5 of
+[1] and its proof set S_1 = n, K = 1, eta = 1/(2 L) and, in the proof,
 
-    T = max{ ((L F_0)^{1/4}/(sqrt M a))^{4/3}, 1/a },  q = floor(1/(T a^2)),
-    S_2 = max{ (M/(sqrt(F_0 L) a))^{2/3}, M^{1/3} n a^{2/3}/(L F_0)^{1/6} },
+    T = max{ ((L F_0)^{1/4}/(sqrt M a))^{4/3}, 1/a },   q = floor(1/(T a^2)),
+    S_2 >= max{ (M/(sqrt(F_0 L) a))^{2/3}, M^{1/3} n a^{2/3}/(L F_0)^{1/6} },
 
-where the statement has a smaller S_2 that its proof cannot use; see ``empirical``, which is also about Theorem 3.
+the second S_2 since the proof asks for S_2 >= n/sqrt T. The statements of Theorem 1 and Lemma 5 differ in three of
+these: log(1/delta) outside the root in T, L^2 below q, and for the second S_2 (M n d log(1/delta))^{1/3}/
+(L F_0)^{1/6}, which lacks the factor epsilon^{-2/3} and falls below n/sqrt T for epsilon < 1. The S_2 of the proof
+satisfies the statement's inequality too, so that both theorems use it here. ``STATED`` has the sizes of the statement,
+with which Algorithm 2 as published runs; it is not in the catalogue, since no guarantee is shown for it.
 
-Guarantee. By [1, Theorem 1] the output is an (alpha, sqrt(rho alpha))-second-order stationary point with
-alpha of order a^{2/3}, up to logarithms, with probability 1 - delta_1 - delta_2, under (epsilon, delta)-DP.
+M bounds the slopes of F, in each coordinate by Assumption 1; the clipping threshold C_v is another number, which
+Algorithm 3 takes and Lemma 5 does not name.
+
+Claimed [1, Theorem 1; Theorem 3 in the appendix repeats it]. With probability at least 1 - delta_1 - delta_2, up to
+logarithms,
+
+    |grad Phi_S(x_out)| <= alpha,  lambda_min(grad^2 Phi_S(x_out)) >= -sqrt(rho_Phi alpha),  alpha = O(a^{2/3}).
 
 As published, neither part follows: with K = 1 the dual variable never moves (claim 002:K=1), the steps have
 constant length (002:Lem5 eta=1/(2L)), the noise is too small with the constant 1 of its formula (002:Alg3 l.1-2),
 and the clip does not bound the sensitivity (002:Alg3 Clip). The rate itself is that of the repaired schedule in the
-literature.
+literature. The paper gives only orders, so there is no bound with constants.
 
 [1] D. Xu et al. Finding Differentially Private Second Order Stationary Points in Stochastic Minimax
-    Optimization. 2026, Theorem 1, Lemmas 1 to 5, Appendix B.1.
+    Optimization. 2026, Theorems 1 and 3, Lemmas 1 to 5, Section 4.2, Algorithms 2 and 3, Appendix B.1.
 
-Arguments. n, d, epsilon, delta, M Lipschitz constant, L smoothness, F_0 initial gap of the value function; C_v and
-C_u, the thresholds of clipping, for the noise; delta_1 and delta_2 failure probabilities (default 0.1).
+Arguments. n records, d the larger dimension, epsilon, delta; L smoothness, M Lipschitz constant, F_0; C_v and C_u
+thresholds of clipping, for the noise; delta_1 and delta_2 failure probabilities (default 0.1).
 
-Example
--------
+Examples
+--------
 >>> from dpcheck.bounds.registry import theorem
 >>> theorem("xu2026.theorem_1").schedule(n=10_000, d=10, epsilon=0.5, delta=1e-6, M=1, L=1, F_0=1)["T"]
 3200
+>>> thm = theorem("xu2026.theorem_3")
+>>> sizes = dict(n=100_000, d=100, epsilon=0.5, delta=1e-6, L=1.0, M=1.0, F_0=1.0)
+>>> thm.schedule(**sizes)
+{'T': 14850, 'q': 121, 'S_1': 100000, 'S_2': 821, 'K': 1, 'eta': 0.5}
+>>> {name: round(value, 6) for name, value in thm.noise(**sizes, C_v=1.0, C_u=0.01).items()}
+{'sigma_omega': 0.000824, 'sigma_zeta': 9.1e-05}
+>>> thm.rate
+d**(1/3)*log(1/delta)**(1/3)/(epsilon**(2/3)*n**(2/3))
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Derivative, Integer, Rational, Subs, cos, pi, sin, symbols
+from sympy import Derivative, Integer, Max, Rational, Subs, ceiling, cos, floor, log, pi, sin, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, refuted
+from dpcheck.bounds.assumption import Formulas
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, refuted
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, over
-from dpcheck.bounds.symbols import c, k
-from dpcheck.bounds.theorem import Theorem
-from dpcheck.bounds.xu2026.empirical import ASSUMPTIONS, PARAMETERS, REGIMES, SCHEDULE
-from dpcheck.bounds.xu2026.error import ERROR, attained
-from dpcheck.bounds.xu2026.lemma_5 import ORDER, a, dual_after
-from dpcheck.bounds.xu2026.theorem_2 import NOISE, delta_1, delta_2
+from dpcheck.bounds.symbols import K, L, T, c, d, delta, epsilon, eta, k, n
+from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
+from dpcheck.bounds.xu2026.lemma_5 import BATCH, ERROR, LENGTH, LONG, ORDER, a, attained, dual_after
+from dpcheck.bounds.xu2026.theorem_2 import (
+    BELOW_ONE,
+    ESCAPE,
+    NOISE,
+    PRIVACY,
+    QUANTITY,
+    QUANTITY_LATEX,
+    RATIO,
+    S_1,
+    S_2,
+    SMALL_EPSILON,
+    SMOOTH,
+    THRESHOLDS,
+    WHOLE,
+    delta_1,
+    delta_2,
+    q,
+)
+
+M, F_0 = symbols("M F_0", positive=True)
+
+PARAMETERS = (
+    *PRIVACY,
+    Parameter(L, "smoothness of F"),
+    Parameter(M, "Lipschitz constant of F in each coordinate, not the threshold C_v"),
+    Parameter(F_0, "f_S at the start less its minimum"),
+    *THRESHOLDS,
+    Parameter(delta_1, "failure probability of the estimators", default=0.1),
+    Parameter(delta_2, "failure probability of the escape", default=0.1),
+)
+ASSUMPTIONS = (
+    *SMOOTH,
+    Assumption("start", "x_0 = 0 and y_0 = 0, where F_0 is taken", "Theorem 1"),
+    Assumption("F_0", "min f_S is finite, which takes a compact Y", "Theorem 1, which prints R^d for Y"),
+    ESCAPE,
+    SMALL_EPSILON,
+    Assumption("delta_1", "delta_1 < 1", "Theorem 1", delta_1 < 1),
+    Assumption("delta_2", "delta_2 < 1", "Theorem 1", delta_2 < 1),
+    BELOW_ONE,
+    Assumption(
+        "period",
+        "T d log(1/delta) <= (n epsilon)^2",
+        "Lemma 5: the period q = floor(1/(T a^2)) is at least 1",
+        T * d * log(1 / delta) <= (n * epsilon) ** 2,
+    ),
+    Assumption("q", "q <= T", "proof of Lemma 5", q <= T),
+    Assumption("increments", "S_2 >= n/sqrt(T)", "proof of Lemma 5, T >= n^2/S_2^2", S_2 >= n / sqrt(T)),
+    Assumption(
+        "B_2",
+        "S_2 T d log(1/delta) >= (n epsilon)^2",
+        "proof of Lemma 5, S_2 >= 1/(T a^2)",
+        S_2 * T * d * log(1 / delta) >= (n * epsilon) ** 2,
+    ),
+    WHOLE,
+)
+SCHEDULE: Formulas = (
+    (T, ceiling(Max(((L * F_0) ** Rational(1, 4) / (sqrt(M) * RATIO)) ** Rational(4, 3), 1 / RATIO))),
+    (q, Max(1, floor(1 / (T * RATIO**2)))),
+    (S_1, n),
+    (
+        S_2,
+        ceiling(
+            Max(
+                (M / (sqrt(F_0 * L) * RATIO)) ** Rational(2, 3),
+                (M * n**3 * RATIO**2) ** Rational(1, 3) / (L * F_0) ** Rational(1, 6),
+            )
+        ),
+    ),
+    (K, Integer(1)),
+    (eta, 1 / (2 * L)),
+)
+REGIMES = (("privacy", RATIO ** Rational(2, 3)),)
+
 
 alpha, success = symbols("alpha success", positive=True)
 SURE = 1 - delta_1 - delta_2
@@ -62,6 +154,19 @@ THEOREMS = (
         noise_formulas=NOISE,
         regimes=REGIMES,
     ),
+    Theorem(
+        id="xu2026.theorem_3",
+        title="Second-order stationary points of the empirical risk by DP-RGDA (refuted as printed)",
+        paper="xu2026",
+        location="Theorem 3 and Lemma 5, Appendix B.1; Algorithm 3",
+        quantity=QUANTITY,
+        quantity_latex=QUANTITY_LATEX,
+        parameters=PARAMETERS,
+        assumptions=ASSUMPTIONS,
+        schedule_formulas=SCHEDULE,
+        noise_formulas=NOISE,
+        regimes=REGIMES,
+    ),
 )
 
 
@@ -71,6 +176,8 @@ SLOPE = -sin(x) + cos(x) * (sin(x) + z)
 
 
 @claim("002:Thm1", Kind.UTILITY, location="Theorem 1", order=ORDER, error=ERROR, sure=SURE)
+@carries("xu2026.theorem_1", {"rate privacy": ORDER}, {a: ERROR})
+@carries("xu2026.theorem_3", {"rate privacy": ORDER}, {a: ERROR})
 def theorem() -> Decision:
     """Algorithm 2 with the published parameters is (epsilon, delta)-DP and finds an (alpha, root of rho_Phi
     alpha)-second-order stationary point, alpha of the order {order} up to logarithms, a = {error}, with probability
@@ -79,7 +186,7 @@ def theorem() -> Decision:
     best = sin(x) + z
     half = Rational(1, 2)
     return refuted(
-        # Show that with K = 1 the output has the same law for both datasets.
+        # With K = 1 the output has the same law for both datasets.
         Cited(
             "F = cos x + y (sin x + z) - y^2/2 for every record, Y = [-2, 2], z = 1/2 in one dataset and -1/2 in "
             "another: slopes at most 4, all derivatives bounded, mu = 1",
@@ -96,7 +203,7 @@ def theorem() -> Decision:
             "and thresholds; u, which does see z, moves only the y_{t,1} that is never chosen",
             "Algorithms 2 and 3",
         ),
-        # Show that no point has a small slope for both datasets.
+        # No point has a small slope for both datasets.
         Identity("y*(x), inside Y", Subs(Derivative(GAME, y), y, best), Integer(0)),
         Identity("Phi = cos x + (sin x + z)^2/2: slope", Derivative(cos(x) + (sin(x) + z) ** 2 / 2, x), SLOPE),
         Identity("the slopes at z = 1/2 and z = -1/2 differ by", Subs(SLOPE - SLOPE.subs(z, -z), z, half), cos(x)),
@@ -137,3 +244,27 @@ def theorem() -> Decision:
         "depends on. The privacy part falls with the clip, and with the constant 1 of the printed noise.",
         method=(Method.ALGEBRA, Method.PROVER),
     )
+
+
+STATED = Theorem(
+    id="xu2026.lemma_5",
+    title="Sizes of DP-RGDA for the empirical risk, as Lemma 5 states them",
+    paper="xu2026",
+    location="Lemma 5, Appendix B.1; Algorithm 3",
+    quantity="gradient norm alpha of the output, in order",
+    quantity_latex=r"\alpha",
+    parameters=PARAMETERS,
+    assumptions=tuple(
+        assumption for assumption in ASSUMPTIONS if assumption.name in ("epsilon", "delta_1", "delta_2", "error", "S_2")
+    ),
+    schedule_formulas=(
+        (T, ceiling(Max(LONG.subs(a, ERROR), n * epsilon / (sqrt(d) * log(1 / delta))))),
+        (q, Max(1, floor((n * epsilon) ** 2 / (L**2 * T * d * log(1 / delta))))),
+        (S_1, n),
+        (S_2, ceiling(BATCH)),
+        (K, Integer(1)),
+        (eta, LENGTH),
+    ),
+    noise_formulas=NOISE,
+    regimes=REGIMES,
+)

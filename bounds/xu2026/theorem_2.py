@@ -18,9 +18,14 @@ The schedule is that of [1, Lemma 8] and its proof, rounded to whole numbers, wi
 orders, so there is no bound with constants. They are the proof's q = a^{-1/3} and S_1 = n^{2/3}, not the statement's
 a^{1/3} and n.
 
-The theorem as published is false (claim 002:Thm2): all steps together move x by less than T times a^{1/2}/L (module
-``displacement``), and a function may be steeper than alpha for longer than that. The noise exceeds alpha too, unless a
+The theorem as published is false (claim 002:Thm2): all steps together move x by less than T times a^{1/2}/L (claim
+002:T pop), and a function may be steeper than alpha for longer than that. The noise exceeds alpha too, unless a
 is small (claims 002:refresh noise, 002:increment noise). The object states what the paper states and promises nothing.
+
+How far the steps move x: eta, r and sqrt D are at most a^{1/2}/(L ell), ell = log(4/delta_1), which is above log 4 for
+every delta_1 < 1, and C_1 at least 1. An escape phase of k steps moves x by at most (k - 1) sqrt D and, in its last
+step (line 14 of Algorithm 2), by sqrt(k D): at most 5/4 times k sqrt D. So the whole run of T = a^{-2/3} steps moves x
+by less than T a^{1/2}/L.
 
 References.
 [1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Section 4.3, Algorithms 2 and 3,
@@ -45,18 +50,17 @@ Max(n**(-1/3), d**(1/4)*log(1/delta)**(1/4)/(sqrt(epsilon)*sqrt(n)))
 
 from __future__ import annotations
 
-from sympy import Max, Rational, ceiling, floor, log, sqrt, symbols
+from sympy import Derivative, Integer, Le, Max, Rational, Subs, ceiling, floor, log, sqrt, symbols
 
 from dpcheck.bounds.assumption import Formulas
-from dpcheck.bounds.asymptotics import Exceeds, s
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, refuted
-from dpcheck.bounds.evidence import Counterexample
+from dpcheck.bounds.asymptotics import Exceeds, Region, s
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, refuted
+from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Identity, Step
 from dpcheck.bounds.symbols import K, L, T, d, delta, epsilon, eta, mu, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.xu2026 import repair
-from dpcheck.bounds.xu2026.displacement import longer_slope
-from dpcheck.bounds.xu2026.error import ERROR
-from dpcheck.bounds.xu2026.schedule import ALL, RATE, a
+from dpcheck.bounds.xu2026 import lemma_8
+from dpcheck.bounds.xu2026.lemma_5 import ERROR, attained
+from dpcheck.bounds.xu2026.lemma_8 import ALL, HALF, PLACE, RATE, REPAIR, T_PRINTED, a, independent, with_tree
 
 q, S_1, S_2 = symbols("q S_1 S_2", integer=True, positive=True)
 delta_1, delta_2, C_v, C_u, lam, D, radius = symbols("delta_1 delta_2 C_v C_u lambda D r", positive=True)
@@ -149,11 +153,115 @@ THEOREMS = (
 )
 
 
+k, p, x, g, F_0, alpha = symbols("k p x g F_0 alpha", positive=True)
+LENGTH = sqrt(a)
+MOST = T_PRINTED * LENGTH  # of the movement, L = 1
+
+
+def longer_slope() -> tuple[Step, ...]:
+    """Show that F = Phi(x) - y^2/2 on R x [-1, 1], Phi = g (|x| - log(1 + |x|)), is steeper than the rate after T
+    steps.
+    """
+    gradient = g * x / (1 + x)
+    return (
+        Identity(
+            "an escape phase of k = p^2 steps: 5 k - 4 (k - 1 + sqrt k) is a square",
+            5 * p**2 - 4 * (p**2 - 1 + p),
+            (p - 2) ** 2,
+        ),
+        Below("and 5/4 a^{1/2}/log(4/delta_1) is below a^{1/2}, whatever delta_1 < 1", Rational(5, 4), log(Integer(4))),
+        Identity(
+            "F = Phi(x) - y^2/2 on R x [-1, 1], Phi = g (|x| - log(1 + |x|)): slope",
+            Derivative(g * (x - log(1 + x)), x),
+            gradient,
+        ),
+        Identity(
+            "second derivative, at most g and 2 g-Lipschitz: A1 to A5 with g <= 1/10, L = mu = 1",
+            Derivative(gradient, x),
+            g / (1 + x) ** 2,
+        ),
+        AtMost("the slope is at least g/2 for x >= 1 = x - k", g / 2, gradient.subs(x, 1 + k)),
+        Counterexample(
+            "a = 10^-6, n = 10^9, g = 1/10, x_0 = 11, F_0 <= g x_0: x moves by less than 10, to where the slope is "
+            "1/20 or more, against a rate of 0.002",
+            g / 2 <= RATE,
+            {g: Rational(1, 10), a: Rational(1, 10**6), n: Integer(10**9)},
+        ),
+        attained(Rational(1, 10**6), 10**9, 10**4, HALF, 25),
+        Identity(
+            "T steps of the length eta add up to", Subs(lemma_8.T * eta, (lemma_8.T, eta), (T_PRINTED, LENGTH)), MOST
+        ),
+        Identity("which at that a is", Subs(MOST, a, Rational(1, 10**6)), Integer(10)),
+        Exceeds(
+            "whatever the constants or logarithms: with g = a^{1/6} and x_0 = 1 + a^{-1/6}, F_0 <= 2, the slope at the "
+            "output is a^{1/6}/2",
+            a ** Rational(1, 6) / 2,
+            RATE,
+            ALL,
+            {a: 1 / s, n: s**3},
+        ),
+    )
+
+
+@claim("002:T pop", Kind.SCHEDULE, location=PLACE, steps=T_PRINTED, length=LENGTH, rate=RATE, error=ERROR)
+@carries("xu2026.theorem_2", {"T": ceiling(T_PRINTED)}, {a: ERROR})
+def iterations() -> Decision:
+    """T = {steps} steps of length eta = {length} suffice to descend from Phi(x_0) - min Phi = F_0, a constant, to a
+    slope of the order {rate}, a = {error}.
+    """
+    needed = F_0 / (eta * alpha)
+    few = Region(a <= n ** Rational(-2, 3), Le(1, n * a))
+    return refuted(
+        Counterexample(
+            "steps that descend F_0 = 1 at slope alpha = 2/1000, eta = a^{1/2}, a = 10^-6: half a million, and T is "
+            "ten thousand",
+            needed <= T_PRINTED,
+            {F_0: 1, eta: Rational(1, 1000), alpha: Rational(2, 1000), a: Rational(1, 10**6)},
+        ),
+        *longer_slope(),
+        # F_0/(eta alpha) outgrows the printed T on either side of a = n^{-2/3}.
+        Exceeds(
+            "F_0/(eta alpha), F_0 a constant, where a >= n^{-2/3} and hence alpha <= 2 a^{1/2}",
+            1 / a,
+            T_PRINTED,
+            Region(a <= 1, a >= n ** Rational(-2, 3)),
+            {a: 1 / s, n: s**2},
+        ),
+        Exceeds(
+            "and where a <= n^{-2/3}, hence alpha <= 2 n^{-1/3}: n^{1/3} a^{-1/2}",
+            n ** Rational(1, 3) / sqrt(a),
+            T_PRINTED,
+            few,
+            {a: 1 / s, n: s},
+        ),
+        Exceeds(
+            "there the same slope lasts too: a^{1/6} against n^{-1/3}",
+            a ** Rational(1, 6) / 2,
+            n ** Rational(-1, 3),
+            few,
+            {a: 1 / s, n: s},
+        ),
+        *with_tree(),
+        *independent(),
+        readings={
+            "T = a^{-2/3}, F_0 a constant, a >= n^{-2/3}": "refuted",
+            "T = a^{-2/3}, F_0 a constant, 1/n <= a <= n^{-2/3}": "refuted",
+        },
+        repaired="T = F_0/(eta alpha) steps, which changes all other sizes: " + REPAIR,
+        note="A step of length eta lowers Phi by about eta |grad Phi|, and T eta alpha, a^{1/3} or a^{-1/6} n^{-1/3}, "
+        "falls short of any constant F_0. More steps cost samples and noise: with independent noise the orders end at "
+        "a^{3/7}.",
+        method=(Method.ARITHMETIC, Method.EXPONENTS),
+    )
+
+
 success = symbols("success", positive=True)
 SURE = 1 - delta_1 - delta_2
 
 
 @claim("002:Thm2", Kind.UTILITY, location="Theorem 2", rate=RATE, error=ERROR, sure=SURE)
+@carries("xu2026.theorem_2", {"rate statistical": n ** Rational(-1, 3)})
+@carries("xu2026.theorem_2", {"rate privacy": sqrt(a)}, {a: ERROR})
 def population() -> Decision:
     """DP-RGDA with the parameters of Appendix B.2 returns a point with |grad Phi| <= alpha and curvature at least minus
     the root of rho_Phi alpha, alpha of the order {rate} up to logarithms, a = {error}, with probability at least
@@ -176,14 +284,13 @@ def population() -> Decision:
         Exceeds(
             "and so are the increments' noises, n a^{5/3}", n * a ** Rational(5, 3), RATE, ALL, {a: 1 / s, n: s**3}
         ),
-        *repair.with_tree(),
-        *repair.independent(),
+        *with_tree(),
+        *independent(),
         readings={
             "Algorithm 2 with the parameters of Appendix B.2, for all n, d, epsilon, delta": "refuted",
             "some algorithm reaches the rate": "unresolved",
         },
-        repaired=repair.WORDS
-        + "; a refresh after a perturbation; privacy calibrated by an accountant. The orders fit with "
+        repaired=REPAIR + "; a refresh after a perturbation; privacy calibrated by an accountant. The orders fit with "
         "the tree, which is another mechanism; whether the theorem holds for it is not settled here",
         note="All T = a^{-2/3} steps together move x by at most order a^{-1/6}: descent steps have length eta, "
         "perturbations r, and an escape phase moves by at most 5/4 of its number of steps times sqrt D, all of order "

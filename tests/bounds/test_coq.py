@@ -262,10 +262,10 @@ def test_a_proof_without_a_proof_is_rejected(coq, script):
         ("zhang2022.lemma_b.block_energy", [(6, Fraction(1, 3)), (10, Fraction(2))]),
         ("zhang2025.preliminaries.flipped_moment", [(2, Fraction(2, 3), 1), (3, Fraction(1, 4), 2)]),
         (
-            "xu2026.post_processing.broken_at",
+            "xu2026.algorithms.broken_at",
             [(Fraction(1, 3), Fraction(1, 4), 1, 2, 1), (Fraction(1), Fraction(9), 1, 2)],
         ),
-        ("xu2026.post_processing.chosen", [(0, 9, 9, 9), (1, -2, 3, -1, 0), (-1, 1)]),
+        ("xu2026.algorithms.chosen", [(0, 9, 9, 9), (1, -2, 3, -1, 0), (-1, 1)]),
         ("xu2026.clip.clip_then_mean", [(2, 5, -7, 1), (3, 1)]),
         ("xu2026.clip.difference_of_clipped", [(2, 5, -7, 1, 0), (1, 3, 3)]),
     ],

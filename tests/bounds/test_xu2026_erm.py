@@ -11,7 +11,7 @@ from scipy import stats
 
 from dpcheck.accounting import certify
 from dpcheck.bounds import ledger, registry
-from dpcheck.bounds.xu2026 import clip, lemma_4, lemma_5, post_processing
+from dpcheck.bounds.xu2026 import algorithms, clip, lemma_4, lemma_5
 from dpcheck.errors import InputError
 from dpcheck.events import Gaussian, Repeated
 
@@ -264,11 +264,11 @@ def test_choice_and_test_use_released_values_alone() -> None:
         for each in u:
             path.append(float(np.clip(path[-1] + each / 6, -1, 1)))
         moves = np.abs(np.diff(path))
-        assert moves[int(post_processing.chosen(0, *map(int, u)))] == pytest.approx(moves.min())
+        assert moves[int(algorithms.chosen(0, *map(int, u)))] == pytest.approx(moves.min())
         v = RNG.integers(-4, 5, 6)
         broken = np.flatnonzero(np.cumsum((v / 2) ** 2) > np.arange(1, 7))
         expected = broken[0] + 1 if broken.size else 0
-        assert int(post_processing.broken_at(Fraction(1, 2), Fraction(1), *map(int, v))) == expected
+        assert int(algorithms.broken_at(Fraction(1, 2), Fraction(1), *map(int, v))) == expected
 
 
 def test_matrix_sensing_curvature() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dpcheck.bounds.xu2026.lemma_5_stated import STATED
+from dpcheck.bounds.xu2026.theorem_1 import STATED
 from dpcheck.solvers import algorithm
 from reference.schedules import Binding, Declared, Number, Unbound, numbers
 

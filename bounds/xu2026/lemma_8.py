@@ -14,6 +14,20 @@ The samples fit into n only where sqrt(d log(1/delta)) is large compared with ka
 unless a <= n^{-2/3}, where the privacy term of the rate is below the statistical one; and T steps of length eta are
 too few to descend F_0 at slope alpha, for which F_0/(eta alpha) of them are needed.
 
+Other sizes are consistent (``T_REPAIRED`` and so on): orders only, K a constant, F_0 = L = M = sigma = 1. With steps of
+length eta = alpha, thresholds C_u = L eta = alpha and
+
+    T = F_0/(eta alpha) = 1/alpha^2,   S_2 = n/T = n alpha^2,   S_1 = q n/T = q n alpha^2,
+
+all samples are used once. The errors of an estimator are then
+
+    refresh:     noise a n/S_1 = a/(q alpha^2),                    sampling 1/sqrt(S_1),
+    increments:  noise C_u a n/S_2 = a/alpha for each of q steps,  sampling sqrt(q) C_u/sqrt(S_2) = sqrt(q/n) together.
+
+Added along a tree the q noises count once, up to logarithms, and q = a/alpha^3 + 1/(n alpha^4) keeps everything within
+alpha = n^{-1/3} + a^{1/2}. Independent noises count sqrt q times, and no q is enough below alpha = a^{3/7}. This
+compares orders and proves no theorem.
+
 [1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Appendix B.2.
 """
 
@@ -21,13 +35,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Integer, Le, Rational, Subs, sqrt, symbols
+from sympy import Integer, Le, Max, Rational, Subs, ceiling, floor, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional
-from dpcheck.bounds.evidence import AtMost, Counterexample, Identity
-from dpcheck.bounds.symbols import K, L, kappa, n
-from dpcheck.bounds.xu2026.error import ERROR, attained
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional
+from dpcheck.bounds.evidence import AtMost, Counterexample, Identity, Step
+from dpcheck.bounds.symbols import K, L, kappa, mu, n
+from dpcheck.bounds.xu2026.lemma_5 import ERROR, attained
 
 a, u, C_1, C_Phi, C_u, C_v, log_1, k = symbols("a u C_1 C_Phi C_u C_v ell_1 k", positive=True)
 q, S_1, S_2, T, p = symbols("q S_1 S_2 T p", positive=True)  # as the formulas have them, not rounded
@@ -38,6 +52,8 @@ SPENT = T / q * S_1 + T * K * S_2
 SIZES = {T: T_PRINTED, q: Q_PRINTED, S_1: S_1_PRINTED, S_2: Q_PRINTED}
 PERIOD, REFRESHES = a ** Rational(1, 3), T / q * S_1  # of the statement of Lemma 8; the samples that refreshes take
 MOVE = a / (log_1**2 * kappa**2 * L**2 * C_Phi**2)  # (44)
+LOGS = log(4 / symbols("delta_1", positive=True))
+LONGEST = sqrt(a) / (L * LOGS)  # of the steps and perturbations of Lemma 8
 HALF = Rational(1, 2)
 ALL = Region(a <= 1, Le(1, n * a))  # sqrt(d log(1/delta)) >= epsilon
 LARGE = (n, Integer(10**6))
@@ -45,7 +61,7 @@ LARGE = (n, Integer(10**6))
 
 def sized(formula: Any, **more: Any) -> Subs:
     """Return ``formula`` at the sizes of Lemma 8's proof; kept as it is written until it is evaluated."""
-    values = [each.subs(a, more.get("a", a)) for each in SIZES.values()]
+    values = [size.subs(a, more.get("a", a)) for size in SIZES.values()]
     return Subs(formula, tuple(SIZES), tuple(values))
 
 
@@ -111,6 +127,10 @@ def period() -> Decision:
     period=Q_PRINTED,
     error=ERROR,
 )
+@carries("xu2026.theorem_2", {"q": Max(1, floor(Q_PRINTED))}, {a: ERROR})
+@carries("xu2026.theorem_2", {"S_1": ceiling(S_1_PRINTED)})
+@carries("xu2026.theorem_2", {"S_2": ceiling(LOGS**2 * L / mu * Q_PRINTED)}, {a: ERROR})
+@carries("xu2026.theorem_2", {"K": ceiling(L / mu)})
 def budget() -> Decision:
     """The samples {spent} are at most n for T = {steps}, S_1 = {batch}, q = S_2 = {period}, a = {error}."""
     spent = SPENT.subs(SIZES)
@@ -150,14 +170,15 @@ def budget() -> Decision:
         },
         condition="sqrt(d log(1/delta)) >= max(8, 2 K) epsilon",
         repaired="the same for all sizes with T = c a^{-2/3}, c = 1/(1 + K)",
-        note="The samples are n (u^{-1/3} + K/u), u = sqrt(d log(1/delta))/epsilon: n in order for constant kappa, "
-        "but not at most n unless u is large against K = O(kappa). Lemma 8 asks for even larger S_2, by kappa "
+        note="The samples are n (u^{-1/3} + K/u), u = sqrt(d log(1/delta))/epsilon: n in order for constant kappa, but "
+        "not at most n unless u is large against K = O(kappa). Lemma 8 asks for even larger S_2, by kappa "
         "log^2(4/delta_1).",
         method=Method.ALGEBRA,
     )
 
 
 @claim("002:(44)", Kind.STEP, location="Equation (44), Appendix B.2", bound=MOVE, error=ERROR)
+@carries("xu2026.theorem_2", {"eta": LONGEST, "r": LONGEST, "D": a / (L * LOGS) ** 2}, {a: ERROR})
 def step_lengths() -> Decision:
     """With Lemma 8's choices |x_{{t+1}} - x_t|^2 is at most max{{eta^2, r^2, D}} for every t, and that at most {bound},
     ell_1 the logarithm of 4/delta_1 and a = {error}.
@@ -192,4 +213,55 @@ def step_lengths() -> Decision:
         note="The factor 1/kappa^2 is not in Lemma 8's choices unless C_1 carries it, r has no C_1, and a single "
         "escape step may be longer than the average movement.",
         method=Method.ARITHMETIC,
+    )
+
+
+alpha = symbols("alpha", positive=True)
+T_REPAIRED, S_2_REPAIRED, S_1_REPAIRED = alpha**-2, n * alpha**2, q * n * alpha**2
+REFRESH, INCREMENT = a * n / S_1_REPAIRED, alpha * a * n / S_2_REPAIRED
+PRIVATE, SAMPLED = a / alpha**3, 1 / (n * alpha**4)  # the periods at which a refresh's noise and sampling reach alpha
+
+REPAIR = (
+    "eta = alpha/L, T = F_0/(eta alpha), S_2 = n/(T K), S_1 = q n/T with the increments' noise added along a tree, for "
+    "which the orders fit; with independent noise they end at alpha = a^{3/7}"
+)
+
+
+def with_tree() -> tuple[Step, ...]:
+    """Show that all errors are of the order alpha, and the samples n."""
+    attained = Region(alpha <= 1, n ** Rational(-1, 3) <= alpha, sqrt(a) <= alpha)
+    return (
+        Identity(
+            "tree noise, eta = alpha, T = 1/alpha^2: the samples",
+            lambda: T_REPAIRED / q * S_1_REPAIRED + T_REPAIRED * S_2_REPAIRED,
+            2 * n,
+        ),
+        Identity("a refresh's noise is alpha at q = a/alpha^3", Subs(REFRESH, q, PRIVATE), alpha),
+        Identity(
+            "and its sampling error 1/sqrt(S_1) is alpha at q = 1/(n alpha^4)",
+            Subs(1 / S_1_REPAIRED, q, SAMPLED),
+            alpha**2,
+        ),
+        Dominated("the increments' noise along a tree, up to logarithms", INCREMENT, alpha, attained),
+        Dominated("the increments' sampling error squared, q/n", (PRIVATE + SAMPLED) / n, alpha**2, attained),
+        Dominated("q <= T", PRIVATE + SAMPLED, T_REPAIRED, attained),
+    )
+
+
+def independent() -> tuple[Step, ...]:
+    """Show that at the least period the increments' noises exceed alpha, unless alpha >= a^{3/7}."""
+    together = sqrt(PRIVATE) * INCREMENT
+    return (
+        Identity(
+            "independent noise at the least q that a refresh allows, a/alpha^3: the increments at alpha = a^{3/7}",
+            Subs(together, alpha, a ** Rational(3, 7)),
+            a ** Rational(3, 7),
+        ),
+        Exceeds(
+            "and at alpha = a^{1/2}, where they outgrow it",
+            together.subs(alpha, sqrt(a)),
+            sqrt(a),
+            Region(a <= 1),
+            {a: 1 / s},
+        ),
     )
