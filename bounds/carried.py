@@ -3,13 +3,11 @@
 A theorem of the catalogue only describes, and nothing in it is proved by being there. Each of its formulas therefore
 belongs to a claim, whose evidence speaks of the same formula: as the claim's proof has it where it is judged there,
 and otherwise typed again from the paper. A theorem that says something else leaves the claim unresolved.
-``bounds/<paper>/carried.py`` lists them by claim.
+The decorator :func:`carries` names them above the claim.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -138,15 +136,6 @@ def carried_by(function: Callable[..., Any]) -> tuple[Carried, ...]:
     """Return the formulas that :func:`carries` named above a function."""
     steps: tuple[Carried, ...] = getattr(function, "carries", ())
     return steps
-
-
-def listed(paper: str) -> Mapping[str, tuple[Carried, ...]]:
-    """Return the formulas of theorems that claims of a paper carry, by id, where a file ``carried`` lists them."""
-    name = f"dpcheck.bounds.{paper}.carried"
-    if importlib.util.find_spec(name) is None:
-        return {}
-    found: Mapping[str, tuple[Carried, ...]] = importlib.import_module(name).CARRIED
-    return found
 
 
 def _points(letters: set[Any]) -> Iterator[dict[Any, Any]]:

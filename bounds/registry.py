@@ -20,13 +20,12 @@ import pkgutil
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
 from dpcheck.bounds import ledger
-from dpcheck.bounds.carried import listed
 from dpcheck.bounds.claim import OWN_FILE, Claim
 from dpcheck.bounds.results import ClaimResults
 from dpcheck.bounds.theorem import Theorem
@@ -92,7 +91,6 @@ def paper_of(name: str, module: str) -> Paper:
         raise InputError(f"{module}, the paper {name}, must be importable, got {raised(error)}") from error
     theorems = [theorem for part in modules for theorem in getattr(part, "THEOREMS", ())]
     claims = [claim for part in modules for claim in _claims_in(part)]
-    claims = [_carrying_too(claim) for claim in claims]
     for stated in (theorems, claims):
         _require_unique([item.id for item in stated])
         others = sorted({item.paper for item in stated} - {name})
@@ -101,12 +99,6 @@ def paper_of(name: str, module: str) -> Paper:
         tuple(sorted(theorems, key=lambda theorem: _natural(theorem.id))),
         tuple(sorted(claims, key=lambda claim: _natural(claim.id))),
     )
-
-
-def _carrying_too(claim: Claim) -> Claim:
-    """Return the claim with the formulas that a list beside it says it carries."""
-    of = listed(claim.paper) if claim.paper in PAPERS else {}
-    return replace(claim, carries=of[claim.id]) if claim.id in of else claim
 
 
 def _module(paper: str) -> str:
@@ -238,7 +230,7 @@ def find(target: str | None = None) -> tuple[Claim, ...]:
 def _alone(module: str, id: str) -> tuple[Claim, ...]:
     """Return a claim from the one file of its paper that states it, without importing the others; or nothing."""
     parts = _stating(module, rf'^@claim\(\s*"{re.escape(id)}"')
-    return tuple(_carrying_too(claim) for part in parts for claim in _claims_in(part) if claim.id == id)
+    return tuple(claim for part in parts for claim in _claims_in(part) if claim.id == id)
 
 
 def _stating(module: str, pattern: str) -> Iterator[ModuleType]:
