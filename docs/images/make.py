@@ -17,7 +17,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from dpcheck.report.findings import Report
+from dpcheck.algorithms.registry import titles
+from dpcheck.report.findings import Catalogue, Report
 from dpcheck.report.formats import render
 
 HERE = Path(__file__).parent
@@ -37,7 +38,7 @@ def terminal(report: Report, width: int) -> str:
 
 def main(path: str) -> None:
     """Write the pictures of the report in a file."""
-    report = Report.from_json(Path(path).read_text("utf-8"))
+    report = Report.from_json(Path(path).read_text("utf-8"), Catalogue(*titles()))
     for width in (80, 100, 120):
         (HERE / f"terminal-{width}.svg").write_text(terminal(report, width), "utf-8")
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -111,8 +111,8 @@ class Report(Results):
         text : str
             The JSON text.
         catalogue : Catalogue, optional
-            Titles of papers and names of algorithms, for those who show the report, such as
-            ``dpcheck.catalogue.names.catalogue()``.
+            Titles of papers and names of algorithms, for those who show the report:
+            ``Catalogue(*titles())`` with ``titles`` of ``dpcheck.algorithms.registry``.
 
         Returns
         -------
