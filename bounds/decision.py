@@ -72,7 +72,7 @@ class Decision:
     verdict : {"proved", "refuted", "conditional", "unresolved"}
         The verdict.
     method : Method, tuple of Method, or str
-        How it was reached: one :class:`~dpcheck.bounds.method.Method` or several, or words of one's own.
+        How it was reached: one :class:`~dpcheck.bounds.kind.Method` or several, or words of one's own.
     evidence : Evidence
         What it rests on.
     note : str
