@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -206,7 +207,7 @@ def test_other_noise_than_recorded_is_seen(fault, monkeypatch):
     found = noise("dp_sgda")
     assert found.verdict == "violated"
     assert said in found.reason
-    assert found.place.startswith("dpcheck/algorithms/kernels/tape.py")
+    assert re.search(r"kernels[./]tape\b", found.place)  # the file, or the copy with the fault
 
 
 # The private choice

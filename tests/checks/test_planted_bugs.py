@@ -143,7 +143,7 @@ def test_caught_by_an_audit(bug, monkeypatch):
 
 HALF_NOISE = Edit("certified_noise", "multiplier * 2 * G / batch", "multiplier * G / batch")
 HALF_SENSITIVITY = Edit(
-    "moves", "2 * bounds[0] / batch, 2 * bounds[1] / batch", "bounds[0] / batch, bounds[1] / batch", "dp_sgda"
+    "moves", "2 * bounds[0] / batch, 2 * bounds[1] / batch", "bounds[0] / batch, bounds[1] / batch", "certified_noise"
 )
 
 

@@ -502,9 +502,7 @@ def test_images_come_back():
 
 
 PROGRAM = """
-import sys
 import numpy as np
-sys.path.insert(0, sys.argv[1])
 from test_mlp import problems
 from dpcheck.algorithms.kernels.jit import ASCENT_SIGNATURE, kernel
 from dpcheck.algorithms.kernels.jit import Place
@@ -528,8 +526,9 @@ def test_without_the_compiler_the_kernels_do_the_same():
     outputs = []
     for disable in ("0", "1"):
         done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, os.path.dirname(__file__)],
-            env={**os.environ, "NUMBA_DISABLE_JIT": disable}, capture_output=True, text=True, check=True,
+            [sys.executable, "-c", PROGRAM],
+            env={**os.environ, "NUMBA_DISABLE_JIT": disable, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True, text=True, check=True,
         )  # fmt: skip
         outputs.append(np.array(done.stdout.split(), float))
     np.testing.assert_allclose(outputs[0], outputs[1], rtol=1e-10, atol=1e-12)
