@@ -44,7 +44,7 @@ class Mutant:
 
     @property
     def edit(self) -> str:
-        """What is edited, on a line."""
+        """Return the edits on one line."""
         return "; ".join(" ".join(f"{edit.old} -> {edit.new or 'nothing'}".split()) for edit in self.edits)
 
     @property
