@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from dpcheck.errors import InputError
+from dpcheck.source import place_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,22 +93,22 @@ def assert_private(
     __tracebackhide__ = True
     from dpcheck.audits.membership import audit_privacy
 
-    require_private(
-        audit_privacy(
-            mechanism, data, neighbour, epsilon=epsilon, delta=None if claim is not None and delta == 0 else delta,
-            claim=claim, trials=trials, confidence=confidence, seed=seed, seeded=seeded, jobs=jobs,
-            vectorized=vectorized,
-        )
+    audit = audit_privacy(
+        mechanism, data, neighbour, epsilon=epsilon, delta=None if claim is not None and delta == 0 else delta,
+        claim=claim, trials=trials, confidence=confidence, seed=seed, seeded=seeded, jobs=jobs, vectorized=vectorized,
     )  # fmt: skip
+    require_private(audit, place_of(mechanism))
 
 
-def require_private(audit: PrivacyAudit) -> None:
+def require_private(audit: PrivacyAudit, place: str = "") -> None:
     """Fail unless an audit is consistent with its claim.
 
     Parameters
     ----------
     audit : PrivacyAudit
         What :func:`dpcheck.audit_privacy` returned.
+    place : str
+        File and line of the mechanism, which a failure names.
 
     Raises
     ------
@@ -120,19 +121,20 @@ def require_private(audit: PrivacyAudit) -> None:
         raise AssertionError(
             f"epsilon >= {audit.epsilon_lower:.4g} where {audit.epsilon:.4g} is claimed, at delta {audit.delta:g} with "
             f"confidence {audit.confidence:g}: not {audit.claim.replace('privacy', 'private')}\n"
-            f"witness: {audit.event}\n{_again(audit)}"
+            f"witness: {audit.event}\n{_again(audit, place)}"
         )
     if audit.verdict == "inconclusive":
         raise AssertionError(
-            f"{audit.trials} trials cannot show a violation of {audit.claim}: use more\n{_again(audit)}"
+            f"{audit.trials} trials cannot show a violation of {audit.claim}: use more\n{_again(audit, place)}"
         )
 
 
-def _again(audit: PrivacyAudit) -> str:
-    """Return the seed, and the line that runs the audit again: the test's, where one runs."""
+def _again(audit: PrivacyAudit, place: str) -> str:
+    """Return the mechanism's line, the seed, and the line that runs the audit again: the test's, where one runs."""
     test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
     seed = "none, since its randomness is the mechanism's own" if audit.seed is None else audit.seed
-    return f"seed: {seed}, {audit.trials} trials" + (f"\nrerun: pytest {shlex.quote(test)}" if test else "")
+    where = f"mechanism: {place}\n" if place else ""
+    return f"{where}seed: {seed}, {audit.trials} trials" + (f"\nrerun: pytest {shlex.quote(test)}" if test else "")
 
 
 @_at_the_test

@@ -58,8 +58,9 @@ def test_a_failure_says_epsilon_first_and_how_to_run_it_again(outcome):
         r"not \(0\.5, 0\)-private", failure[0],
     )  # fmt: skip
     assert failure[1].strip().startswith("witness: output")
-    assert re.fullmatch(r"\s*seed: 0, \d+ trials", failure[2])
-    assert failure[3].strip() == "rerun: pytest test_sums.py::test_not_private"
+    assert failure[2].strip() == "mechanism: test_sums.py:4"
+    assert re.fullmatch(r"\s*seed: 0, \d+ trials", failure[3])
+    assert failure[4].strip() == "rerun: pytest test_sums.py::test_not_private"
     assert "require_private" not in text  # of the tests alone, not of what they call
     assert "dpcheck/testing.py" not in text
 
@@ -119,3 +120,107 @@ def test_all_audits_are_listed_at_the_end_those_that_fail_first(outcome):
 def test_the_plugin_loads_nothing_heavy():
     code = "import dpcheck.pytest_plugin, sys; print([m for m in ('numpy', 'numba', 'sympy') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+GREEN_WITHOUT = """
+import os, threading, pytest
+
+def noisy_sum(data, rng, size):
+    return sum(data) + rng.laplace(scale=2.0, size=size)
+
+LEAK, GOOD = ([0, 9], [0, 0]), ([0, 1], [0, 0])
+shared = pytest.mark.privacy(trials=2000, vectorized=True, epsilon=0.5)
+
+@shared
+def test_swallowed(privacy):
+    try:
+        privacy(noisy_sum, *LEAK)
+    except AssertionError:
+        pass
+
+@shared
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_thread(privacy):
+    thread = threading.Thread(target=privacy, args=(noisy_sum, *LEAK))
+    thread.start()
+    thread.join()
+
+@shared
+def test_fork(privacy):
+    child = os.fork()
+    if child == 0:
+        try:
+            privacy(noisy_sum, *LEAK)
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+
+@shared
+def test_still_running(privacy):
+    release = threading.Event()
+    def waiting(data, rng, size):
+        release.wait(2)
+        return noisy_sum(data, rng, size)
+    threading.Thread(target=privacy, args=(waiting, *GOOD)).start()
+
+@shared
+def test_never_called(privacy):
+    pass
+
+@shared
+def test_without_the_fixture():
+    pass
+
+@shared
+def test_error_swallowed(privacy):
+    try:
+        privacy(noisy_sum, *GOOD, delta=7)
+    except Exception:
+        pass
+
+@pytest.fixture
+def around(privacy):
+    privacy(noisy_sum, *GOOD)
+    yield
+    try:
+        privacy(noisy_sum, *LEAK)
+    except AssertionError:
+        pass
+
+@shared
+def test_torn_down(around):
+    pass
+
+@pytest.mark.privacy(300)
+def test_argument_without_a_name(privacy):
+    privacy(noisy_sum, *GOOD, epsilon=0.5, vectorized=True)
+
+@shared
+def test_good_known_leak(privacy):
+    privacy(noisy_sum, *LEAK, expected="violated")
+
+@shared
+def test_known_leak_that_is_mended(privacy):
+    privacy(noisy_sum, *GOOD, expected="violated")
+
+def test_good_of_another_kind():
+    pass
+"""
+
+
+def test_no_test_is_green_without_its_audits(tmp_path):
+    (tmp_path / "test_green.py").write_text(GREEN_WITHOUT)
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "-p", "no:xdist", "test_green.py"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    summary = run.stdout[run.stdout.index("short test summary info") :]
+    passed = set(re.findall(r"^PASSED test_green.py::(\w+)", summary, re.M))
+    broken = set(re.findall(r"^(?:FAILED|ERROR) test_green.py::(\w+)", summary, re.M))
+    names = set(re.findall(r"def (test_\w+)", GREEN_WITHOUT))
+    good = {"test_good_known_leak", "test_good_of_another_kind"}
+    assert passed - broken == good, run.stdout
+    assert broken == names - good, run.stdout
+    assert "test_green.py:4" in run.stdout, "the mechanism's line"
+    listed = run.stdout[run.stdout.index("privacy audits by dpcheck") :]
+    assert len(re.findall(r"claimed \(0.5, 0\)-privacy.*::test_torn_down$", listed, re.M)) == 2
