@@ -58,16 +58,17 @@ def fingerprint(dataset: Any) -> str | None:
         if not is_plain(dataset):
             return None
         held = io.BytesIO()
-        _Held(held).dump(dataset)
+        Held(held).dump(dataset)
         return hashlib.sha256(held.getbuffer()).hexdigest()
     except Exception:  # nested too deep, or a cycle
         return None
 
 
-class _Held(pickle.Pickler):
+class Held(pickle.Pickler):
     """Writes tables and tensors by what they hold, without what they cache."""
 
     def reducer_override(self, value: Any) -> Any:
+        """Return what stands for a table or a tensor."""
         if _is_table(value):  # which is arranged anew when it is read
             columns = [value] if value.ndim == 1 else [value.iloc[:, k] for k in range(value.shape[1])]
             names = value.name if value.ndim == 1 else list(value.columns)
