@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable
 from contextlib import redirect_stdout
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcheck.commands import inputs, terminal
+from dpcheck.commands.baseline import against, read_baseline, write_baseline
 from dpcheck.commands.command import SEED, Command, add_backend, add_outputs, add_store
 from dpcheck.commands.outputs import (
     chosen_executor,
@@ -22,9 +20,8 @@ from dpcheck.commands.outputs import (
     require_writable,
     save_picture,
 )
-from dpcheck.errors import InputError, one_line, require, require_seed
-from dpcheck.report.results import Finding, to_json_text
-from dpcheck.running.files import write_text
+from dpcheck.errors import require, require_seed
+from dpcheck.report.results import to_json_text
 
 if TYPE_CHECKING:
     from dpcheck.audits.running.isolated import Limits
@@ -35,7 +32,6 @@ if TYPE_CHECKING:
 _USAGE = """\
 dpcheck audit MODULE:FUNCTION --data A --neighbour B --epsilon E [...]
        dpcheck audit --all [FILE.toml] [...]"""
-BASELINE = "dpcheck.baseline/1"
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -120,10 +116,11 @@ def run(options: Namespace) -> int:
         if options.plot:
             save_picture(audit.plot(), options.plot)
         name = options.mechanism.rpartition(":")[2]
-        report = one_report(audit, mechanism, name, known, time.perf_counter() - started)
+        report = against(one_report(audit, mechanism, name, time.perf_counter() - started), known, all_of=False)
         _keep(store, report)
     text = to_json_text({"schema": "dpcheck.audit/1", **audit.to_dict()})
-    return _audited(report, options, {"json": f"{text}\n", "terminal": f"{audit}\n"})
+    lines = [str(audit), *(f"{finding.subject}: {finding.reason}" for finding in report.findings[1:])]
+    return _audited(report, options, {"json": f"{text}\n", "terminal": "\n".join([*lines, ""])})
 
 
 def _attempted(options: Namespace, store: Store | None) -> tuple[Any, Any]:
@@ -204,7 +201,8 @@ def _audit_all(options: Namespace) -> int:
             kept_when_interrupted(options), redirect_stdout(sys.stderr), chosen_executor(options) as workers,
             terminal.progress() as watch,
         ):  # fmt: skip
-            report = audit_all(file, known, jobs=options.jobs, watch=watch, store=store, executor=workers)
+            report = audit_all(file, jobs=options.jobs, watch=watch, store=store, executor=workers)
+        report = against(report, known, all_of=True)
         _keep(store, report)
     return _audited(report, options, {})
 
@@ -223,24 +221,6 @@ def _audited(report: Report, options: Namespace, texts: dict[str, str]) -> int:
         write_baseline(options.write_baseline, report.findings)
         return 0
     return code
-
-
-def read_baseline(path: str) -> dict[str, str]:
-    """Return the verdict of each known finding by its id; InputError for a file that is no baseline."""
-    try:
-        content = json.loads(Path(path).read_text("utf-8"))
-        known = content["findings"] if content.get("schema") == BASELINE else None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"the baseline must be a file of --write-baseline, got {path}: {one_line(error)}") from error
-    good = isinstance(known, dict) and all(isinstance(verdict, str) for verdict in known.values())
-    require(good, "the baseline", f"be of schema {BASELINE}", path)
-    return dict(known or {})
-
-
-def write_baseline(path: str, findings: Iterable[Finding]) -> None:
-    """Write the verdicts of all findings, for the next run to know."""
-    known = {finding.id: finding.verdict for finding in findings}
-    write_text(path, to_json_text({"schema": BASELINE, "findings": dict(sorted(known.items()))}) + "\n")
 
 
 AUDIT = Command(

@@ -18,7 +18,6 @@ The file is a pyproject.toml::
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
 import time
@@ -43,6 +42,7 @@ from dpcheck.report.results import AUDIT
 from dpcheck.running.executor import Executor
 from dpcheck.running.provenance import provenance
 from dpcheck.running.store import Store, digest_of
+from dpcheck.source import place_of
 
 VERDICTS = ("consistent", "violated", "inconclusive")
 
@@ -154,7 +154,7 @@ def dataset(value: Any, name: str) -> Any:
 
 
 def audit_all(
-    file: MechanismFile, known: dict[str, str], *, jobs: int | None = None,
+    file: MechanismFile, *, jobs: int | None = None,
     watch: Callable[[str, int, int], object] | None = None, store: Store | None = None,
     executor: Executor | None = None,
 ) -> Report:  # fmt: skip
@@ -167,8 +167,6 @@ def audit_all(
     ----------
     file : MechanismFile
         The mechanisms.
-    known : dict of str to str
-        The baseline: the verdict of each finding that is known, by id.
     jobs : int, optional
         Processes of each audit.
     watch : callable, optional
@@ -189,7 +187,8 @@ def audit_all(
         for done, mechanism in enumerate(file.mechanisms):
             if watch is not None:
                 watch(mechanism.name, done, len(file.mechanisms))
-            findings.append(_expecting(_audited(mechanism, file, jobs, store, executor), mechanism.expected, known))
+            finding = _audited(mechanism, file, jobs, store, executor)
+            findings.append(replace(finding, expected=mechanism.expected))
     names = tuple(mechanism.name for mechanism in file.mechanisms)
     seconds = time.perf_counter() - started
     profile = (
@@ -199,9 +198,9 @@ def audit_all(
     return Report(tuple(findings), names, profile, file.seed, __version__, seconds, {}, provenance())
 
 
-def one_report(audit: Any, mechanism: Any, name: str, known: dict[str, str], seconds: float) -> Report:
+def one_report(audit: Any, mechanism: Any, name: str, seconds: float) -> Report:
     """The report of a single audit."""
-    finding = _expecting(_finding(audit, mechanism, name), None, known)
+    finding = _finding(audit, mechanism, name)
     profile = f"{AUDIT} at confidence {audit.confidence:g}"
     return Report((finding,), (name,), profile, audit.seed or 0, __version__, seconds, {}, provenance())
 
@@ -232,24 +231,8 @@ def _finding(audit: Any, mechanism: Any, name: str) -> Finding:
         f"epsilon >= {audit.epsilon_lower:.4g} at delta {audit.delta:g} with confidence {audit.confidence:g}; "
         f"witness: {audit.event}",
         audited=audit.epsilon_lower, claimed=audit.epsilon, evidence={"audit": audit.to_dict()},
-        place=_place(mechanism),
+        place=place_of(mechanism) or None,
     )  # fmt: skip
-
-
-def _place(mechanism: Any) -> str | None:
-    """File and line of a function, from the working folder where it lies below; None where there is no source."""
-    try:
-        function = inspect.unwrap(mechanism)
-        file, line = inspect.getsourcefile(function), inspect.getsourcelines(function)[1]
-    except (TypeError, OSError):
-        return None
-    path = Path(file or "").resolve()
-    inside = path.is_relative_to(Path.cwd())
-    return f"{path.relative_to(Path.cwd()).as_posix() if inside else path}:{max(line, 1)}"
-
-
-def _expecting(finding: Finding, expected: str | None, known: dict[str, str]) -> Finding:
-    return replace(finding, expected=expected or known.get(finding.id))
 
 
 Floats = NDArray[np.float64]

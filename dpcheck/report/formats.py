@@ -17,6 +17,7 @@ _COLUMNS = ("id", "kind", "verdict", "expected", "ok", "audited", "certified", "
 _HELP = {
     "accounting": "The certified epsilon of the declared privacy events exceeds the claimed one, or two accountants "
     "differ. Raise the noise, lower the steps, or correct the events.",
+    "baseline": "A known finding is not as the baseline has it: worse, with another claim, gone, or past its last day.",
     "bound": "A measured error exceeds the number that a theorem states. Look at the theorem's constants and at the "
     "algorithm's schedule.",
     "claim": "A statement of a paper, or the evidence for it, no longer has its expected verdict. `dpcheck prove CLAIM "

@@ -23,7 +23,7 @@ _VARIANTS = {"as_printed": "as published", "repaired": "repaired"}
 KINDS = {
     "privacy": "privacy audits", "claim": "claims", "rate": "rates", "bound": "bounds", "accounting": "certificates",
     "sensitivity": "sensitivities", "noise": "noise", "sampling": "minibatches", "schedule": "schedules",
-    "feasibility": "iterates", "utility": "utility", "stopped": "stopped", "missing": "missing",
+    "feasibility": "iterates", "utility": "utility", "stopped": "stopped", "missing": "missing", "baseline": "baseline",
 }  # fmt: skip
 
 

@@ -96,6 +96,58 @@ def test_a_baseline_makes_findings_known_and_keeps_them_red(project, capsys):
     assert "consistent (expected violated)" in capsys.readouterr().out
 
 
+WORSE = {
+    "a leak that grew": ("mechanisms.py", "1 / 6,", "1 / 6000,", "beyond chance more"),
+    "a claim that is another": ("pyproject.toml", "epsilon = 1.0", "epsilon = 0.9", "the claimed epsilon is 0.9"),
+    "a mechanism of another name": ("pyproject.toml", 'mechanism = "mechanisms:leaking_mean"',
+                                    'mechanism = "mechanisms:leaking_mean"\nname = "mean"', "removed or renamed"),
+    "an entry whose day has passed": ("known.json", '"until": null', '"until": "2020-01-31"', "ended on 2020-01-31"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", WORSE)
+def test_what_is_worse_than_the_baseline_fails(project, capsys, change):
+    code = Path("mechanisms.py")
+    code.write_text(code.read_text().replace("1 / 60,", "1 / 6,"))  # epsilon 2, where 1 is claimed
+    assert main(["audit", "--all", "--write-baseline", "known.json"]) == 0
+    file, old, new, words = WORSE[change]
+    text = Path(file).read_text()
+    assert old in text
+    Path(file).write_text(text.replace(old, new))
+    sys.modules.pop("mechanisms")
+    capsys.readouterr()
+    assert main(["audit", "--all", "--baseline", "known.json", "--format", "json"]) == 1
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    assert any(words in finding["reason"] and not finding["ok"] for finding in findings)
+
+
+def test_words_and_last_days_of_a_baseline_stay_when_it_is_written_again(project, capsys):
+    assert main(["audit", "--all", "--write-baseline", "known.json"]) == 0
+    known = json.loads(Path("known.json").read_text())
+    known["findings"]["leaking_mean.output"] |= {"reason": "mended in March", "until": "2999-03-31"}
+    Path("known.json").write_text(json.dumps(known))
+    assert main(["audit", "--all", "--write-baseline", "known.json"]) == 0
+    assert json.loads(Path("known.json").read_text()) == known
+    assert main(["audit", "--all", "--baseline", "known.json"]) == 0
+
+
+def test_a_baseline_of_verdicts_alone_is_still_read(project, capsys):
+    verdicts = {"noisy_sum.output": "consistent", "noisy_count.output": "consistent", "leaking_mean.output": "violated"}
+    Path("known.json").write_text(json.dumps({"schema": "dpcheck.baseline/1", "findings": verdicts}))
+    assert main(["audit", "--all", "--baseline", "known.json"]) == 0
+
+
+@pytest.mark.parametrize(
+    "entry", [7, {}, {"verdict": 1}, {"verdict": "violated", "until": "soon"}, {"verdict": "violated", "reason": 3},
+              {"verdict": "violated", "audited": "many"}],
+)  # fmt: skip
+def test_a_wrong_baseline_is_refused(project, capsys, entry):
+    Path("known.json").write_text(json.dumps({"schema": "dpcheck.baseline/2", "findings": {"a.output": entry}}))
+    assert main(["audit", "--all", "--baseline", "known.json"]) == 2
+    out, err = capsys.readouterr()
+    assert (out, len(err.strip().splitlines())) == ("", 1)
+
+
 def test_expected_goes_before_the_baseline(project, capsys):
     text = Path("pyproject.toml").read_text()
     Path("pyproject.toml").write_text(text + 'expected = "violated"\n')
