@@ -243,11 +243,10 @@ def _stages(
 def stages(context: Context, subject: Subject, tables: Tables) -> Iterator[Stage]:
     """Yield what concerns one algorithm, apart from its paper's claims: titles, and calls that yield findings."""
     from dpcheck.checks.sampling import sampling
-    from dpcheck.checks.sandwich import phases, sandwiches
+    from dpcheck.checks.sandwich import sandwiches
 
     yield "sampling", partial(sampling, context, subject)
     yield "audits", partial(sandwiches, context, subject)
     yield "releases", partial(subject.releases, context)
-    yield "phases", partial(phases, context, subject)
     yield from subject.rates(context, tables)
     yield from subject.further(context, tables)

@@ -20,7 +20,7 @@ from dpcheck.audits.neighbours import Pair, with_record
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.checks.context import Context, Stage, Tables
 from dpcheck.checks.place import place_of, shown_place
-from dpcheck.checks.subject import MINIBATCHES, Minibatches, Part
+from dpcheck.checks.subject import MINIBATCHES, Minibatches, Part, Subject
 from dpcheck.errors import InputError, raised
 from dpcheck.events import scaled
 from dpcheck.report.findings import Finding
@@ -30,14 +30,13 @@ _TRANSCRIPT, _OUTPUT, _SEARCH, _DRAWN, _LAW, _RATE = 0, 1, 2, 20, 21, 30
 
 
 @dataclass(frozen=True, eq=False)
-class Declared:
+class Declared(Subject):
     """A user's declaration, which is one instance: one variant, one data set."""
 
     algorithm: Algorithm
 
     @property
-    def name(self) -> str:
-        """Its name."""
+    def name(self) -> str:  # type: ignore[override]
         return self.algorithm.name
 
     def finding(self, what: str, kind: str, subject: str, verdict: str, reason: str, **fields: Any) -> Finding:
@@ -77,11 +76,9 @@ class Declared:
         )  # fmt: skip
 
     def attempts(self, context: Context) -> Iterator[Try]:
-        """Return the declared pair, or the one that shows most."""
         yield Try(self, worst_pair(self.algorithm, self.seed(context, _SEARCH)))
 
     def minibatches(self, context: Context) -> Iterator[Minibatches]:
-        """Return what the sampler draws, or what steps draw as far as it is seen."""
         given = self.algorithm
         subject = "minibatches against the sampling that the events account for"
         sampler = None if given.sampler is None else place_of(given.sampler)
@@ -96,13 +93,11 @@ class Declared:
         )  # fmt: skip
 
     def releases(self, context: Context) -> Iterable[Finding]:
-        """Measure how far a record moves each release, in units of its noise."""
         from dpcheck.checks.declared_releases import releases
 
         return releases(context, self)
 
     def rates(self, context: Context, tables: Tables) -> Iterator[Stage]:
-        """Return the measurement of the declared rate."""
         from dpcheck.checks.rates import claimed_rate
 
         yield "rate", partial(claimed_rate, self, context, tables)
@@ -120,10 +115,6 @@ class Declared:
                 except (Exception, SystemExit) as error:
                     raise InputError(f"measure of {self.name} must return a number, got {raised(error)}") from error
             yield cell, values
-
-    def further(self, context: Context, tables: Tables) -> Iterable[Stage]:
-        """Return nothing."""
-        return ()
 
 
 def _more(given: Algorithm) -> str:

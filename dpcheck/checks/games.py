@@ -278,7 +278,6 @@ FAR: dict[str, Any] = {"radius_w": RADIUS, "radius_v": RADIUS}
 LOUD = record(b=4 * RADIUS, c=4 * RADIUS)  # a gradient beyond the clipping norm 1 all over, also with curvature 1
 CLIPS: dict[str, Any] = {"clip_w": 1.0, "clip_v": 1.0}
 PAIR = (LOUD, -LOUD, -LOUD)
-QUIET = (LOUD, -LOUD, 0 * LOUD)
 
 
 @dataclass(frozen=True, eq=False)

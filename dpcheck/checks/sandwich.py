@@ -27,6 +27,7 @@ from dpcheck.checks.releases import multiplier
 from dpcheck.checks.subject import Attempt, Part, Subject
 from dpcheck.events import Disjoint, Event, Repeated, Sampled, scaled, shift_of
 from dpcheck.report.findings import Finding
+from dpcheck.solvers import algorithm
 
 RUNS = 3
 ROUNDING = 1e-6  # relative; a base solver's certificate is met to about 1e-9
@@ -277,18 +278,15 @@ def _side(runs: dict[Chunk, Array], side: int) -> Array:
 _SAME = 1e-9  # of a declared sensitivity: what is below has not moved
 
 
-def phases(context: Context, subject: Subject) -> Iterator[Finding]:
+def phases(context: Context, name: str) -> Iterator[Finding]:
     """Check phases on the last game of the algorithm, whose canary is in every block, with parts that are declared
     disjoint.
     """
-    games = [
-        entry for entry in subject.attempts(context)
-        if entry.game is not None and any(isinstance(event, Disjoint) for event in entry.events)
-    ]  # fmt: skip
+    games = [entry for entry in algorithm(name).games() if any(isinstance(event, Disjoint) for event in entry.events)]
     for entry in games[-1:]:
         verdict, reason = judged(entry, *shifts(entry, context.seed))
         yield Finding(
-            f"{subject.name}.phases", "sensitivity", f"{entry.words}: each record is seen in one phase",
+            f"{name}.phases", "sensitivity", f"{entry.words}: each record is seen in one phase",
             verdict, reason,
         )  # fmt: skip
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from dpcheck.checks.context import Context, Stage, Tables
@@ -93,48 +94,46 @@ class Minibatches:
     declared_at: str | None = None
 
 
-class Subject(Protocol):
-    """An algorithm that is checked."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    def stated(self) -> Iterable[Finding]:
-        """Yield what follows from the declaration alone, where no line of the sandwich says it."""
-
-    def attempts(self, context: Context) -> Iterable[Any]:
-        """Return what the privacy promise is tried on, each an :class:`Attempt`."""
-
-    def minibatches(self, context: Context) -> Iterable[Minibatches]:
-        """Return the minibatches of runs, of each variant."""
-
-    def releases(self, context: Context) -> Iterable[Finding]:
-        """Yield findings on each release of a run, its noise and what it reads, beside its event."""
-
-    def rates(self, context: Context, tables: Tables) -> Iterable[Stage]:
-        """Return the stages that measure promised rates."""
-
-    def further(self, context: Context, tables: Tables) -> Iterable[Stage]:
-        """Return stages about this algorithm alone."""
-
-
-@dataclass(frozen=True)
-class Record:
-    """A record of the catalogue."""
+class Subject:
+    """An algorithm that is checked, by its name."""
 
     name: str
 
     def stated(self) -> Iterable[Finding]:
-        """Yield nothing: the certificate is in the line of each transcript."""
+        """Yield what follows from the declaration alone, where no line of the sandwich says it."""
         return ()
 
     def attempts(self, context: Context) -> Iterable[Any]:
-        """Return its games, or the entry of each variant in one."""
+        """Return what the privacy promise is tried on, each an :class:`Attempt`."""
+        raise NotImplementedError
+
+    def minibatches(self, context: Context) -> Iterable[Minibatches]:
+        """Return the minibatches of runs, of each variant."""
+        raise NotImplementedError
+
+    def releases(self, context: Context) -> Iterable[Finding]:
+        """Yield findings on each release of a run, its noise and what it reads, beside its event."""
+        raise NotImplementedError
+
+    def rates(self, context: Context, tables: Tables) -> Iterable[Stage]:
+        """Return the stages that measure promised rates."""
+        raise NotImplementedError
+
+    def further(self, context: Context, tables: Tables) -> Iterable[Stage]:
+        """Return stages about this algorithm alone."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Record(Subject):
+    """A record of the catalogue."""
+
+    name: str
+
+    def attempts(self, context: Context) -> Iterable[Any]:
         return algorithm(self.name).games()
 
     def minibatches(self, context: Context) -> Iterator[Minibatches]:
-        """Return the minibatches of recorded runs of each game."""
         return (self._minibatches(context, entry) for entry in self.attempts(context))
 
     def _minibatches(self, context: Context, entry: Any) -> Minibatches:
@@ -154,17 +153,17 @@ class Record:
         )  # fmt: skip
 
     def releases(self, context: Context) -> Iterable[Finding]:
-        """Follow recorded runs of each variant release by release."""
         from dpcheck.checks.releases import releases
 
         return releases(context, self.name)
 
     def rates(self, context: Context, tables: Tables) -> Iterable[Stage]:
-        """Return the experiments of its theorems."""
         from dpcheck.checks import rates
 
         return rates.stages(context, self.name, tables)
 
-    def further(self, context: Context, tables: Tables) -> Iterable[Stage]:
-        """Return what its file states for this algorithm alone."""
-        return algorithm(self.name).further(context, tables)
+    def further(self, context: Context, tables: Tables) -> Iterator[Stage]:
+        from dpcheck.checks.sandwich import phases
+
+        yield "phases", partial(phases, context, self.name)
+        yield from algorithm(self.name).further(context, tables)

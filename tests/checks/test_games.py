@@ -20,7 +20,6 @@ from dpcheck.catalogue.zhang2022.output_perturbation import blocks as disjoint
 from dpcheck.checks.context import Context
 from dpcheck.checks.games import CONFIDENCE, DELTA, Entry, WorstCase
 from dpcheck.checks.sandwich import audit, curve, phases
-from dpcheck.checks.subject import Record
 
 CONTEXT = Context()
 
@@ -98,7 +97,7 @@ def test_a_level_of_the_tree_without_noise_is_seen(level):
 def test_a_record_in_two_minibatches_is_seen(monkeypatch):
     edit = Edit("follow", "spent[USED_UP] += S2", "")
     monkeypatch.setattr(DPRGDA, "kernel", staticmethod(mutants.compiled(edit).rgda))
-    (found,) = phases(CONTEXT, Record("dp_rgda"))
+    (found,) = phases(CONTEXT, "dp_rgda")
     assert found.verdict == "violated"
     assert "minibatches; it is declared to be in one" in found.reason
 
@@ -120,7 +119,7 @@ def test_blocks_that_overlap_are_seen(monkeypatch):
         return [(max(first - 1, 0), last) for first, last in disjoint(n)]
 
     monkeypatch.setattr(output_perturbation_minimise, "blocks", overlapping)
-    (found,) = phases(CONTEXT, Record("phased_output_perturbation"))
+    (found,) = phases(CONTEXT, "phased_output_perturbation")
     assert found.verdict == "violated"
     assert found.reason == "Record 2 moves releases 0 and 1; it is declared to be in one phase."
 
@@ -128,7 +127,7 @@ def test_blocks_that_overlap_are_seen(monkeypatch):
 @pytest.mark.parametrize("name", ["dp_rgda", "nispp", "phased_minimax_output_perturbation", "phased_dual"])
 def test_each_record_is_seen_in_one_phase(name):
     for seed in range(3):
-        assert [found.verdict for found in phases(Context(seed=seed), Record(name))] == ["consistent"]
+        assert [found.verdict for found in phases(Context(seed=seed), name)] == ["consistent"]
 
 
 # The level

@@ -415,10 +415,10 @@ class DPSGDA(GradientDescentAscent):
 
         As printed there is no clipping, and the records keep to the Lipschitz constant.
         """
-        from dpcheck.checks.games import BATCH, BOTH, CLIPS, FAR, PAIR, QUIET, STEPS, blank, entry, record
+        from dpcheck.checks.games import BATCH, BOTH, CLIPS, FAR, LOUD, PAIR, STEPS, blank, entry, record
 
         settings = CLIPS | {"steps": STEPS, "batch": BATCH, "eta": 0.05}
-        for sampling, roles in (("without_replacement", PAIR), ("poisson", QUIET)):
+        for sampling, roles in (("without_replacement", PAIR), ("poisson", (LOUD, -LOUD, 0 * LOUD))):
             yield entry(
                 cls.name, "repaired", blank(**FAR), roles, BOTH, settings | {"sampling": sampling},
                 label=f"repaired.{sampling}", words=f"repaired, {sampling.replace('_', ' ')}",
