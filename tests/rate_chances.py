@@ -38,8 +38,7 @@ _NORMAL = NormalDist()
 def measure(path: Path, algorithms: list[str], jobs: int) -> None:
     """Each experiment's first look and as much again at each seed, where the file does not hold them yet."""
     from dpcheck.checks.context import Context
-    from dpcheck.checks.rates import experiments
-    from dpcheck.checks.rates.judgement import more, points
+    from dpcheck.checks.rates import experiments, more, points
 
     for experiment in experiments():
         known = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
@@ -107,7 +106,7 @@ def chances(experiment, measured: pd.DataFrame) -> list[dict]:
     """A row for each finding of one experiment; ``measured`` holds its measurements at all seeds."""
     from dpcheck.checks.context import Context
     from dpcheck.checks.expected import expected_verdicts
-    from dpcheck.checks.rates.judgement import _MORE, _decided, _judged, _known
+    from dpcheck.checks.rates import _MORE, _decided, _judged, _known
 
     context = Context()
     seeds = experiment.grid.seeds

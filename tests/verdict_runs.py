@@ -29,6 +29,7 @@ def measure(path: Path, seeds: range, processor: str, algorithms: list[str], job
 
     from dpcheck.checks import stages
     from dpcheck.checks.context import Context
+    from dpcheck.checks.subject import Record
     from dpcheck.solvers import ALGORITHMS
 
     known = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
@@ -41,7 +42,7 @@ def measure(path: Path, seeds: range, processor: str, algorithms: list[str], job
             if (seed, processor, name) in done:
                 continue
             started, rows = time.perf_counter(), []
-            for _, stage in stages(Context(seed=seed, jobs=jobs), name, {}):
+            for _, stage in stages(Context(seed=seed, jobs=jobs), Record(name), {}):
                 rows += [[seed, processor, name, f.id, f.kind, f.verdict, f.audited] for f in stage()]
             seconds = round(time.perf_counter() - started, 1)
             found = pd.DataFrame([[*row, seconds] for row in rows], columns=COLUMNS)

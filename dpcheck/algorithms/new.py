@@ -57,7 +57,7 @@ from dpcheck.errors import require
 from dpcheck.events import Event, Repeated, Sampled
 
 if TYPE_CHECKING:
-    from dpcheck.checks.privacy.entry import Entry
+    from dpcheck.checks.games import Entry
 
 
 class {title}Printed(Schedule):
@@ -223,7 +223,7 @@ class {title}(Solver):
     @classmethod
     def games(cls) -> Iterator[Entry]:
         """MISSING: a game of each variant; tests/checks/test_games.py says whether it is nearly what is certified."""
-        from dpcheck.checks.privacy.entry import BATCH, BOTH, CLIPS, FAR, PAIR, STEPS, blank, entry
+        from dpcheck.checks.games import BATCH, BOTH, CLIPS, FAR, PAIR, STEPS, blank, entry
 
         yield entry(cls.name, "repaired", blank(**FAR), PAIR, BOTH, CLIPS | {{"steps": STEPS, "batch": BATCH}})
         yield entry(cls.name, "as_printed", blank(**FAR), PAIR, BOTH, CLIPS | {{"steps": STEPS, "batch": BATCH}})

@@ -83,7 +83,7 @@ class Solver(Configured):
 
     @classmethod
     def games(cls) -> Iterable[Any]:
-        """Return what the privacy promise is tried on, each an ``Entry`` of ``dpcheck.checks.privacy.entry``.
+        """Return what the privacy promise is tried on, each an ``Entry`` of ``dpcheck.checks.games``.
 
         Games are pairs of neighbouring data sets that the certificate of a variant nearly describes: the canary and
         the record that replaces it are as far apart as clipping or the Lipschitz bound allows, at every release if

@@ -11,14 +11,12 @@ from os import PathLike
 from typing import Any
 
 from dpcheck import __version__
-from dpcheck.algorithms.declaration import Algorithm
-from dpcheck.algorithms.declared_files import find, require_unshadowed
+from dpcheck.algorithms.declaration import Algorithm, find, require_unshadowed
 from dpcheck.algorithms.registry import titles
-from dpcheck.checks import claims
-from dpcheck.checks.context import Context, Stage, kept
-from dpcheck.checks.declared import stages as stages_of_declared
-from dpcheck.checks.expected import expected_verdicts, missing, with_expected
-from dpcheck.checks.shipped import Measurements
+from dpcheck.checks.context import Context, Stage, Tables
+from dpcheck.checks.declared import Declared
+from dpcheck.checks.place import place_for
+from dpcheck.checks.subject import Record, Subject
 from dpcheck.errors import StoreError, raised, require
 from dpcheck.report.findings import Finding, Report
 from dpcheck.report.history import keep_run
@@ -93,16 +91,20 @@ def check(
     >>> report.ok, "violated" in {finding.verdict for finding in report.findings if finding.kind == "privacy"}
     (False, True)
     """
+    # Both are commands as well, which Python runs as modules of their own: no import of the package may load them.
+    from dpcheck.checks import shipped
+    from dpcheck.checks.expected import missing, with_expected
+
     chosen, others = _chosen(names)
     started = time.perf_counter()
-    current, tables = "", dict[str, list[dict[str, Any]]]()
+    current, tables = "", Tables()
 
     def progress(done: int, total: int) -> None:
         if watch is not None:
             watch(current, done, total)
 
-    measured = dict[str, list[dict[str, Any]]]()  # of the stage at work
-    measurements = Measurements() if (profile, seed) == ("quick", 0) else None
+    measured = Tables()  # of the stage at work
+    measurements = shipped.Measurements() if (profile, seed) == ("quick", 0) else None
     context = Context(profile, seed, workers(jobs), progress, executor=executor, measurements=measurements)
     findings: list[Finding] = []
     seconds_of = dict[str, float]()
@@ -122,7 +124,7 @@ def check(
             found = _run(name, title, stage)
             of_others = title.partition(":")[0] in {each.name for each in others}
             if opened is not None and not of_others:
-                found = kept(context, title, found, measured)
+                found = _kept(context, title, found, measured)
             for finding in found:
                 add(_placed(with_expected(finding), name))
             for table, rows in measured.items():
@@ -135,7 +137,7 @@ def check(
             add(finding)
         named = (*chosen, *(each.name for each in others))
         seconds = time.perf_counter() - started
-        shown = (*claims.shown(_papers(chosen)), *([] if measurements is None else measurements.said(chosen)))
+        shown = (*shipped.shown(_papers(chosen)), *([] if measurements is None else measurements.said(chosen)))
         report = Report(
             tuple(findings), named, profile, seed, __version__, seconds, tables, provenance(), seconds_of, shown,
             Catalogue(*titles()),
@@ -158,6 +160,8 @@ def _chosen(names: Any) -> tuple[list[str], list[Algorithm]]:
     known = isinstance(names, str | Algorithm | PathLike | Iterable | None)
     require(known, "names", "be a name, an Algorithm or a path, or several", names)
     wanted = [names] if isinstance(names, str | Algorithm | PathLike) else list(dict.fromkeys(names or ALGORITHMS))
+    from dpcheck.checks.expected import expected_verdicts
+
     taken = {*ALGORITHMS, *(id.split(".", 1)[0] for id in expected_verdicts())}  # others' ids keep apart from these
     chosen: list[str] = []
     others: list[Algorithm] = []
@@ -191,54 +195,58 @@ def _run(name: str, title: str, stage: Callable[[], Iterable[Finding]]) -> Itera
         )  # fmt: skip
 
 
+def _kept(context: Context, title: str, stage: Iterable[Finding], measured: Tables) -> tuple[Finding, ...]:
+    """Return the findings of a stage, from the store or from the stage, which adds its tables to ``measured``.
+
+    Both go through the same text, so that nothing tells them apart. A stage that stopped with an error is not kept.
+    """
+    assert context.store is not None
+    key = ["stage", context.profile, context.seed, title]
+    text = context.store.get(key)
+    if text is None:
+        findings = tuple(stage)
+        text = Report(findings, (), context.profile, context.seed, __version__, 0.0, measured).to_json()
+        if not any(finding.kind == "stopped" for finding in findings):
+            context.store.put(key, text)
+    report = Report.from_json(text)
+    measured.clear()
+    measured.update(report.tables)
+    return report.findings
+
+
 def _placed(finding: Finding, name: str) -> Finding:
     """Return the finding with the place that its kind points to, where the stage named no better one."""
     if not name or finding.place is not None:
         return finding
-    from dpcheck.checks.place import place_for
-
     return replace(finding, place=place_for(finding, name))
 
 
 def _stages(
-    context: Context, names: list[str], declared: list[Algorithm], tables: dict[str, list[dict[str, Any]]]
+    context: Context, names: list[str], declared: list[Algorithm], tables: Tables
 ) -> Iterator[tuple[str, str, Callable[[], Iterable[Finding]]]]:
     """Yield what concerns each algorithm, then the claims of each paper once: a name, a title, and the work.
 
     Findings about what others declare name their place themselves: its name is empty here.
     """
+    from dpcheck.checks import shipped
+
     for name in names:
-        for title, stage in stages(context, name, tables):
+        for title, stage in stages(context, Record(name), tables):
             yield name, f"{name}: {title}", stage
     for paper in _papers(names):
-        yield "", f"claims of {paper}", partial(claims.decided, context, paper)
+        yield "", f"claims of {paper}", partial(shipped.decided, context, paper)
     for other in declared:
-        for title, stage in stages_of_declared(context, other, tables):
+        for title, stage in stages(context, Declared(other), tables):
             yield "", f"{other.name}: {title}", stage
 
 
-def stages(context: Context, name: str, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:
-    """Yield what concerns one of dpcheck's own algorithms, apart from its paper's claims."""
-    from dpcheck.checks import rates
-    from dpcheck.checks.privacy.sandwich import phases, sandwiches
-    from dpcheck.checks.releases import releases
-    from dpcheck.checks.sampling import minibatches
+def stages(context: Context, subject: Subject, tables: Tables) -> Iterator[Stage]:
+    """Yield what concerns one algorithm, apart from its paper's claims: titles, and calls that yield findings."""
+    from dpcheck.checks.sampling import sampling
+    from dpcheck.checks.sandwich import sandwiches
 
-    record = algorithm(name)
-    tried = next(iter(record.games()), None) is not None
-    if tried:
-        yield "sampling", partial(minibatches, name)
-    yield "audits", partial(sandwiches if tried else _without_game, context, name)
-    yield "releases", partial(releases, context, name)
-    yield "phases", partial(phases, context, name)
-    yield from rates.stages(context, name, tables)
-    yield from record.further(context, tables)
-
-
-def _without_game(context: Context, name: str) -> Iterator[Finding]:
-    """Stand in for the audits of an algorithm that has no pair of data sets to be audited on."""
-    yield Finding(
-        f"{name}.transcript", "privacy", f"{name}: whole noisy transcript", "inconclusive",
-        f"{name} has no game, so that its privacy is not audited: define games in its record, or declare "
-        "it as a dpcheck.Algorithm with data of its own",
-    )  # fmt: skip
+    yield "sampling", partial(sampling, context, subject)
+    yield "audits", partial(sandwiches, context, subject)
+    yield "releases", partial(subject.releases, context)
+    yield from subject.rates(context, tables)
+    yield from subject.further(context, tables)

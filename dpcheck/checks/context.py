@@ -1,7 +1,4 @@
-"""What every check needs to know of the run it is part of.
-
-The stages of a check that a store keeps: one that ran to its end is not run again.
-"""
+"""The check that a stage is part of: its profile, seed and workers, and where results are kept."""
 
 from __future__ import annotations
 
@@ -20,11 +17,10 @@ from dpcheck.running.streams import OnStream, Portion, portions
 if TYPE_CHECKING:
     from dpcheck.checks.shipped import Measurements
     from dpcheck.running.store import Store
-from dpcheck import __version__
-from dpcheck.report.findings import Report
 
 PROFILES = ("quick", "full")
 Stage = tuple[str, Callable[[], Iterable[Finding]]]
+Tables = dict[str, list[dict[str, Any]]]
 
 
 def _silent(done: int, total: int) -> None:
@@ -135,25 +131,3 @@ class _Batches:
     def __call__(self, at: _At) -> Any:
         """Do the work of its batch."""
         return OnStream(self.works[at.batch])(at.portion)
-
-
-Tables = dict[str, list[dict[str, Any]]]
-
-
-def kept(context: Context, title: str, stage: Iterable[Finding], measured: Tables) -> tuple[Finding, ...]:
-    """The findings of a stage, from the store or from the stage itself, which adds its tables to ``measured``.
-
-    Both go through the same text, so that nothing tells them apart. A stage that stopped with an error is not kept.
-    """
-    assert context.store is not None
-    key = ["stage", context.profile, context.seed, title]
-    text = context.store.get(key)
-    if text is None:
-        findings = tuple(stage)
-        text = Report(findings, (), context.profile, context.seed, __version__, 0.0, measured).to_json()
-        if not any(finding.kind == "stopped" for finding in findings):
-            context.store.put(key, text)
-    found = Report.from_json(text)
-    measured.clear()
-    measured.update(found.tables)
-    return found.findings

@@ -1,4 +1,4 @@
-"""The stages for an algorithm of somebody else's, as far as its declaration lets them.
+"""A user's algorithm as the stages see it: its Python is run as it stands, on the data that are declared with it.
 
 A stage that cannot look says "not checked", and what to declare for it to look.
 """
@@ -6,186 +6,238 @@ A stage that cannot look says "not checked", and what to declare for it to look.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from zlib import crc32
 
 import numpy as np
-import pandas as pd
-from scipy.stats import t as student
 
 from dpcheck.accounting import calibrate, certify
 from dpcheck.algorithms.declaration import Algorithm, RateClaim
-from dpcheck.audits.membership import audit_privacy
-from dpcheck.audits.rates import fit_rate
-from dpcheck.checks.context import Context, Stage
-from dpcheck.checks.declared_releases import releases
-from dpcheck.checks.place import place_of, place_of_theorem, shown_place
-from dpcheck.checks.sampling import sampling
-from dpcheck.checks.subject import finding, not_checked, worst_pair
+from dpcheck.audits.neighbours import Pair, with_record
+from dpcheck.audits.running.recorder import Recorder
+from dpcheck.checks.context import Context, Stage, Tables
+from dpcheck.checks.place import place_of, shown_place
+from dpcheck.checks.subject import MINIBATCHES, Minibatches, Part, Subject
 from dpcheck.errors import InputError, raised
 from dpcheck.events import scaled
 from dpcheck.report.findings import Finding
 
-# Two audits on fresh runs must agree: a correct algorithm is called violated at most once in a million checks.
-_LEVEL = 1e-3
-# Runs on each data set, of plain Python.
-_TRIALS = {"quick": 5_000, "full": 100_000}
-# Three looks at fresh measurements must agree: a correct algorithm is contradicted less than once in 50,000 checks.
-_LOOKS, _RATE_LEVEL = 3, 0.05
-# Streams of the audits, apart from each other.
-_TRANSCRIPT, _OUTPUT, _SEARCH = range(3)
+# Streams, apart from each other.
+_TRANSCRIPT, _OUTPUT, _SEARCH, _DRAWN, _LAW, _RATE = 0, 1, 2, 20, 21, 30
 
 
-def stages(context: Context, declared: Algorithm, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:
-    """Yield all of them, each a title and a call that yields findings."""
-    yield "certificate", partial(certificate, declared)
-    yield "releases", partial(releases, context, declared)
-    yield "sampling", partial(sampling, context, declared)
-    yield "audits", partial(membership, context, declared)
-    yield "rate", partial(rate, context, declared, tables)
+@dataclass(frozen=True, eq=False)
+class Declared(Subject):
+    """A user's declaration, which is one instance: one variant, one data set."""
+
+    algorithm: Algorithm
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.algorithm.name
+
+    def finding(self, what: str, kind: str, subject: str, verdict: str, reason: str, **fields: Any) -> Finding:
+        """Return a finding about the algorithm's code, unless ``place`` is given."""
+        place = fields.pop("place", None) or place_of(self.algorithm.code)
+        return Finding(f"{self.name}.{what}", kind, f"{self.name}: {subject}", verdict, reason, place=place, **fields)
+
+    def not_checked(self, what: str, kind: str, subject: str, reason: str) -> Finding:
+        """Return the finding of a stage that does not apply, and what to declare for it."""
+        place = shown_place(self.algorithm.place)
+        return self.finding(what, kind, subject, "not checked", reason, place=place)
+
+    def seed(self, context: Context, *key: int) -> int:
+        """Return a seed of the algorithm's own for the experiment numbered ``key``."""
+        return context.stream(crc32(self.name.encode()), *key)
+
+    def stated(self) -> Iterator[Finding]:
+        """Compare what the declared events are certified at with what is claimed."""
+        from dpcheck.checks.sandwich import verdict_above
+
+        given, subject = self.algorithm, "the declared events against the claimed epsilon"
+        if given.events is None:
+            example = 'Repeated(Sampled((Gaussian(z),), "poisson", n, batch), steps)'
+            reason = f"No events are declared: say what a run releases in events=, such as {example}."
+            yield self.not_checked("certificate", "accounting", subject, reason)
+            return
+        certificate = certify(given.events, delta=given.delta)
+        above = verdict_above(certificate, given.epsilon)
+        reason = f"the declared events are certified at epsilon {certificate.epsilon:.4g} at delta {given.delta:g}, "
+        if above is None:
+            reason += f"within the claimed {given.epsilon:g}"
+        else:
+            reason += f"above the claimed {given.epsilon:g}{_more(given)}"
+        yield self.finding(
+            "certificate", "accounting", subject, above or "consistent", reason, certified=certificate.epsilon,
+            claimed=float(given.epsilon), evidence=certificate.to_dict(), place=shown_place(given.place),
+        )  # fmt: skip
+
+    def attempts(self, context: Context) -> Iterator[Try]:
+        yield Try(self, worst_pair(self.algorithm, self.seed(context, _SEARCH)))
+
+    def minibatches(self, context: Context) -> Iterator[Minibatches]:
+        given = self.algorithm
+        subject = "minibatches against the sampling that the events account for"
+        sampler = None if given.sampler is None else place_of(given.sampler)
+
+        def finding(verdict: str, reason: str, **fields: Any) -> Finding:
+            return self.finding("sampling", "sampling", subject, verdict, reason, **{"place": sampler} | fields)
+
+        yield Minibatches(
+            given.events or (), len(given.data), lambda look: drawn(given, self.seed(context, _DRAWN, look)),
+            [self.seed(context, _LAW, look) for look in range(2)], finding,
+            partial(self.not_checked, "sampling", "sampling", subject), declared_at=shown_place(given.place),
+        )  # fmt: skip
+
+    def releases(self, context: Context) -> Iterable[Finding]:
+        from dpcheck.checks.declared_releases import releases
+
+        return releases(context, self)
+
+    def rates(self, context: Context, tables: Tables) -> Iterator[Stage]:
+        from dpcheck.checks.rates import claimed_rate
+
+        yield "rate", partial(claimed_rate, self, context, tables)
+
+    def measured(self, context: Context, claim: RateClaim, look: int) -> Iterator[tuple[dict[str, float], list[float]]]:
+        """Yield each setting of the grid with its measurements, each with a stream of its own."""
+        cells = [dict(zip(claim.grid, levels, strict=True)) for levels in itertools.product(*claim.grid.values())]
+        seed = self.seed(context, _RATE, look)
+        for number, cell in enumerate(cells):
+            values = []
+            for k in range(claim.seeds):
+                context.progress(number * claim.seeds + k, len(cells) * claim.seeds)
+                try:
+                    values.append(float(claim.measure(np.random.default_rng([seed, number, k]), **cell)))
+                except (Exception, SystemExit) as error:
+                    raise InputError(f"measure of {self.name} must return a number, got {raised(error)}") from error
+            yield cell, values
 
 
-def certificate(declared: Algorithm) -> Iterator[Finding]:
-    """Compare what the declared events are certified at with what is claimed."""
-    subject = "the declared events against the claimed epsilon"
-    if declared.events is None:
-        example = 'Repeated(Sampled((Gaussian(z),), "poisson", n, batch), steps)'
-        reason = f"No events are declared: say what a run releases in events=, such as {example}."
-        yield not_checked(declared, "certificate", "accounting", subject, reason)
-        return
-    found = certify(declared.events, delta=declared.delta)
-    enough = found.epsilon <= declared.epsilon * (1 + 1e-6)
-    reason = f"the declared events are certified at epsilon {found.epsilon:.4g} at delta {declared.delta:g}, "
-    if enough:
-        reason += f"within the claimed {declared.epsilon:g}"
-    else:
-        reason += f"above the claimed {declared.epsilon:g}{_more(declared)}"
-    yield finding(
-        declared, "certificate", "accounting", subject, "consistent" if enough else "violated", reason,
-        certified=found.epsilon, claimed=float(declared.epsilon), evidence=found.to_dict(),
-        place=shown_place(declared.place),
-    )  # fmt: skip
-
-
-def _more(declared: Algorithm) -> str:
+def _more(given: Algorithm) -> str:
     """Return how much more noise would do, where there is an answer."""
-    if declared.epsilon == 0 or declared.delta == 0 or any(multiplier == 0 for _, multiplier in declared.releases):
+    if given.epsilon == 0 or given.delta == 0 or any(multiplier == 0 for _, multiplier in given.releases):
         return ""
-    factor = calibrate(lambda z: scaled(declared.events, z), declared.epsilon, declared.delta)
+    factor = calibrate(lambda z: scaled(given.events, z), given.epsilon, given.delta)
     return f": all noise would have to be {factor:.3g} times as large"
 
 
-def membership(context: Context, declared: Algorithm) -> Iterator[Finding]:
-    """Audit everything that is released, and the output alone, on the pair that shows most.
+class Try:
+    """The pair of data sets on which a user's promise is tried, in plain Python."""
 
-    Null hypothesis: the algorithm is (epsilon, delta)-private on this pair; each audit's level is ``_LEVEL``.
-    """
-    pair = worst_pair(declared, context.stream(crc32(declared.name.encode()), _SEARCH))
-    certified = None if declared.events is None else certify(declared.events, delta=declared.delta).epsilon
-    parts = [("output", "final output only", declared.output, _OUTPUT)]
-    if declared.run is None and (declared.steps > 1 or declared.update is not None):
-        parts.insert(0, ("transcript", "everything released", declared.transcript, _TRANSCRIPT))
-    for what, words, mechanism, number in parts:
-        for look in range(2):
-            audit = audit_privacy(
-                mechanism, pair.data, pair.neighbour, epsilon=declared.epsilon, delta=declared.delta,
-                trials=_TRIALS[context.profile], confidence=1 - _LEVEL,
-                seed=context.stream(crc32(declared.name.encode()), number, look), jobs=context.jobs,
-                executor=context.executor,
-                progress=context.progress,
-            )  # fmt: skip
-            if audit.verdict != "violated":
+    label = ""
+    budget = (5_000, 100_000)
+    confidence = 0.999  # of a look, of which two must agree: a correct algorithm is violated once in a million checks
+    vectorized = False
+    game = None
+
+    def __init__(self, declared: Declared, pair: Pair) -> None:
+        self.declared, self.pair = declared, pair
+        given = declared.algorithm
+        self.events, self.epsilon, self.delta = given.events, given.epsilon, given.delta
+        self.place = place_of(given.code)
+        self.datasets = (pair.data, pair.neighbour)
+        self.evidence = {"pair": pair.words}
+
+    def parts(self, label: str, trials: int) -> Iterator[Part]:
+        """Yield everything that is released, and the output alone, or the output of what is declared as a whole."""
+        given, key = self.declared.algorithm, crc32(label.encode())
+        several = given.run is None and (given.steps > 1 or given.update is not None)
+        if several:
+            streams = ((key, _TRANSCRIPT, 0), (key, _TRANSCRIPT, 1))
+            subject = f"{label}: everything released"
+            yield Part("transcript", subject, given.transcript, trials, streams, True, self.pair.words)
+        streams = ((key, _OUTPUT, 0), (key, _OUTPUT, 1))
+        yield Part("output", f"{label}: final output only", given.output, trials, streams, not several, self.pair.words)
+
+
+def candidates(given: Algorithm) -> list[Any]:
+    """Choose at most four records that may take the place of one, spread over those that are declared."""
+    records = given.data if given.replacements is None else given.replacements
+    return [records[k] for k in np.unique(np.linspace(0, len(records) - 1, 4).astype(int))]
+
+
+def bases(given: Algorithm) -> Iterator[tuple[str, Any]]:
+    """Yield the data, and data sets in which all records are equal, where one that differs stands out most."""
+    yield "the data", given.data
+    for k, record in enumerate(candidates(given)):
+        yield f"data whose records all equal replacement {k}", with_records(given.data, range(len(given.data)), record)
+
+
+def with_records(data: Any, indices: Iterable[int], record: Any) -> Any:
+    """Return a copy of ``data`` (array or list) with one record in several places."""
+    copy = data.copy() if isinstance(data, np.ndarray) else list(data)
+    for index in indices:
+        copy[index] = record
+    return copy
+
+
+def worst_pair(given: Algorithm, seed: int) -> Pair:
+    """Return the declared pair, or the one whose outputs differ most on one stream of the generator."""
+    if given.neighbour is not None:
+        return Pair(given.data, given.neighbour, "the two data sets are the declared pair")
+
+    def apart(pair: Pair) -> float:
+        gaps = [
+            given.transcript(pair.data, np.random.default_rng([seed, k]))
+            - given.transcript(pair.neighbour, np.random.default_rng([seed, k]))
+            for k in range(8)
+        ]
+        # what overflows on one side alone is as far as can be
+        return float(np.nan_to_num(np.square(gaps), nan=np.inf).sum())
+
+    return max(_pairs(given), key=apart)
+
+
+def _pairs(given: Algorithm) -> Iterator[Pair]:
+    for words, base in bases(given):
+        if given.relation == "add_or_remove_one":
+            rest = np.delete(base, 0, axis=0) if isinstance(base, np.ndarray) else list(base)[1:]
+            yield Pair(base, rest, f"of {words}, record 0 is removed")
+            for k, record in enumerate(candidates(given)):
+                replaced = with_record(base, 0, record)
+                yield Pair(replaced, rest, f"of {words}, record 0 is replacement {k} or is removed")
+            continue
+        for k, record in enumerate(candidates(given)):
+            yield Pair(base, with_record(base, 0, record), f"of {words}, record 0 becomes replacement {k}")
+
+
+def drawn(given: Algorithm, seed: int) -> list[Any] | str:
+    """Return the record numbers of consecutive minibatches, or a sentence why they are not seen."""
+    rows: list[Any] = []
+    if given.sampler is not None:
+        rng = np.random.default_rng(seed)
+        return [_numbers(given.sampler(given.data, rng)) for _ in range(MINIBATCHES)]
+    run = 0
+    while len(rows) < MINIBATCHES:
+        recorder, run = Recorder(int(np.random.SeedSequence([seed, run]).generate_state(1)[0])), run + 1
+        before = 0
+        for _, released in given.walk(given.data, recorder):
+            if released is None:
                 break
-        reason = f"{audit.event}, where {pair.words}"
-        if audit.verdict == "violated":
-            reason = (
-                f"epsilon is at least {audit.epsilon_lower:.3g} at delta {declared.delta:g}, with confidence "
-                f"{audit.confidence:g}, and {declared.epsilon:g} is claimed: {reason}"
-            )
-        elif audit.verdict == "inconclusive":
-            reason = (
-                f"{audit.trials} runs a data set cannot break a claim of {declared.epsilon:g}; --profile full runs more"
-            )
-        yield finding(
-            declared, what, "privacy", words, audit.verdict, reason, audited=audit.epsilon_lower, certified=certified,
-            claimed=float(declared.epsilon), evidence={"audit": audit.to_dict(), "pair": pair.words},
-        )  # fmt: skip
-    if len(parts) == 1 and declared.run is not None:
-        yield not_checked(declared, "transcript", "privacy", "everything released",
-                          "The algorithm is declared as a whole: declare step=, start= and steps= if more than its "
-                          "output is released.")  # fmt: skip
-
-
-def rate(context: Context, declared: Algorithm, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Finding]:
-    """Compare the measured law with the claimed one, and with the theorem's number where there is a theorem."""
-    subject, claim = "measured rate against the claimed one", declared.rate
-    if claim is None:
-        reason = (
-            "No rate is declared: say in rate=dpcheck.RateClaim(...) how it is measured, where, and what is claimed."
-        )
-        yield not_checked(declared, "rate", "rate", subject, reason)
-        return
-    factors = list(claim.grid)
-    claimed = dict(claim.claimed) if claim.theorem is None else dict.fromkeys(factors, 0.0)
-    for look in range(_LOOKS):
-        frame = _measured(context, declared, claim, look)
-        fit = fit_rate(
-            frame, response="measured", factors=factors, claimed=claimed, confidence=1 - _RATE_LEVEL,
-            offset=None if claim.theorem is None else "bound",
-        )  # fmt: skip
-        above = _above(frame, factors, claim)
-        if fit.verdict != "contradicted" and not above:
-            break
-    place = place_of(declared.code) if claim.theorem is None else place_of_theorem(claim.theorem)
-    yield finding(
-        declared, "rate", "rate", subject, fit.verdict, fit.reason, evidence={"fit": fit.to_dict()}, place=place
-    )
-    tables[f"{declared.name}: rate"] = rows = _rows(frame, factors)
-    if claim.theorem is None:
-        return
-    worst = max(rows, key=lambda row: row["measured/bound"])
-    at = ", ".join(f"{name} = {worst[name]:g}" for name in factors)
-    yield finding(
-        declared, "bound", "bound", f"measured error against the number of {claim.theorem.id}",
-        "violated" if above else "consistent",
-        f"the mean is at most {worst['measured/bound']:.3g} times the theorem's bound, at {at}",
-        evidence={"largest": worst}, place=place,
-    )  # fmt: skip
-
-
-def _rows(frame: pd.DataFrame, factors: list[str]) -> list[dict[str, Any]]:
-    """Return a row for each setting: the mean, its standard error, and the bound where there is one."""
-    rows = []
-    for _, cell in frame.groupby(factors, sort=False):
-        row = {name: cell[name].iloc[0] for name in factors}
-        row |= {"measured": float(cell["measured"].mean()), "error": float(cell["measured"].sem())}
-        if "bound" in cell:
-            bound = float(cell["bound"].iloc[0])
-            row |= {"bound": bound, "measured/bound": row["measured"] / bound}
-        rows.append(row)
+            draws, before = recorder.draws[before:], len(recorder.draws)
+            batches = [draw.value for draw in draws if _is_minibatch(draw.method, draw.arguments, len(given.data))]
+            if len(batches) != 1:
+                return (
+                    f"A step draws {len(batches)} minibatches by rng.choice or rng.integers, and what it draws by "
+                    "other means is not seen: declare the function that draws a minibatch as sampler=."
+                )
+            rows.append(_numbers(batches[0]))
     return rows
 
 
-def _above(frame: pd.DataFrame, factors: list[str], claim: RateClaim) -> bool:
-    """Say whether the mean exceeds the theorem's number at some setting, beyond chance."""
-    rows = _rows(frame, factors)
-    reach = float(student.isf(_RATE_LEVEL / 2 / len(rows), claim.seeds - 1))
-    return any(row["measured"] - reach * row["error"] > row.get("bound", np.inf) for row in rows)
+def _is_minibatch(method: str, arguments: dict[str, Any], n: int) -> bool:
+    """Say whether a draw takes record numbers below n; ``choice`` from the records themselves is not seen as such."""
+    if method == "choice":
+        return isinstance(arguments["a"], np.ndarray) and int(arguments["a"]) == n
+    low, high = arguments.get("low"), arguments.get("high")
+    return method == "integers" and (low if high is None else high) == n and (high is None or low == 0)
 
 
-def _measured(context: Context, declared: Algorithm, claim: RateClaim, look: int) -> pd.DataFrame:
-    """Return a row for each measurement, each with a stream of its own."""
-    cells = [dict(zip(claim.grid, levels, strict=True)) for levels in itertools.product(*claim.grid.values())]
-    seed, rows = context.stream(crc32(declared.name.encode()), 30, look), []
-    for number, cell in enumerate(cells):
-        bound = {} if claim.theorem is None else {"bound": claim.theorem.bound(**claim.constants, **cell)}
-        for k in range(claim.seeds):
-            context.progress(number * claim.seeds + k, len(cells) * claim.seeds)
-            try:
-                value = float(claim.measure(np.random.default_rng([seed, number, k]), **cell))
-            except (Exception, SystemExit) as error:
-                raise InputError(f"measure of {declared.name} must return a number, got {raised(error)}") from error
-            rows.append({**cell, "measured": value, **bound})
-    return pd.DataFrame(rows)
+def _numbers(batch: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Record numbers of a minibatch, given as such or as a mask."""
+    batch = np.atleast_1d(np.asarray(batch))
+    return np.flatnonzero(batch) if batch.dtype == bool else batch.astype(np.int64).ravel()

@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 
-from dpcheck.algorithms.declaration import Algorithm, Array, flat
+from dpcheck.algorithms.declaration import Algorithm, flat
+from dpcheck.algorithms.problem import Array
 from dpcheck.audits.additive_noise import Response, moved, respond
 from dpcheck.audits.neighbours import Pair, with_record
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.checks.context import Context
-from dpcheck.checks.subject import bases, candidates, finding, not_checked, with_records
+from dpcheck.checks.declared import Declared, bases, candidates, with_records
 from dpcheck.report.findings import Finding
 
 _ROUNDING = 1e-6  # relative, of the share
@@ -54,9 +54,9 @@ class Moved:
         return 0.0 if self.by == 0 else self.by / self.allowed if self.allowed > 0 else math.inf
 
 
-def releases(context: Context, declared: Algorithm) -> Iterator[Finding]:
+def releases(context: Context, subject: Declared) -> Iterator[Finding]:
     """Yield one finding for all releases, which names the worst."""
-    skip = partial(not_checked, declared, "releases", "noise", _SUBJECT)
+    declared, skip = subject.algorithm, partial(subject.not_checked, "releases", "noise", _SUBJECT)
     if declared.events is None:
         yield skip("No events are declared: say in events= with which noise multiplier each step is released.")
         return
@@ -66,7 +66,7 @@ def releases(context: Context, declared: Algorithm) -> Iterator[Finding]:
             "event a step (mechanisms on one minibatch in one Sampled), or step= and steps= for what is now a run=."
         )
         return
-    seed = context.stream(crc32(declared.name.encode()), 10)
+    seed = subject.seed(context, 10)
     chosen = np.unique(np.linspace(0, declared.steps - 1, min(declared.steps, _STEPS[context.profile])).astype(int))
     found: list[Moved] = []
     for step, (state, released) in enumerate(declared.walk(declared.data, np.random.default_rng(seed))):
@@ -83,15 +83,19 @@ def releases(context: Context, declared: Algorithm) -> Iterator[Finding]:
             reason = f"in step {step + 1}, {by} ({words})" if isinstance(by, str) else (
                 f"the noise of step {step + 1} is {drawn}, its event declares {law}"
             )  # fmt: skip
-            yield finding(declared, "releases", "noise", _SUBJECT, "violated", reason)
+            yield subject.finding("releases", "noise", _SUBJECT, "violated", reason)
             return
         # replacing a record is removing one and adding another
         twice = 2.0 if declared.relation == "add_or_remove_one" else 1.0
         found.append(Moved(step + 1, law, by, twice / multiplier if multiplier > 0 else math.inf, words))
-    yield _judged(declared, found)
+    verdict, reason = judged(found)
+    rows = [asdict(look) | {"share": look.share} for look in found]
+    evidence = {"releases": rows, "steps": declared.steps}
+    yield subject.finding("releases", "noise", _SUBJECT, verdict, reason, evidence=evidence)
 
 
-def _judged(declared: Algorithm, found: list[Moved]) -> Finding:
+def judged(found: list[Moved]) -> tuple[str, str]:
+    """Return the verdict on all steps that were looked at, and its reason."""
     most = max(look.share for look in found)
     worst = next(look for look in found if look.share >= most * (1 - 1e-9))  # the first, whatever rounding says
     units, at = f"{_UNITS[worst.law]} of its noise", f"step {worst.step}"
@@ -112,10 +116,7 @@ def _judged(declared: Algorithm, found: list[Moved]) -> Finding:
         reason = (
             f"a record moves no release by more than {worst.by:.4g} {units} ({at}); {worst.allowed:.4g} are declared"
         )
-    rows = [asdict(look) | {"share": look.share} for look in found]
-    return finding(
-        declared, "releases", "noise", _SUBJECT, verdict, reason, evidence={"releases": rows, "steps": declared.steps}
-    )
+    return verdict, reason
 
 
 @dataclass(frozen=True, eq=False)

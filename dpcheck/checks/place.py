@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dpcheck
-from dpcheck.bounds import claim as claims
 from dpcheck.bounds.registry import theorem
 from dpcheck.solvers import algorithm
 
 if TYPE_CHECKING:
     from dpcheck.algorithms.rate_claim import Bound
     from dpcheck.algorithms.solver import Solver
-    from dpcheck.bounds.claim import Claim
     from dpcheck.report.findings import Finding
 
 # What holds the package: a checkout, where links lead to `bounds` and `audits`, or site-packages.
@@ -82,8 +80,3 @@ def place_of_theorem(statement: Bound) -> str | None:
             made = [number for number, text in enumerate(lines, 1) if "Theorem(" in text]
             return shown_place(f"{file}:{(ids or made or [1])[0]}")
     return None
-
-
-def place_of_claim(claim: Claim) -> str:
-    """Return the place of the function that decides the claim, or of the claim where its relations are judged."""
-    return shown_place(claims.place(claim))

@@ -1,85 +1,169 @@
-"""An algorithm that a user declares, as the stages see it: findings about it, and the data sets that it is run on."""
+"""The protocol by which the stages see an algorithm, whoever states it.
+
+A record of the catalogue fills it by running its kernel (:class:`Record`), a user's :class:`dpcheck.Algorithm` by
+running its Python (:class:`dpcheck.checks.declared.Declared`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-
-from dpcheck.algorithms.declaration import Algorithm
-from dpcheck.audits.neighbours import Pair, with_record
-from dpcheck.checks.place import place_of, shown_place
+from dpcheck.checks.context import Context, Stage, Tables
+from dpcheck.checks.place import place_of
+from dpcheck.events import Event
 from dpcheck.report.findings import Finding
+from dpcheck.solvers import algorithm
+
+MINIBATCHES = 200  # that are looked at in one look
 
 
-def finding(
-    declared: Algorithm, what: str, kind: str, subject: str, verdict: str, reason: str, **fields: Any
-) -> Finding:
-    """Return a finding about the algorithm's own code, unless ``place`` is given."""
-    place = fields.pop("place", None) or place_of(declared.code)
-    return Finding(
-        f"{declared.name}.{what}", kind, f"{declared.name}: {subject}", verdict, reason, place=place, **fields
-    )
+class Part(NamedTuple):
+    """One thing that runs show, which is audited by itself.
 
-
-def not_checked(declared: Algorithm, what: str, kind: str, subject: str, reason: str) -> Finding:
-    """Return the finding of a stage that does not apply, and what to declare for it."""
-    return finding(declared, what, kind, subject, "not checked", reason, place=shown_place(declared.place))
-
-
-def candidates(declared: Algorithm) -> list[Any]:
-    """Choose at most four records that may take the place of one, spread over those that are declared."""
-    records = declared.data if declared.replacements is None else declared.replacements
-    return [records[k] for k in np.unique(np.linspace(0, len(records) - 1, 4).astype(int))]
-
-
-def bases(declared: Algorithm) -> Iterator[tuple[str, Any]]:
-    """Yield the data, and data sets in which all records are equal, where one that differs stands out most."""
-    yield "the data", declared.data
-    for k, record in enumerate(candidates(declared)):
-        yield (
-            f"data whose records all equal replacement {k}",
-            with_records(declared.data, range(len(declared.data)), record),
-        )
-
-
-def with_records(data: Any, indices: Iterable[int], record: Any) -> Any:
-    """Return a copy of ``data`` (array or list) with one record in several places."""
-    copy = data.copy() if isinstance(data, np.ndarray) else list(data)
-    for index in indices:
-        copy[index] = record
-    return copy
-
-
-def worst_pair(declared: Algorithm, seed: int) -> Pair:
-    """Return the declared pair, or the one whose outputs differ most, the generator's stream being the same for
-    both.
+    what, subject : its word in ids, and the subject of its finding;  whole : whether it is all that is released
+    mechanism : what :func:`dpcheck.audit_privacy` runs, ``trials`` times on each data set at most
+    streams : the key of a random stream for each look; only what is violated at every look is called so
+    remark : why the pair does not reach what is certified, or how its data sets differ
     """
-    if declared.neighbour is not None:
-        return Pair(declared.data, declared.neighbour, "the two data sets are the declared pair")
-    pairs = list(_pairs(declared))
 
-    def apart(pair: Pair) -> float:
-        gaps = [
-            declared.transcript(pair.data, np.random.default_rng([seed, k]))
-            - declared.transcript(pair.neighbour, np.random.default_rng([seed, k]))
-            for k in range(8)
-        ]
-        # what overflows on one side alone is as far as can be
-        return float(np.nan_to_num(np.square(gaps), nan=np.inf).sum())
-
-    return max(pairs, key=apart)
+    what: str
+    subject: str
+    mechanism: Callable[..., Any]
+    trials: int
+    streams: tuple[tuple[int, ...], ...]
+    whole: bool = False
+    remark: str = ""
 
 
-def _pairs(declared: Algorithm) -> Iterator[Pair]:
-    for words, base in bases(declared):
-        if declared.relation == "add_or_remove_one":
-            rest = np.delete(base, 0, axis=0) if isinstance(base, np.ndarray) else list(base)[1:]
-            yield Pair(base, rest, f"of {words}, record 0 is removed")
-            for k, record in enumerate(candidates(declared)):
-                replaced = with_record(base, 0, record)
-                yield Pair(replaced, rest, f"of {words}, record 0 is replacement {k} or is removed")
-            continue
-        for k, record in enumerate(candidates(declared)):
-            yield Pair(base, with_record(base, 0, record), f"of {words}, record 0 becomes replacement {k}")
+class Attempt(Protocol):
+    """Two neighbouring data sets on which a promise is tried.
+
+    label : in ids, "" where there is one attempt
+    events : what a run releases at most, None where nobody says;  epsilon, delta : what is promised
+    budget : trials in the quick profile and in the full one;  confidence : of each look of an audit
+    vectorized : whether mechanisms make many runs in one call;  place : of the code, None for that of its kind
+    game : replays runs on the pair release by release, None where no released value can be fed to a run
+    """
+
+    label: Any
+    events: Any
+    epsilon: Any
+    delta: Any
+    budget: Any
+    confidence: Any
+    vectorized: Any
+    place: Any
+    game: Any
+
+    @property
+    def datasets(self) -> tuple[Any, Any]:
+        """The two data sets."""
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        """What tells the two apart, for the report."""
+
+    def parts(self, label: str, trials: int) -> Iterator[Part]:
+        """Yield what is audited; ``label`` is the beginning of its findings' ids."""
+
+
+@dataclass(frozen=True, eq=False)
+class Minibatches:
+    """The minibatches of runs, beside the events that account for them.
+
+    records : how many the data set has;  relation : of the pair of data sets, "" where there is none;  unlike : a
+        sentence on a pair that are no neighbours
+    drawn : (look) -> record numbers of consecutive minibatches, or a sentence why they are not seen
+    seeds : of the simulated law, one a look
+    finding : (verdict, reason, evidence=, place=) -> the finding;  unseen : the same where runs cannot be compared
+    agreed : the reason where all agrees, that of the audit where it is empty;  declared_at : place of the events
+    """
+
+    events: Sequence[Event]
+    records: int
+    drawn: Callable[[int], list[Any] | str]
+    seeds: Sequence[int]
+    finding: Callable[..., Finding]
+    unseen: Callable[[str], Finding]
+    relation: str = ""
+    unlike: str = ""
+    agreed: str = ""
+    declared_at: str | None = None
+
+
+class Subject:
+    """An algorithm that is checked, by its name."""
+
+    name: str
+
+    def stated(self) -> Iterable[Finding]:
+        """Yield what follows from the declaration alone, where no line of the sandwich says it."""
+        return ()
+
+    def attempts(self, context: Context) -> Iterable[Any]:
+        """Return what the privacy promise is tried on, each an :class:`Attempt`."""
+        raise NotImplementedError
+
+    def minibatches(self, context: Context) -> Iterable[Minibatches]:
+        """Return the minibatches of runs, of each variant."""
+        raise NotImplementedError
+
+    def releases(self, context: Context) -> Iterable[Finding]:
+        """Yield findings on each release of a run, its noise and what it reads, beside its event."""
+        raise NotImplementedError
+
+    def rates(self, context: Context, tables: Tables) -> Iterable[Stage]:
+        """Return the stages that measure promised rates."""
+        raise NotImplementedError
+
+    def further(self, context: Context, tables: Tables) -> Iterable[Stage]:
+        """Return stages about this algorithm alone."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Record(Subject):
+    """A record of the catalogue."""
+
+    name: str
+
+    def attempts(self, context: Context) -> Iterable[Any]:
+        return algorithm(self.name).games()
+
+    def minibatches(self, context: Context) -> Iterator[Minibatches]:
+        return (self._minibatches(context, entry) for entry in self.attempts(context))
+
+    def _minibatches(self, context: Context, entry: Any) -> Minibatches:
+        relation, unlike = entry.game.relation
+        agreed = "the events' relation, population and scheme are those of the game's pair and of recorded runs"
+
+        def finding(verdict: str, reason: str, **fields: Any) -> Finding:
+            return Finding(
+                f"{self.name}.{entry.label}.declared_scheme", "accounting",
+                f"{self.name}, {entry.words}: the declared neighbours and minibatches", verdict, reason,
+                **fields | {"place": place_of(entry.game.solver.events)},
+            )  # fmt: skip
+
+        return Minibatches(
+            entry.events, len(entry.game.data.records), entry.game.drawn, [context.stream(22, k) for k in range(2)],
+            finding, lambda _: finding("consistent", agreed), relation, unlike, agreed,
+        )  # fmt: skip
+
+    def releases(self, context: Context) -> Iterable[Finding]:
+        from dpcheck.checks.releases import releases
+
+        return releases(context, self.name)
+
+    def rates(self, context: Context, tables: Tables) -> Iterable[Stage]:
+        from dpcheck.checks import rates
+
+        return rates.stages(context, self.name, tables)
+
+    def further(self, context: Context, tables: Tables) -> Iterator[Stage]:
+        from dpcheck.checks.sandwich import phases
+
+        yield "phases", partial(phases, context, self.name)
+        yield from algorithm(self.name).further(context, tables)

@@ -52,7 +52,7 @@ def run(options: Namespace) -> int:
 
 def listing() -> Listing:
     """List theorems, algorithms, base solvers, problems, testers and data sets, each with an id and a title."""
-    from dpcheck.algorithms.declared_files import others
+    from dpcheck.algorithms.declaration import others
     from dpcheck.algorithms.registry import records
     from dpcheck.bounds.registry import theorems
     from dpcheck.catalogue.bases import BASES

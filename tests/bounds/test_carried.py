@@ -18,8 +18,8 @@ from dpcheck.bounds.carried import Carried, formulas
 from dpcheck.bounds.claim import Claim
 from dpcheck.bounds.symbols import K, T, delta, n, sigma_w
 from dpcheck.bounds.theorem import Theorem
+from dpcheck.checks.experiment import Experiment
 from dpcheck.checks.rates import experiments
-from dpcheck.checks.rates.experiment import Experiment
 from dpcheck.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -165,5 +165,5 @@ def test_the_order_of_an_experiment_is_its_theorems(experiment: Experiment, monk
         thm, bound_formula=None if thm.bound_formula is None else thm.bound_formula**2,
         regimes=tuple((name, term**2) for name, term in thm.regimes),
     )  # fmt: skip
-    monkeypatch.setattr("dpcheck.checks.rates.experiment.theorem", (THEOREMS | {thm.id: wrong}).__getitem__)
+    monkeypatch.setattr("dpcheck.checks.experiment.theorem", (THEOREMS | {thm.id: wrong}).__getitem__)
     assert experiment.terms(problem, cell)[0] != pytest.approx(before, rel=1e-6)

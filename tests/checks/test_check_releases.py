@@ -20,8 +20,8 @@ from dpcheck.catalogue.zhang2022 import saddle as saddle
 from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
-from dpcheck.checks.privacy.sandwich import sandwich, share, shares
 from dpcheck.checks.releases import Case, actual_noise, as_declared, cases, differences, releases
+from dpcheck.checks.sandwich import sandwich, share, shares
 from dpcheck.events import Disjoint, Gaussian, Repeated
 from dpcheck.solvers import ALGORITHMS, algorithm
 
@@ -295,7 +295,7 @@ def test_a_release_that_stays_is_named(monkeypatch):
 
 def test_the_halves_are_judged_by_half_of_the_claim(monkeypatch):
     """With the noise of the whole claim a half is certified at 0.70 of 0.5."""
-    monkeypatch.setattr("dpcheck.checks.privacy.sandwich.family", lambda *_: {})
+    monkeypatch.setattr("dpcheck.checks.sandwich.family", lambda *_: {})
     for name in ("phased_primal", "phased_dual"):
         first = next(iter(GAMES[name]()))
         assert (first.epsilon, first.delta) == (0.5, 5e-6)

@@ -15,14 +15,15 @@ import pytest
 
 import dpcheck
 from dpcheck import InputError
-from dpcheck.algorithms import declared_files as algorithm_files
+from dpcheck.algorithms import declaration as algorithm_files
 from dpcheck.algorithms.declaration import Algorithm, RateClaim
 from dpcheck.bounds.registry import theorem
 from dpcheck.checks import check
 from dpcheck.checks.context import Context
-from dpcheck.checks.declared import certificate, membership, rate
-from dpcheck.checks.declared_releases import releases
+from dpcheck.checks.declared import Declared
+from dpcheck.checks.rates import claimed_rate
 from dpcheck.checks.sampling import sampling
+from dpcheck.checks.sandwich import sandwiches
 from dpcheck.events import Disjoint, Gaussian, Laplace, Repeated, Sampled
 from dpcheck.solvers import ALGORITHMS, algorithm
 
@@ -46,9 +47,18 @@ def steps(step=batch_sum, **fields) -> Algorithm:
     return declared(**({"step": step, "start": 0.0, "steps": 3, "events": BATCHES} | fields))
 
 
-def seen(stage, own, *more, seed=0):
-    (found,) = stage(Context(seed=seed), own, *more)
+def releases(context, subject):
+    return subject.releases(context)
+
+
+def seen(stage, own, seed=0):
+    (found,) = stage(Context(seed=seed), Declared(own))
     return found
+
+
+def audited(own):
+    """The findings of audits, without that of the certificate."""
+    return {each.id: each for each in sandwiches(Context(), Declared(own)) if each.kind == "privacy"}
 
 
 # The example, whole
@@ -67,7 +77,7 @@ def test_the_example_is_as_it_claims(tmp_path):
     assert done.stdout.startswith("Result:     noisy_sgda: consistent.\n")
     assert "Regression" not in done.stdout
     assert "not checked" not in done.stdout  # every stage looks at it
-    assert done.stderr.splitlines()[0] == "dpcheck: noisy_sgda: certificate ..."
+    assert done.stderr.splitlines()[0] == "dpcheck: noisy_sgda: sampling ..."
 
 
 @pytest.mark.thorough
@@ -219,7 +229,7 @@ def test_the_declaration_s_place_is_where_it_is_written():
 
 @pytest.mark.parametrize(("multiplier", "verdict"), [(4.0, "consistent"), (3.7, "violated")])
 def test_certificate(multiplier, verdict):
-    (found,) = certificate(declared(run=len, events=Gaussian(multiplier)))
+    (found,) = Declared(declared(run=len, events=Gaussian(multiplier))).stated()
     assert (found.verdict, found.ok) == (verdict, verdict == "consistent")
     if not found.ok:
         assert found.reason == (
@@ -377,7 +387,7 @@ def test_a_population_that_is_not_the_data_s():
 @pytest.mark.parametrize(("scale", "verdict"), [(5.0, "consistent"), (0.2, "violated")])
 def test_membership(scale, verdict):
     own = steps(lambda s, data, rng: data[rng.choice(N, 4, replace=False)].sum() + rng.normal(scale=scale))
-    found = {each.id: each for each in membership(Context(), own)}
+    found = audited(own)
     assert list(found) == ["mine.transcript", "mine.output"]
     assert {each.verdict for each in found.values()} == {verdict}
     if verdict == "violated":
@@ -388,7 +398,7 @@ def test_membership(scale, verdict):
 def test_the_declared_pair_is_the_one_that_is_audited():
     """Only a pair in [0, 1e6] breaks it, which no replacement does."""
     own = declared(run=lambda data, rng: data.sum() + rng.normal(scale=5.0), neighbour=np.r_[1e6, np.zeros(N - 1)])
-    found = next(iter(membership(Context(), own)))
+    found = audited(own)["mine.output"]
     assert found.verdict == "violated"
     assert found.evidence["pair"] == "the two data sets are the declared pair"
 
@@ -396,7 +406,7 @@ def test_the_declared_pair_is_the_one_that_is_audited():
 def test_records_are_removed_where_that_is_what_neighbours_are():
     event = Sampled((Gaussian(5.0),), "poisson", N, 4, "add_or_remove_one")
     own = steps(lambda s, data, rng: data[rng.random(len(data)) < 1 / 3].sum() + rng.normal(scale=5.0), events=event)
-    assert "is removed" in next(iter(membership(Context(), own))).evidence["pair"]
+    assert "is removed" in audited(own)["mine.output"].evidence["pair"]
 
 
 # Stages: rates
@@ -408,7 +418,7 @@ def test_rate(power, verdict):
         measure=lambda rng, n: n**power * rng.uniform(0.9, 1.1), grid={"n": (100, 200, 400, 800)}, claimed={"n": -1.0}
     )
     tables = {}
-    found = seen(rate, steps(rate=claim), tables)
+    (found,) = claimed_rate(Declared(steps(rate=claim)), Context(), tables)
     assert found.verdict == verdict
     assert [row["n"] for row in tables["mine: rate"]] == [100, 200, 400, 800]
 
@@ -423,7 +433,7 @@ def test_a_theorem_s_number(factor, verdict):
         measure=lambda rng, n: factor * statement.bound(n=n, **constants) * rng.uniform(0.9, 1.1),
         grid={"n": (1000, 2000, 4000, 8000)}, theorem=statement, constants=constants,
     )  # fmt: skip
-    order, bound = rate(Context(), steps(rate=claim), {})
+    order, bound = claimed_rate(Declared(steps(rate=claim)), Context(), {})
     assert order.verdict == "supported"
     assert bound.verdict == verdict
     assert "bounds/yang2022/theorem_2.py:" in bound.place  # below dpcheck/ where it is installed

@@ -13,10 +13,16 @@ from games import GAMES
 
 from dpcheck.accounting import certify
 from dpcheck.checks import expected
-from dpcheck.checks.expected import __main__ as command
-from dpcheck.checks.expected import expected_certificates, expected_verdicts, missing, with_expected
-from dpcheck.checks.expected.__main__ import differing, main, updated
-from dpcheck.checks.privacy.entry import DELTA, Entry
+from dpcheck.checks.expected import (
+    differing,
+    expected_certificates,
+    expected_verdicts,
+    main,
+    missing,
+    updated,
+    with_expected,
+)
+from dpcheck.checks.games import DELTA, Entry
 from dpcheck.events import scaled
 from dpcheck.report.findings import Finding, Report
 from dpcheck.solvers import ALGORITHMS
@@ -34,9 +40,8 @@ def found(id: str, verdict: str = "consistent", certified: float | None = None, 
 @pytest.fixture
 def file(monkeypatch: pytest.MonkeyPatch) -> None:
     """A small file, and no claims."""
-    monkeypatch.setattr(command, "on_file", lambda: FILE)
-    monkeypatch.setattr(command, "of_claims", dict)
-    monkeypatch.setattr(command, "expected_certificates", lambda: FILE["certified"])
+    monkeypatch.setattr(expected, "on_file", lambda: FILE)
+    monkeypatch.setattr(expected, "of_claims", dict)
     monkeypatch.setattr(expected, "expected_verdicts", lambda: FILE["verdicts"])
     monkeypatch.setattr(expected, "expected_certificates", lambda: FILE["certified"])
 
@@ -103,7 +108,7 @@ def test_what_differs() -> None:
 
 @pytest.mark.usefixtures("file")
 def test_claims_are_left_to_the_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "of_claims", lambda: {"a.p.new": "proved"})
+    monkeypatch.setattr(expected, "of_claims", lambda: {"a.p.new": "proved"})
     assert list(differing([found("a.p.new", "refuted")], [])) == []
 
 
@@ -130,7 +135,7 @@ def test_the_command_prints_and_writes_what_differs(
         return Report(findings, ("a",), "quick", 0, "0", 1.0)
 
     monkeypatch.setattr("dpcheck.checks.check", check)
-    monkeypatch.setattr(command.resources, "files", lambda name: tmp_path)
+    monkeypatch.setattr(expected.resources, "files", lambda name: tmp_path)
     assert main(["a", "--seed", "3"]) == 1
     assert (asked["names"], asked["seed"], asked["jobs"]) == (["a"], 3, None)
     assert capsys.readouterr().out.splitlines() == [

@@ -18,9 +18,8 @@ from dpcheck.catalogue.yang2022 import nseg
 from dpcheck.catalogue.zhang2022 import minimise as output_perturbation_minimise
 from dpcheck.catalogue.zhang2022.output_perturbation import blocks as disjoint
 from dpcheck.checks.context import Context
-from dpcheck.checks.privacy.entry import CONFIDENCE, DELTA, Entry
-from dpcheck.checks.privacy.sandwich import audit, curve, phases
-from dpcheck.checks.privacy.worst_case import WorstCase
+from dpcheck.checks.games import CONFIDENCE, DELTA, Entry, WorstCase
+from dpcheck.checks.sandwich import audit, curve, phases
 
 CONTEXT = Context()
 

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from games import GAMES
 
-from dpcheck.checks.privacy.entry import Entry
-from dpcheck.checks.sampling import disagreement, minibatches
+from dpcheck.checks.context import Context
+from dpcheck.checks.games import Entry
+from dpcheck.checks.sampling import compared, sampling
+from dpcheck.checks.subject import Record
 from dpcheck.events import Repeated
 
 WOR = "dp_sgda.repaired.without_replacement"
@@ -22,19 +24,19 @@ def entries() -> dict[str, Entry]:
 
 @pytest.mark.parametrize("name", ["dp_sgda", "dp_spider", "nispp", "sto_spider", "phased_primal", "privatediff"])
 def test_what_is_declared_is_what_runs_draw(name: str) -> None:
-    assert {found.verdict for found in minibatches(name)} == {"consistent"}
+    assert {found.verdict for found in sampling(Context(), Record(name))} == {"consistent"}
 
 
 @pytest.mark.parametrize(
     ("label", "change", "said"),
     [
         (WOR, {"scheme": "poisson", "neighbours": "add_or_remove_one"}, "add-or-remove-one neighbours"),
-        (WOR, {"scheme": "poisson"}, "declared as Poisson samples"),
-        (WOR, {"scheme": "with_replacement"}, "none of 800 holds a record twice"),
-        (WOR, {"batch": 2}, "one of 3 is drawn"),
-        (WOR, {"population": 8}, "the data set has 4"),
-        ("dp_sgda.repaired.poisson", {"scheme": "without_replacement"}, "minibatches of 3 records are declared"),
-        ("dp_sgda.as_printed.with_replacement", {"scheme": "without_replacement"}, "are drawn again"),
+        (WOR, {"scheme": "poisson"}, "declared is poisson"),
+        (WOR, {"scheme": "with_replacement"}, "hold no record twice"),
+        (WOR, {"batch": 2}, "minibatches hold 3 records, not 2"),
+        (WOR, {"population": 8}, "the data hold 4"),
+        ("dp_sgda.repaired.poisson", {"scheme": "without_replacement"}, "minibatch sizes vary"),
+        ("dp_sgda.as_printed.with_replacement", {"scheme": "without_replacement"}, "holds a record twice"),
     ],
 )
 def test_a_declared_scheme_that_is_not_the_run_s(
@@ -44,4 +46,6 @@ def test_a_declared_scheme_that_is_not_the_run_s(
     (repeated,) = entry.events
     assert isinstance(repeated, Repeated)
     wrong = replace(entry, events=(replace(repeated, event=replace(repeated.event, **change)),))  # type: ignore[type-var]
-    assert said in disagreement(wrong.game, wrong.events)
+    found = compared(Record("dp_sgda")._minibatches(Context(), wrong))
+    assert found.verdict == "violated"
+    assert said in found.reason

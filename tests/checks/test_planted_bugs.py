@@ -17,10 +17,9 @@ from dpcheck.algorithms.kernels import sgda
 from dpcheck.catalogue.yang2022 import dp_sgda as solvers
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.catalogue.yang2022.further import step
+from dpcheck.checks import sandwich
 from dpcheck.checks.context import Context
-from dpcheck.checks.privacy import sandwich
-from dpcheck.checks.privacy.entry import Game
-from dpcheck.checks.privacy.worst_case import WorstCase
+from dpcheck.checks.games import Game, WorstCase
 from dpcheck.checks.releases import releases as releases_of
 from dpcheck.problems.bilinear import Bilinear
 

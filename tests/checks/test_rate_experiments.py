@@ -10,9 +10,8 @@ import pytest
 import dpcheck
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
-from dpcheck.checks.rates import experiments, judgement
-from dpcheck.checks.rates.experiment import Experiment, Grid, Premise, cross, doubling, product
-from dpcheck.checks.rates.judgement import TABLE, Point, findings, points, slopes
+from dpcheck.checks.experiment import Experiment, Grid, Premise, cross, doubling, product
+from dpcheck.checks.rates import TABLE, Point, experiments, findings, judgement, points, slopes
 from dpcheck.errors import InputError
 from dpcheck.running.store import Store
 

@@ -14,9 +14,8 @@ import tables
 
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
-from dpcheck.checks.privacy.entry import CONFIDENCE
-from dpcheck.checks.rates import experiments, stages
-from dpcheck.checks.rates.judgement import TABLE
+from dpcheck.checks.games import CONFIDENCE
+from dpcheck.checks.rates import TABLE, experiments, stages
 from dpcheck.running.streams import cores
 from dpcheck.solvers import ALGORITHMS
 

@@ -21,7 +21,7 @@ from dpcheck.catalogue.xu2026 import rate_theorem_1 as theorem_1
 from dpcheck.catalogue.xu2026 import rate_theorem_2 as theorem_2
 from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
 from dpcheck.checks.context import Context
-from dpcheck.checks.rates.judgement import _known
+from dpcheck.checks.rates import _known
 
 EXPERIMENTS = (*theorem_1.EXPERIMENTS, *theorem_2.EXPERIMENTS, *xu2026_table_1.EXPERIMENTS)
 BY_NAME = [pytest.param(each, id=f"{each.algorithm}.{each.name}") for each in EXPERIMENTS]

@@ -21,8 +21,7 @@ from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.catalogue.yang2022.nispp import NISPP
 from dpcheck.catalogue.yang2022.nseg import NSEG
 from dpcheck.checks.expected import expected_verdicts
-from dpcheck.checks.rates import experiments
-from dpcheck.checks.rates.judgement import LEADS
+from dpcheck.checks.rates import LEADS, experiments
 from dpcheck.problems.hinge_game import MEAN, SPREAD, HingeGame
 from dpcheck.problems.polyak import Polyak
 

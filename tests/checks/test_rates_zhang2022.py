@@ -22,10 +22,9 @@ from dpcheck.catalogue.zhang2022 import rate_phases as phases
 from dpcheck.catalogue.zhang2022 import rate_table_2 as zhang2022_table_2
 from dpcheck.catalogue.zhang2022 import rate_theorem_3_4 as zhang2022_theorem_3_4
 from dpcheck.catalogue.zhang2022 import rate_theorem_4_5 as zhang2022_theorem_4_5
+from dpcheck.checks import experiment as declarations
 from dpcheck.checks.context import Context
-from dpcheck.checks.rates import experiment as declarations
-from dpcheck.checks.rates import experiments
-from dpcheck.checks.rates.judgement import TABLE, _known
+from dpcheck.checks.rates import TABLE, _known, experiments
 
 ALGORITHMS = (
     "output_perturbation", "phased_output_perturbation", "minimax_output_perturbation",

@@ -21,10 +21,10 @@ from dpcheck.catalogue.zhang2025 import rate_dptd as dptd
 from dpcheck.catalogue.zhang2025 import rate_lower_bounds as lower
 from dpcheck.catalogue.zhang2025 import rate_theorem_2 as theorem_2
 from dpcheck.catalogue.zhang2025 import rate_theorem_6 as theorem_6
+from dpcheck.checks import experiment
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
-from dpcheck.checks.rates import experiment, experiments
-from dpcheck.checks.rates.judgement import LEADS, REACH, grid_of
+from dpcheck.checks.rates import LEADS, REACH, experiments, grid_of
 from dpcheck.errors import InputError
 from dpcheck.solvers import ALGORITHMS, configure
 

@@ -9,7 +9,7 @@ import pytest
 
 from dpcheck.bounds.ledger import recorded
 from dpcheck.bounds.registry import PAPERS, find
-from dpcheck.checks import claims, shipped
+from dpcheck.checks import shipped
 from dpcheck.checks.context import Batch, Context
 from dpcheck.checks.shipped import Measurements, claims_of, measuring_digest, name_of
 from dpcheck.running.store import theory_digest
@@ -31,7 +31,7 @@ def test_every_claim_is_shipped_with_the_verdict_of_the_ledger():
 @pytest.mark.parametrize("id", ["Y17", "Z06", "003:Thm5"])
 def test_a_claim_is_shipped_as_it_is_decided(id):
     [claim] = find(id)
-    again = claims.kept(claim.decide())
+    again = shipped._as_kept(claim.decide())
     before = shipped._read(shipped.CLAIMS)["papers"][claim.paper][id]
     for each in (again, before):
         each["evidence"] = {name: value for name, value in each["evidence"].items() if name != "seconds"}
@@ -46,7 +46,7 @@ def test_claims_of_other_code_or_another_solver_are_not_shown(monkeypatch, chang
     else:
         monkeypatch.setattr(shipped, "versions", lambda: {"sympy": "0"})
     assert [claims_of(paper) for paper in PAPERS] == [None] * len(PAPERS)
-    assert claims.shown([*PAPERS]) == []
+    assert shipped.shown([*PAPERS]) == []
 
 
 def test_a_damaged_file_ships_nothing(monkeypatch, tmp_path):

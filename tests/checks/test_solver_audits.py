@@ -27,9 +27,8 @@ from dpcheck.catalogue.zhang2022 import minimise as output_perturbation_minimise
 from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS, Phased
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
-from dpcheck.checks.privacy.entry import BOTH, DELTA, EPSILON, Entry, Game
-from dpcheck.checks.privacy.sandwich import audit, curve, law_of, sandwich
-from dpcheck.checks.privacy.worst_case import WorstCase, record
+from dpcheck.checks.games import BOTH, DELTA, EPSILON, Entry, Game, WorstCase, record
+from dpcheck.checks.sandwich import audit, curve, law_of, sandwich
 from dpcheck.solvers import ALGORITHMS, algorithm
 
 CONTEXT = Context(jobs=1)
@@ -173,7 +172,7 @@ def test_few_runs_are_enough_for_the_recorded_verdict(name, label, monkeypatch):
 
     The bound within the claimed family, which decides no verdict, is left to the main check.
     """
-    monkeypatch.setattr("dpcheck.checks.privacy.sandwich.family", lambda *_: {})
+    monkeypatch.setattr("dpcheck.checks.sandwich.family", lambda *_: {})
     entry, sound = case(name, label), (name, label) in SOUND
     trials = 3000 if sound else 30_000
     found = {f.id.split(".")[-1]: f for f in sandwich(CONTEXT, name, replace(entry, least=0), trials)}
@@ -332,7 +331,7 @@ def test_shares_of_the_certificate(keep):
 @pytest.mark.experiment
 def test_verdicts_that_hang_on_no_seed(keep, monkeypatch):
     """What is expected of the variants that leak is found with 12 seeds, and by which margin."""
-    monkeypatch.setattr("dpcheck.checks.privacy.sandwich.family", lambda *_: {})
+    monkeypatch.setattr("dpcheck.checks.sandwich.family", lambda *_: {})
     rows = [
         (f.id, seed, f.verdict, f.audited, f.evidence["audit"]["trials"])
         for name, label in sorted(LEAKS) for seed in range(12)

@@ -22,7 +22,7 @@ from dpcheck import audit_privacy, audit_sequential
 from dpcheck.algorithms.measure import Experiment
 from dpcheck.catalogue.zhang2022.rate_theorem_3_3 import EXPERIMENTS
 from dpcheck.checks.context import Context
-from dpcheck.checks.rates.judgement import points
+from dpcheck.checks.rates import points
 from dpcheck.errors import InputError
 from dpcheck.experiments import find
 from dpcheck.experiments.runner import run_all, trials

@@ -19,8 +19,9 @@ from pages import Page
 import dpcheck
 from dpcheck import InputError, checks, cli
 from dpcheck.bounds import registry
+from dpcheck.bounds.claim import place
 from dpcheck.checks.expected import expected_verdicts
-from dpcheck.checks.place import place_for, place_of_claim
+from dpcheck.checks.place import place_for, shown_place
 from dpcheck.report.findings import BROKEN, SCHEMA, Catalogue, Finding, Report, to_json_text
 from dpcheck.report.formats import render
 from dpcheck.report.terminal import Decided
@@ -142,7 +143,7 @@ def test_a_finding_points_to_what_it_is_about(fields, file, word):
 def test_every_claim_points_to_where_it_is_decided():
     """To a function of a paper's folder, or to the claim's entry where the prover judges its relations."""
     for claim in registry.claims():
-        name, _, line = place_of_claim(claim).rpartition(":")
+        name, _, line = shown_place(place(claim)).rpartition(":")
         assert Path(name).parent.name in registry.PAPERS, (claim.id, name)
         found = (Path(dpcheck.__file__).resolve().parent.parent / name).read_text("utf-8").splitlines()[int(line) - 1]
         assert re.match(r"(@|def |.*\bClaim\()", found), (claim.id, found)
@@ -490,7 +491,7 @@ def test_a_stage_that_stops_is_a_finding_and_the_others_go_on(monkeypatch):
         yield "schedule", lambda: [finding(id="nseg.second.part")]
 
     monkeypatch.setattr(checks, "stages", two)
-    monkeypatch.setattr(checks.claims, "decided", lambda context, paper: [])
+    monkeypatch.setattr("dpcheck.checks.shipped.decided", lambda context, paper: [])
     found = checks.check("nseg")
     own = [each for each in found.findings if each.id.startswith("nseg.")]
     assert [(each.id, each.ok) for each in own] == [

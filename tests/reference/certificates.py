@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from dpcheck.accounting import certify, privacy_curve
+from dpcheck.checks.games import DELTA, EPSILON
 from dpcheck.checks.place import place_of, place_of_schedule
-from dpcheck.checks.privacy.entry import DELTA, EPSILON
 from dpcheck.checks.sampling import on_minibatches
 from dpcheck.events import Disjoint, Event, Gaussian, Laplace, Repeated, Sampled
 from dpcheck.problems import example

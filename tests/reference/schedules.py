@@ -14,8 +14,8 @@ from dpcheck.algorithms import promises
 from dpcheck.algorithms.problem import Array, Defaults, ball
 from dpcheck.bounds.registry import PAPERS
 from dpcheck.bounds.theorem import Theorem
+from dpcheck.checks.games import gradient
 from dpcheck.checks.place import place_of_schedule
-from dpcheck.checks.privacy.worst_case import gradient
 from dpcheck.errors import InputError
 from dpcheck.report.findings import Finding
 from dpcheck.solvers import algorithm

@@ -16,7 +16,7 @@ import numpy as np
 
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.solver import Solver
-from dpcheck.checks.privacy.worst_case import WorstCase
+from dpcheck.checks.games import WorstCase
 from dpcheck.problems import example
 from dpcheck.solvers import algorithm, configure
 from reference import phases

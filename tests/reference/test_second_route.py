@@ -16,7 +16,7 @@ from scipy.stats import norm
 
 from dpcheck import accounting as engine
 from dpcheck.accounting import Certificate, certificates, certify, event_counts, privacy_curve
-from dpcheck.checks.privacy.entry import DELTA, Entry
+from dpcheck.checks.games import DELTA, Entry
 from dpcheck.events import Disjoint, Event, Gaussian, Laplace, Repeated, Sampled
 from dpcheck.report.findings import Finding
 from dpcheck.solvers import ALGORITHMS, algorithm

@@ -74,7 +74,10 @@ def test_a_new_record_is_found_by_the_command(checkout):
     solved = run(checkout, "-m", "dpcheck", "solve", "doe_descent", "--epsilon", "1")
     assert solved.returncode == 0, solved.stderr
     script = "from dpcheck.checks import stages; from dpcheck.checks.context import Context"
-    titles = run(checkout, "-c", f"{script}; print([title for title, _ in stages(Context(), 'doe_descent', {{}})])")
+    script += "; from dpcheck.checks.subject import Record"
+    titles = run(
+        checkout, "-c", f"{script}; print([title for title, _ in stages(Context(), Record('doe_descent'), {{}})])"
+    )
     assert "'audits'" in titles.stdout, titles.stderr
 
 

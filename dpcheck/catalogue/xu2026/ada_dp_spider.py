@@ -40,7 +40,7 @@ from dpcheck.catalogue.xu2026.spider import Drifting, Spider, spider_events
 from dpcheck.events import Event
 
 if TYPE_CHECKING:
-    from dpcheck.checks.privacy.entry import Entry
+    from dpcheck.checks.games import Entry
 
 
 class Adaptive(Drifting):
@@ -226,6 +226,6 @@ class AdaDPSpider(Spider):
 
         Drift calls for a second refresh in three runs of four, for a third in few.
         """
-        from dpcheck.checks.privacy.entry import ONE
+        from dpcheck.checks.games import ONE
 
         yield cls.game("repaired", ONE, {"refreshes": 2, "kappa": 300.0, "chi": 1e-9, "R": 1.0})

@@ -64,7 +64,7 @@ from dpcheck.errors import require
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 
 if TYPE_CHECKING:
-    from dpcheck.checks.privacy.entry import Entry
+    from dpcheck.checks.games import Entry
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,8 +203,7 @@ class DPRGDA(Solver):
 
         As printed all records are read, and the mean, which is clipped as one, flips sign when the canary is replaced.
         """
-        from dpcheck.checks.privacy.entry import BATCH, BOTH, FAR, RADIUS, RECORDS, WHOLE, blank, entry
-        from dpcheck.checks.privacy.worst_case import record
+        from dpcheck.checks.games import BATCH, BOTH, FAR, RADIUS, RECORDS, WHOLE, blank, entry, record
 
         k = 1e4
         far = record(b=4 * k * RADIUS, c=4 * k * RADIUS, p=k, q=k, a=k)

@@ -41,7 +41,7 @@ from dpcheck.catalogue.xu2026.spider import Spider, SpiderSchedule, spider_event
 from dpcheck.events import Event
 
 if TYPE_CHECKING:
-    from dpcheck.checks.privacy.entry import Entry
+    from dpcheck.checks.games import Entry
 
 
 class Printed(SpiderSchedule):
@@ -191,7 +191,7 @@ class DPSpider(Spider):
         As printed the constant that the paper leaves open is 1. The fewer releases the output rests on, the more it
         alone tells; what is printed is too little for any number.
         """
-        from dpcheck.checks.privacy.entry import ONE, RECORDS, STEPS, WHOLE
+        from dpcheck.checks.games import ONE, RECORDS, STEPS, WHOLE
 
         yield cls.game("repaired", ONE, {"period": STEPS // 2})
         settings = {"steps": 2, "period": 2, "b1": RECORDS, "b2": RECORDS}

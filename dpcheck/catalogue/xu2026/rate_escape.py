@@ -30,9 +30,8 @@ import numpy as np
 from dpcheck.accounting import certify
 from dpcheck.algorithms.problem import Array
 from dpcheck.audits.limits.binomial import clopper_pearson_lower, clopper_pearson_upper
-from dpcheck.checks.context import Batch, Context
-from dpcheck.checks.rates.experiment import Premise
-from dpcheck.checks.rates.judgement import Tables
+from dpcheck.checks.context import Batch, Context, Tables
+from dpcheck.checks.experiment import Premise
 from dpcheck.problems.cosine import Cosine
 from dpcheck.problems.quartic import Quartic
 from dpcheck.report.findings import Finding

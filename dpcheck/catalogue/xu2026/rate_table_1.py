@@ -26,7 +26,7 @@ from dpcheck.algorithms.problem import Array
 from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue import equal_records
 from dpcheck.catalogue.xu2026.spider_simulation import Plan, ada_outputs, mean_norm, sto_outputs
-from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, Premise
+from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise
 from dpcheck.events import Event, Gaussian, Laplace, Repeated, Sampled
 from dpcheck.problems.mean_estimation import MeanEstimation
 

@@ -27,7 +27,7 @@ from dpcheck.algorithms.problem import Array
 from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue import equal_records
 from dpcheck.catalogue.xu2026.ascent_simulation import Plan, outputs
-from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, Premise, cross
+from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise, cross
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 from dpcheck.problems.quadratic import Quadratic
 

@@ -35,7 +35,7 @@ from dpcheck.catalogue.xu2026.rate_theorem_1 import (
     privacy_error,
     slopes,
 )
-from dpcheck.checks.rates.experiment import Cell, Experiment, Grid
+from dpcheck.checks.experiment import Cell, Experiment, Grid
 from dpcheck.events import Event, Gaussian
 from dpcheck.problems.quadratic import Quadratic
 

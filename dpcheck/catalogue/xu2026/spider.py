@@ -28,7 +28,7 @@ from dpcheck.errors import require
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 
 if TYPE_CHECKING:
-    from dpcheck.checks.privacy.entry import Entry
+    from dpcheck.checks.games import Entry
 
 
 class SpiderSchedule(Schedule):
@@ -254,7 +254,7 @@ class Spider(Solver):
         variant : str
             Which variant is run.
         pattern : tuple of int
-            Which releases tell of a record, as in ``dpcheck.checks.privacy.entry``.
+            Which releases tell of a record, as in ``dpcheck.checks.games``.
         settings : mapping
             Overrides beside those that every game of these methods has.
         **more : object
@@ -265,8 +265,7 @@ class Spider(Solver):
         Entry
             The game.
         """
-        from dpcheck.checks.privacy.entry import BATCH, RADIUS, STEPS, blank, entry
-        from dpcheck.checks.privacy.worst_case import record
+        from dpcheck.checks.games import BATCH, RADIUS, STEPS, blank, entry, record
 
         bent = record(b=4 * RADIUS, p=2.0)
         norms = {"steps": STEPS, "eta": 0.1, "L0": 1.0, "Ls": 1.0, "b1": BATCH, "b2": BATCH}

@@ -56,7 +56,7 @@ from dpcheck.events import Event, Laplace
 
 if TYPE_CHECKING:
     from dpcheck.checks.context import Context, Stage
-    from dpcheck.checks.privacy.entry import Entry
+    from dpcheck.checks.games import Entry
 
 
 class Stochastic(Drifting):
@@ -352,7 +352,7 @@ class StoSpider(Spider):
 
         Its second estimate is a refresh too, as its norm asks for.
         """
-        from dpcheck.checks.privacy.entry import ONE, STEPS
+        from dpcheck.checks.games import ONE, STEPS
 
         settings = {"refreshes": 2, "kappa": 1e9, "gamma": 1e9, "Gamma": STEPS, "r": 1e-9}
         settings |= {"alpha": 1.0, "selection": 0.001}

@@ -74,7 +74,7 @@ from dpcheck.events import Event, Repeated, Sampled, Scheme
 
 if TYPE_CHECKING:
     from dpcheck.checks.context import Context, Stage
-    from dpcheck.checks.privacy.entry import Entry
+    from dpcheck.checks.games import Entry
 
 
 class Theorem2a(Schedule):
@@ -415,11 +415,10 @@ class DPSGDA(GradientDescentAscent):
 
         As printed there is no clipping, and the records keep to the Lipschitz constant.
         """
-        from dpcheck.checks.privacy.entry import BATCH, BOTH, CLIPS, FAR, PAIR, QUIET, STEPS, blank, entry
-        from dpcheck.checks.privacy.worst_case import record
+        from dpcheck.checks.games import BATCH, BOTH, CLIPS, FAR, LOUD, PAIR, STEPS, blank, entry, record
 
         settings = CLIPS | {"steps": STEPS, "batch": BATCH, "eta": 0.05}
-        for sampling, roles in (("without_replacement", PAIR), ("poisson", QUIET)):
+        for sampling, roles in (("without_replacement", PAIR), ("poisson", (LOUD, -LOUD, 0 * LOUD))):
             yield entry(
                 cls.name, "repaired", blank(**FAR), roles, BOTH, settings | {"sampling": sampling},
                 label=f"repaired.{sampling}", words=f"repaired, {sampling.replace('_', ' ')}",

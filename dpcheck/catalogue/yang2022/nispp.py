@@ -52,7 +52,7 @@ from dpcheck.errors import require
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 
 if TYPE_CHECKING:
-    from dpcheck.checks.privacy.entry import Entry
+    from dpcheck.checks.games import Entry
 
 TABLE = "Table 1 of Yang et al. counts n^(3/2) log n gradients, with replacement; this run passes the records once"
 SAMPLINGS = ("single_pass", "with_replacement")
@@ -182,7 +182,7 @@ class NISPP(Phased):
     @classmethod
     def games(cls) -> Iterator[Entry]:
         """Yield games of one side each, and a coupled one; ``lam`` is large enough for the solutions to lie inside."""
-        from dpcheck.checks.privacy.entry import blank
+        from dpcheck.checks.games import blank
 
         chosen: dict[str, Any] = {"variant": "repaired", "settings": {"lam": 4.0}}
         for part, flat, slope in (("", "lipschitz_v", "b"), ("v", "lipschitz_w", "c")):

@@ -51,7 +51,7 @@ from dpcheck.errors import require
 from dpcheck.events import Event, Gaussian, Repeated, Sampled, Scheme
 
 if TYPE_CHECKING:
-    from dpcheck.checks.privacy.entry import Entry
+    from dpcheck.checks.games import Entry
 
 
 class Extragradient(Schedule):
@@ -251,7 +251,7 @@ class NSEG(Solver):
     @classmethod
     def games(cls) -> Iterator[Entry]:
         """Yield games of two minibatches a step."""
-        from dpcheck.checks.privacy.entry import BATCH, CLIPS, FAR, ONE, PAIR, STEPS, blank, entry
+        from dpcheck.checks.games import BATCH, CLIPS, FAR, ONE, PAIR, STEPS, blank, entry
 
         settings = CLIPS | {"steps": STEPS // 2, "batch": BATCH, "eta": 0.05}
         yield entry(cls.name, "repaired", blank(**FAR), PAIR, ONE, settings)

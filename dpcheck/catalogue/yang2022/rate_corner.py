@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from dpcheck.algorithms.problem import Array
-from dpcheck.checks.rates.experiment import Premise
+from dpcheck.checks.experiment import Premise
 from dpcheck.problems.hinge_game import MEAN, SPREAD, HingeGame
 
 _STEPS = 20_000  # of the walk, at most; longer ones are followed in equal leaps

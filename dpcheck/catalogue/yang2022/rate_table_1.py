@@ -23,7 +23,7 @@ from dpcheck.algorithms.problem import Array
 from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue.yang2022.rate_corner import arrival, mean_gap
 from dpcheck.catalogue.yang2022.rate_theorem_2a import constants, premises, sample
-from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, Premise, cross, doubling
+from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise, cross, doubling
 from dpcheck.events import Gaussian, Repeated, Sampled
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.hinge_game import MEAN, HingeGame

@@ -15,7 +15,7 @@ import numpy as np
 
 from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue.yang2022.rate_corner import arrival, mean_gap
-from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, Premise, cross, doubling
+from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise, cross, doubling
 from dpcheck.problems.hinge_game import HingeGame
 
 THEOREM = "yang2022.theorem_2a"

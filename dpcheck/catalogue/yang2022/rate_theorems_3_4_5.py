@@ -21,7 +21,7 @@ from dpcheck.algorithms.kernels import gradients
 from dpcheck.algorithms.kernels.jit import MEAN_SIGNATURE, kernel
 from dpcheck.algorithms.problem import Array
 from dpcheck.bounds.registry import theorem
-from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, cross
+from dpcheck.checks.experiment import Cell, Experiment, Grid, cross
 from dpcheck.events import Gaussian, Repeated, Sampled
 from dpcheck.problems.polyak import Polyak
 

@@ -13,8 +13,9 @@ from dpcheck.algorithms.problem import Array, Problem, with_record
 from dpcheck.audits.neighbours import farthest_pair
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.checks.context import Context
-from dpcheck.checks.privacy.entry import DELTA, EPSILON
-from dpcheck.checks.privacy.sandwich import audit, finding
+from dpcheck.checks.games import DELTA, EPSILON
+from dpcheck.checks.sandwich import audit, finding
+from dpcheck.checks.subject import Part
 from dpcheck.problems.auc import AUC
 from dpcheck.report.findings import Finding
 
@@ -67,10 +68,11 @@ def real_data(context: Context) -> Iterator[Finding]:
     def along(problem: AUC, rng: np.random.Generator, size: int) -> Array:
         return np.asarray(solver.outputs(problem, rng, size) @ direction)
 
-    audited = audit(context, along, (ours, neighbour), 200_000 if context.full else 10_000, 7)
+    subject = "repaired, AUC on 200 records of Adult: final output only"
+    part = Part("output", subject, along, 200_000 if context.full else 10_000, ((7,),))
+    audited = audit(context, along, (ours, neighbour), part.trials, 7)
     yield finding(
-        "dp_sgda.repaired.adult.output", "repaired, AUC on 200 records of Adult: final output only", audited,
-        certify(solver.events(ours), delta=DELTA).epsilon,
+        "dp_sgda.repaired.adult.output", part, audited, certify(solver.events(ours), delta=DELTA),
         {"canary": candidates[canary].tolist(), "replaced by": candidates[other].tolist(),
          "distance in noise units": distance / solver.batch},
     )  # fmt: skip

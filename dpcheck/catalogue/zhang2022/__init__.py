@@ -20,8 +20,7 @@ from dpcheck.algorithms.problem import Array, Problem
 from dpcheck.algorithms.promises import Given, any_of, curved, lipschitz, smooth
 
 if TYPE_CHECKING:
-    from dpcheck.checks.privacy.entry import Entry
-    from dpcheck.checks.privacy.worst_case import WorstCase
+    from dpcheck.checks.games import Entry, WorstCase
 
 # Assumptions of the paper's theorems that no run can answer, with what it would have to know.
 UNKNOWN = {
@@ -62,7 +61,7 @@ def game_of_a_solution(
 
     part : where the canary is, of a game beside the variant's first; its transcript alone is audited
     """
-    from dpcheck.checks.privacy.entry import WHOLE, entry
+    from dpcheck.checks.games import WHOLE, entry
 
     beside: dict[str, Any] = {}
     if part:
@@ -78,7 +77,7 @@ def near(size: int, a: float = 0.0, **slopes: float) -> tuple[Array, Array, Arra
     """Return slopes of norm at most 1 that put the solution of ``size`` records where the head of this file says; all
     couple by ``a``.
     """
-    from dpcheck.checks.privacy.worst_case import record
+    from dpcheck.checks.games import record
 
     others = (1.5 - 1e-6) / (size - 1)  # a little nearer than 1/2, as numbers are rounded
 

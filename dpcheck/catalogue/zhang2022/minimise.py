@@ -25,7 +25,7 @@ from dpcheck.catalogue.zhang2022.output_perturbation import (
 )
 
 if TYPE_CHECKING:
-    from dpcheck.checks.privacy.entry import Entry
+    from dpcheck.checks.games import Entry
 
 
 class StronglyConvex(OutputPerturbation):
@@ -53,7 +53,7 @@ class StronglyConvex(OutputPerturbation):
     @classmethod
     def games(cls) -> Iterator[Entry]:
         """Yield a game in a ball of radius 3/n, which costs that share of the Lipschitz constant."""
-        from dpcheck.checks.privacy.entry import blank
+        from dpcheck.checks.games import blank
 
         n = 40
         constants: dict[str, Any] = {"convexity": 1.0, "radius_w": 3 / n, "lipschitz_w": 1 + 3 / n}
@@ -98,7 +98,7 @@ class PhasedConvex(OutputPerturbation):
     @classmethod
     def games(cls) -> Iterator[Entry]:
         """Yield games of phases on three records each."""
-        from dpcheck.checks.privacy.entry import blank
+        from dpcheck.checks.games import blank
 
         n, size = 9, blocks(9)[0][1]
         problem = blank(n, smoothness=0.0, lipschitz_v=0.0, dim_v=0)

@@ -17,7 +17,7 @@ from dpcheck.catalogue.zhang2022 import rate_games as games
 from dpcheck.catalogue.zhang2022.rate_games import Game
 from dpcheck.catalogue.zhang2022.rate_phases import phases
 from dpcheck.catalogue.zhang2022.rate_theorem_4_5 import MARGIN
-from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, Premise, cross, doubling
+from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise, cross, doubling
 
 THEOREM = "zhang2022.corollary_b_6"
 FLAT, CURVED, COUPLING = 0.03, 0.4, 0.02  # over mu: slopes then stay below L for the largest mu of the grid

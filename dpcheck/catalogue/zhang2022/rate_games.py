@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcheck.algorithms.problem import Array, ball
 from dpcheck.catalogue.zhang2022.rate_phases import Moments, Phase, moments
-from dpcheck.checks.rates.experiment import Premise
+from dpcheck.checks.experiment import Premise
 from dpcheck.problems.quadratic import Quadratic
 
 PARTS = ("w", "v")

@@ -26,9 +26,9 @@ import numpy as np
 from dpcheck.audits.rates import fit_rate
 from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue.bases import BASES, optimum
-from dpcheck.checks.context import Batch, Context
-from dpcheck.checks.rates.experiment import doubling
-from dpcheck.checks.rates.judgement import TABLE, Tables
+from dpcheck.checks.context import Batch, Context, Tables
+from dpcheck.checks.experiment import doubling
+from dpcheck.checks.rates import TABLE
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.ill_conditioned import IllConditioned
 from dpcheck.problems.quadratic import Quadratic

@@ -20,7 +20,7 @@ import numpy as np
 from dpcheck.algorithms.problem import Array
 from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue.zhang2022.rate_phases import Moments, moments, phases
-from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, Premise, cross, doubling
+from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise, cross, doubling
 from dpcheck.problems.mean_estimation import MeanEstimation
 
 THEOREM = "zhang2022.theorem_3_4"

@@ -21,7 +21,7 @@ from dpcheck.algorithms.problem import Array
 from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue.zhang2022 import rate_games as games
 from dpcheck.catalogue.zhang2022.rate_games import PARTS, Game
-from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, Premise, cross
+from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise, cross
 
 THEOREM = "zhang2022.theorem_4_3"
 MARGIN = 0.15  # so that no bend by chance is taken for one: wrong powers are seen by the prediction, which is tighter

@@ -17,7 +17,7 @@ from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue.zhang2022 import rate_games as games
 from dpcheck.catalogue.zhang2022.rate_games import Game
 from dpcheck.catalogue.zhang2022.rate_phases import phases
-from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, Premise, cross, doubling
+from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise, cross, doubling
 
 THEOREM = "zhang2022.theorem_4_5"
 AT = (0.5, 0.5)  # the saddle's first coordinates, in units of D = 1

@@ -26,7 +26,7 @@ from dpcheck.catalogue.zhang2022.output_perturbation import (
 )
 
 if TYPE_CHECKING:
-    from dpcheck.checks.privacy.entry import Entry
+    from dpcheck.checks.games import Entry
 
 
 _MODULUS = {"w": "convexity", "v": "concavity"}
@@ -47,7 +47,7 @@ class _InOnePhase(OutputPerturbation):
     @classmethod
     def games(cls) -> Iterator[Entry]:
         """Yield games in a ball of radius 3/n, which costs that share of the Lipschitz constant."""
-        from dpcheck.checks.privacy.entry import blank
+        from dpcheck.checks.games import blank
 
         n = 40
         for side, other, slope in (("w", "v", "b"), ("v", "w", "c")):
@@ -109,7 +109,7 @@ class _InPhases(OutputPerturbation):
     @classmethod
     def games(cls) -> Iterator[Entry]:
         """Yield games of phases on three records each."""
-        from dpcheck.checks.privacy.entry import blank
+        from dpcheck.checks.games import blank
 
         n, size = 9, blocks(9)[0][1]
         for side in cls.released:

@@ -37,7 +37,7 @@ from dpcheck.errors import require
 from dpcheck.events import Scheme
 
 if TYPE_CHECKING:
-    from dpcheck.checks.privacy.entry import Entry
+    from dpcheck.checks.games import Entry
 
 
 class Printed(Schedule):
@@ -160,7 +160,7 @@ class DPSGDAClipped(GradientDescentAscent):
     @classmethod
     def games(cls) -> Iterator[Entry]:
         """Yield a game of each variant, as printed with the minibatch of Theorem 1's remark."""
-        from dpcheck.checks.privacy.entry import BATCH, BOTH, CLIPS, FAR, PAIR, STEPS, blank, entry
+        from dpcheck.checks.games import BATCH, BOTH, CLIPS, FAR, PAIR, STEPS, blank, entry
 
         settings = CLIPS | {"steps": STEPS, "eta_w": 0.05, "eta_v": 0.05}
         yield entry(cls.name, "repaired", blank(concavity=1.0, **FAR), PAIR, BOTH, settings | {"batch": BATCH})

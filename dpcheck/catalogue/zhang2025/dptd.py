@@ -40,7 +40,7 @@ from dpcheck.errors import require
 from dpcheck.events import Event, Repeated, Sampled
 
 if TYPE_CHECKING:
-    from dpcheck.checks.privacy.entry import Entry
+    from dpcheck.checks.games import Entry
 
 
 class Printed(Schedule):
@@ -249,7 +249,7 @@ class DPTD(Solver):
     @classmethod
     def games(cls) -> Iterator[Entry]:
         """Yield a game of each variant, as printed with T = n and minibatches of one, as by default."""
-        from dpcheck.checks.privacy.entry import BATCH, BOTH, CLIPS, FAR, PAIR, STEPS, blank, entry
+        from dpcheck.checks.games import BATCH, BOTH, CLIPS, FAR, PAIR, STEPS, blank, entry
 
         yield entry(cls.name, "repaired", blank(**FAR), PAIR, BOTH, CLIPS | {"steps": STEPS, "batch": BATCH})
         yield entry(cls.name, "as_printed", blank(STEPS, **FAR), PAIR, BOTH, CLIPS)

@@ -70,7 +70,7 @@ from dpcheck.errors import require
 from dpcheck.events import Event, Gaussian, Repeated
 
 if TYPE_CHECKING:
-    from dpcheck.checks.privacy.entry import Entry
+    from dpcheck.checks.games import Entry
 
 
 class Reals(NamedTuple):
@@ -302,8 +302,7 @@ class PrivateDiff(Solver):
         printed every record's gradient in w is v, clipped to hardly more than its sign: all flip sign with the
         maximiser, and that with the canary.
         """
-        from dpcheck.checks.privacy.entry import WHOLE, blank, entry
-        from dpcheck.checks.privacy.worst_case import record
+        from dpcheck.checks.games import WHOLE, blank, entry, record
 
         n = 20
         settings: dict[str, Any] = {"rounds": 7, "restart": 4, "eta_x": 0.01}

@@ -23,7 +23,7 @@ from dpcheck.accounting import calibrate
 from dpcheck.algorithms.problem import Array
 from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue.equal_records import EqualRecords, gradient_norm
-from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, Premise
+from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 
 THEOREM = "zhang2025.theorem_2"

@@ -1,6 +1,8 @@
-"""Check algorithms, and print what comes out otherwise than ``expected.json`` has it; ``--write`` changes the file.
+"""What a check of correct code finds: the verdicts, and the epsilons that the accountant certifies.
 
-A person reviews every change before it is kept. Only a verdict that comes out at every seed belongs there.
+``expected.json`` holds both. ``python -m dpcheck.checks.expected [ALGORITHM...]`` checks the algorithms and prints
+what differs from it, and with ``--write`` puts that into the file. A person reviews every change before it is kept;
+the file is never edited to fit a run. The verdicts of claims are in the ledger of ``dpcheck.bounds``.
 """
 
 from __future__ import annotations
@@ -10,12 +12,61 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from dpcheck.checks.expected import expected_certificates, of_claims, on_file
+from dpcheck.bounds import ledger
 from dpcheck.report.findings import Finding
+
+
+@cache
+def on_file() -> dict[str, Any]:
+    """Return both parts of ``expected.json``, by name."""
+    found: dict[str, Any] = json.loads(resources.files("dpcheck.checks").joinpath("expected.json").read_text("utf-8"))
+    return found
+
+
+@cache
+def expected_verdicts() -> dict[str, str]:
+    """Return the verdict of each finding, or several as in "violated or inconclusive"; those of claims are the
+    ledger's.
+    """
+    return {**on_file()["verdicts"], **of_claims()}
+
+
+def of_claims() -> dict[str, str]:
+    """Return the verdicts of the papers' claims, which the ledger holds."""
+    return {f"{entry['paper']}.{id}": entry["verdict"] for id, entry in ledger.recorded().items()}
+
+
+@cache
+def expected_certificates() -> dict[str, float]:
+    """Return the certified epsilon of each finding that has one."""
+    found: dict[str, float] = on_file()["certified"]
+    return found
+
+
+def with_expected(finding: Finding) -> Finding:
+    """Return the finding, and what is expected of it."""
+    return replace(
+        finding, expected=expected_verdicts().get(finding.id),
+        expected_certified=expected_certificates().get(finding.id),
+    )  # fmt: skip
+
+
+def missing(findings: Iterable[Finding], algorithms: Iterable[str], papers: Iterable[str]) -> Iterator[Finding]:
+    """Yield a finding for each that is expected of these algorithms and papers and that the check did not yield."""
+    found, algorithms, papers = {finding.id for finding in findings}, set(algorithms), set(papers)
+    claims = of_claims()
+    for id, verdict in expected_verdicts().items():
+        if id.split(".", 1)[0] in (papers if id in claims else algorithms) and id not in found:
+            yield Finding(
+                id, "missing", "a finding that is expected", "inconclusive", "The check did not look at it.",
+                expected=verdict if verdict != "inconclusive" else "any finding",
+            )  # fmt: skip
 
 
 def differing(findings: Sequence[Finding], algorithms: Iterable[str]) -> Iterator[tuple[str, str, str | float | None]]:

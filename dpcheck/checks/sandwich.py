@@ -15,14 +15,16 @@ from zlib import crc32
 import numpy as np
 
 from dpcheck.accounting import certify, privacy_curve
+from dpcheck.accounting.certificates import Certificate
 from dpcheck.algorithms.layout import Release
 from dpcheck.algorithms.problem import Array, with_record
 from dpcheck.audits.limits.binomial import rejected_multiplier
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.running.runs import Chunk
 from dpcheck.checks.context import Context
-from dpcheck.checks.privacy.entry import CONFIDENCE, DELTA, EPSILON, LEARNED, TRIALS, TRIALS_FULL, Entry, Game
+from dpcheck.checks.games import CONFIDENCE, DELTA, EPSILON, Entry, Game
 from dpcheck.checks.releases import multiplier
+from dpcheck.checks.subject import Attempt, Part, Subject
 from dpcheck.events import Disjoint, Event, Repeated, Sampled, scaled, shift_of
 from dpcheck.report.findings import Finding
 from dpcheck.solvers import algorithm
@@ -122,56 +124,56 @@ def _rounded(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-Mechanism = Callable[[Any, np.random.Generator, int], Array]
+Mechanism = Callable[..., Any]
 
 
-def sandwiches(context: Context, name: str) -> Iterator[Finding]:
+def sandwiches(context: Context, subject: Subject) -> Iterator[Finding]:
     """Check the sandwich of every variant."""
-    for entry in algorithm(name).games():
-        yield from sandwich(context, name, entry, TRIALS_FULL if context.full else TRIALS)
+    yield from subject.stated()
+    tried = False
+    for attempt in subject.attempts(context):
+        tried = True
+        yield from sandwich(context, subject.name, attempt, attempt.budget[context.full])
+    if not tried:
+        yield Finding(
+            f"{subject.name}.transcript", "privacy", f"{subject.name}: whole noisy transcript", "inconclusive",
+            f"{subject.name} has no game, so that its privacy is not audited: define games in its record, or declare "
+            "it as a dpcheck.Algorithm with data of its own",
+        )  # fmt: skip
 
 
-def sandwich(context: Context, name: str, entry: Entry, trials: int) -> Iterator[Finding]:
-    """Audit the whole noisy transcript, of all iterates and of the output, beside the certificate.
+def sandwich(context: Context, name: str, attempt: Any, trials: int) -> Iterator[Finding]:
+    """Audit all that is released, and parts of it, on one pair of data sets, beside the certificate.
 
-    The transcript is scored by its likelihood ratio, the others by scores learned from earlier runs. Before them:
-    how far the canary moves each release, which a broken audit's reason names too.
+    Where runs on the pair can be replayed, the first finding is how far the canary moves each release, which the reason
+    of a broken audit names too, and one more compares what was released with the whole certified curve.
     """
-    game, label = entry.game, f"{name}.{entry.label}"
-    certificate = certify(entry.events, delta=entry.delta)
-    reached = shares(context, entry)
-    yield share(f"{label}.share", entry, reached)
-    told = most_telling(reached)
-    kept: dict[Chunk, Array] = {}
-    audited = audit(
-        context, game.scores, (game.data, game.neighbour), trials, crc32(label.encode()), 1, entry=entry, runs=kept
-    )  # fmt: skip
-    yield finding(
-        f"{label}.transcript", f"{entry.words}: whole noisy transcript", audited, certificate.epsilon,
-        {
-            "certificate": certificate.to_dict(),
-            "within the claimed family": family(_side(kept, 0), _side(kept, 1), entry.events, entry.delta),
-            "canary": game.roles[0].tolist(), "replaced by": game.roles[1].tolist(),
-            "others": game.roles[2].tolist(),
-        },
-        entry, told,
-    )  # fmt: skip
-    if audited.verdict == "consistent":
-        found = curve(context, name, entry, trials, kept)
-        yield replace(found, reason=f"{found.reason}; {told}") if found.verdict == "violated" else found
-    if entry.brief:
-        return
-    for number, (what, words, mechanism) in enumerate(
-        (("iterates", "all iterates", game.paths), ("output", "final output only", game.outputs)), 2
-    ):
-        runs = max(min(trials, LEARNED), trials // 5, entry.least)
-        audited = audit(
-            context, mechanism, (game.data, game.neighbour), runs, crc32(label.encode()), number, entry=entry
-        )  # fmt: skip
-        yield finding(
-            f"{label}.{what}", f"{entry.words}: {words}", audited, certificate.epsilon,
-            {"certificate": certificate.to_dict()}, replace(entry, remark=""), told,
-        )  # fmt: skip
+    label = f"{name}.{attempt.label}" if attempt.label else name
+    certificate = None if attempt.events is None else certify(attempt.events, delta=attempt.delta)
+    telling = ""
+    if attempt.game is not None:
+        reached = shares(context, attempt)
+        yield share(f"{label}.share", attempt, reached)
+        telling = most_telling(reached)
+    for part in attempt.parts(label, trials):
+        kept: dict[Chunk, Array] = {}
+        replayed = part.whole and attempt.game is not None
+        for stream in part.streams:
+            audited = audit(
+                context, part.mechanism, attempt.datasets, part.trials, *stream, entry=attempt,
+                runs=kept if replayed else None,
+            )  # fmt: skip
+            if audited.verdict != "violated":
+                break
+        evidence = attempt.evidence if part.whole or attempt.game is None else {}
+        if replayed:
+            law = family(_side(kept, 0), _side(kept, 1), attempt.events, attempt.delta)
+            evidence = {"within the claimed family": law} | evidence
+        found = finding(f"{label}.{part.what}", part, audited, certificate, evidence, attempt, telling)
+        yield replace(found, place=attempt.place)
+        if replayed and audited.verdict == "consistent":
+            found = curve(context, name, attempt, trials, kept)
+            yield replace(found, reason=f"{found.reason}; {telling}") if found.verdict == "violated" else found
 
 
 def curve(context: Context, name: str, entry: Entry, trials: int, runs: dict[Chunk, Array]) -> Finding:
@@ -193,14 +195,14 @@ def curve(context: Context, name: str, entry: Entry, trials: int, runs: dict[Chu
 
 def audit(
     context: Context, mechanism: Mechanism, datasets: tuple[Any, Any], trials: int, *key: int,
-    entry: Entry | None = None, runs: dict[Chunk, Array] | None = None,
+    entry: Attempt | None = None, runs: dict[Chunk, Array] | None = None,
 ) -> PrivacyAudit:  # fmt: skip
     """Audit what the entry promises, or (EPSILON, DELTA), on the stream numbered ``key``."""
     epsilon, delta = (EPSILON, DELTA) if entry is None else (entry.epsilon, entry.delta)
     return audit_privacy(
-        mechanism, *datasets, epsilon=epsilon, delta=delta, trials=trials, confidence=CONFIDENCE,
-        seed=context.stream(*key), jobs=context.jobs, vectorized=True, progress=context.progress, runs=runs,
-        executor=context.executor,
+        mechanism, *datasets, epsilon=epsilon, delta=delta, trials=trials,
+        confidence=CONFIDENCE if entry is None else entry.confidence, seed=context.stream(*key), jobs=context.jobs,
+        vectorized=entry is None or entry.vectorized, progress=context.progress, runs=runs, executor=context.executor,
     )  # fmt: skip
 
 
@@ -227,25 +229,41 @@ def law_of(event: Event) -> Event:
 
 
 def finding(
-    id: str, subject: str, audited: PrivacyAudit, certified: float, evidence: dict[str, Any],
-    entry: Entry | None = None, told: str = "",
+    id: str, part: Part, audited: PrivacyAudit, certificate: Certificate | None, evidence: dict[str, Any],
+    entry: Attempt | None = None, telling: str = "",
 ) -> Finding:  # fmt: skip
-    """Return a line of the sandwich; a transcript certified above the claim is a violation of its own.
+    """Return a line of the sandwich.
 
-    told : a sentence on the release that tells most, for a violation
+    telling : a sentence on the release that tells most, for a violation
     """
-    claimed, remark = (EPSILON, "") if entry is None else (entry.epsilon, entry.remark)
+    claimed = EPSILON if entry is None else entry.epsilon
     verdict, reason = audited.verdict, str(audited.event)
+    above = None if certificate is None else verdict_above(certificate, claimed, part.whole)
     if verdict == "violated":
         reason = f"epsilon is at least {audited.epsilon_lower:.3g} and {claimed:g} is claimed: {reason}"
-    elif certified > claimed:
-        verdict = "violated" if id.endswith(".transcript") else "inconclusive"
-        reason = f"the declared events are certified at epsilon {certified:.3g} only, above the claimed {claimed:g}"
-    parts = (reason, told if verdict == "violated" else "", remark)
+    elif certificate is not None and above is not None:
+        certified = f"the declared events are certified at epsilon {certificate.epsilon:.3g} only"
+        verdict, reason = above, f"{certified}, above the claimed {claimed:g}"
+    elif verdict == "inconclusive":
+        reason = f"{audited.trials} runs a data set cannot break a claim of {claimed:g}; --profile full runs more"
+    parts = (reason, telling if verdict == "violated" else "", part.remark)
+    proof = {} if certificate is None else {"certificate": certificate.to_dict()}
     return Finding(
-        id, "privacy", subject, verdict, "; ".join(filter(None, parts)), audited=audited.epsilon_lower,
-        certified=certified, claimed=claimed, evidence=evidence | {"audit": audited.to_dict()},
+        id, "privacy", part.subject, verdict, "; ".join(filter(None, parts)), audited=audited.epsilon_lower,
+        certified=None if certificate is None else certificate.epsilon, claimed=float(claimed),
+        evidence=proof | evidence | {"audit": audited.to_dict()},
     )  # fmt: skip
+
+
+def verdict_above(certificate: Certificate, claimed: float, whole: bool = True) -> str | None:
+    """Return the verdict of a certificate above the claim, None where it is within.
+
+    An upper bound alone breaks no claim. It does where some pair of neighbours attains it, and then of all that is
+    released (``whole``), not of a part.
+    """
+    if certificate.epsilon <= claimed * (1 + ROUNDING):
+        return None
+    return "violated" if whole and certificate.sharp else "inconclusive"
 
 
 def _side(runs: dict[Chunk, Array], side: int) -> Array:
@@ -268,7 +286,8 @@ def phases(context: Context, name: str) -> Iterator[Finding]:
     for entry in games[-1:]:
         verdict, reason = judged(entry, *shifts(entry, context.seed))
         yield Finding(
-            f"{name}.phases", "sensitivity", f"{entry.words}: each record is seen in one phase", verdict, reason,
+            f"{name}.phases", "sensitivity", f"{entry.words}: each record is seen in one phase",
+            verdict, reason,
         )  # fmt: skip
 
 

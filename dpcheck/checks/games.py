@@ -1,29 +1,126 @@
 """Games between two neighbouring data sets: what a run of an algorithm tells about which of them it saw.
 
-An entry is one variant of an algorithm in a game, as its record makes it.
+An entry is one variant of an algorithm in a game, as its record makes it. The records of a game do as much harm as the
+algorithm's analysis allows (:class:`WorstCase`).
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.algorithms.kernels.jit import Others, Play, Replay, Scheme
+from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, Others, Play, Replay, Scheme, kernel
 from dpcheck.algorithms.kernels.tape import COUNT, RECORD, REPLAY
 from dpcheck.algorithms.kernels.transcripts import paths, transcripts
-from dpcheck.algorithms.problem import Array, Problem, data_of, with_record
+from dpcheck.algorithms.problem import Array, Defaults, Problem, ball, data_of, with_record
 from dpcheck.algorithms.run import History
 from dpcheck.algorithms.solver import Solver
 from dpcheck.algorithms.tapes import SCHEMES, new_tape
-from dpcheck.checks.privacy.worst_case import WorstCase, record
+from dpcheck.checks.subject import MINIBATCHES, Part
 from dpcheck.events import Event
 from dpcheck.events import Scheme as Drawing
 from dpcheck.solvers import configure
+
+
+@kernel(GRADIENT_SIGNATURE)
+def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
+    """Compute the partial gradients of one record (b, c, p, q, a); v may be empty."""
+    slope = record[0] / np.sqrt(w.size)
+    for i in range(w.size):
+        out_w[i] = slope + (params[0] + record[2]) * w[i]
+        slope = -slope
+        if i < v.size:
+            out_w[i] += record[4] * v[i]
+    if v.size > 0:
+        slope = record[1] / np.sqrt(v.size)
+        for i in range(v.size):
+            out_v[i] = slope - (params[1] + record[3]) * v[i]
+            slope = -slope
+            if i < w.size:
+                out_v[i] += record[4] * w[i]
+
+
+@kernel(VALUE_SIGNATURE)
+def value(params, record, w, v):  # type: ignore[no-untyped-def]
+    """Return f of one record."""
+    total, slope = 0.0, record[0] / np.sqrt(w.size)
+    for i in range(w.size):
+        total += slope * w[i] + 0.5 * (params[0] + record[2]) * w[i] * w[i]
+        slope = -slope
+        if i < v.size:
+            total += record[4] * w[i] * v[i]
+    if v.size > 0:
+        slope = record[1] / np.sqrt(v.size)
+        for i in range(v.size):
+            total += slope * v[i] - 0.5 * (params[1] + record[3]) * v[i] * v[i]
+            slope = -slope
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class WorstCase(Defaults):
+    """A game whose records do as much harm as an algorithm's analysis allows.
+
+    Record (b, c, p, q, a), constants (mu_w, mu_v), directions e of length 1 with entries of one size and changing sign:
+
+        f(w, v) = b <e_w, w> + c <e_v, v> + a <w, v> + (mu_w + p)/2 |w|^2 - (mu_v + q)/2 |v|^2,  |w| <= R_w, |v| <= R_v,
+
+    where <w, v> is over the coordinates that both have. The gradients are b e_w + a v + (mu_w + p) w and
+    c e_v + a w - (mu_v + q) v. Two records of opposite sign whose linear parts are beyond the clipping norm have
+    gradients as far apart as clipping allows, everywhere; where their curvatures p, q and coupling a are large, so have
+    the differences of their gradients between two points.
+
+    No direction is an axis: clipping each coordinate by itself lets a gradient through that is sqrt(d) times as long,
+    noise on one coordinate alone leaves the others bare, and one random number for all coordinates cancels along e,
+    whose entries add up to 0 in an even number of dimensions.
+
+    records : (n, 5) float64;  convexity, concavity : mu_w, mu_v;  radius_w, radius_v : R_w, R_v
+    dim_w, dim_v : sizes of the blocks; dim_v is 0 where w is all
+    lipschitz_w, lipschitz_v, smoothness, hessian_lipschitz : the constants that an algorithm is told. Where it
+    clips, privacy must not rest on them; where it does not, they have to be true.
+    """
+
+    records: Array
+    lipschitz_w: float = 1.0
+    lipschitz_v: float = 1.0
+    smoothness: float = 1.0
+    convexity: float = 0.0
+    concavity: float = 0.0
+    hessian_lipschitz: float = 1.0
+    radius_w: float = 1.0
+    radius_v: float = 1.0
+    dim_v: int = 2
+    dim_w: int = 2
+    name: str = "worst_case"
+
+    gradient: ClassVar[Callable[..., Any]] = staticmethod(gradient)
+    value: ClassVar[Callable[..., Any]] = staticmethod(value)
+
+    @property
+    def params(self) -> Array:
+        """(mu_w, mu_v)."""
+        return np.array([self.convexity, self.concavity], float)
+
+    @property
+    def domain_w(self) -> Array:
+        """The ball of radius R_w."""
+        return ball(self.dim_w, self.radius_w)
+
+    @property
+    def domain_v(self) -> Array:
+        """The ball of radius R_v, or nothing."""
+        return ball(self.dim_v, self.radius_v) if self.dim_v else np.empty((0, 4))
+
+
+def record(b: float = 0.0, c: float = 0.0, p: float = 0.0, q: float = 0.0, a: float = 0.0) -> Array:
+    """Return the record (b, c, p, q, a)."""
+    return np.array([b, c, p, q, a], float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +174,24 @@ class Game:
         solver: Any = self.solver
         same = self._scheme == "without_replacement"
         return solver if same else replace(solver, sampling="without_replacement")
+
+    @property
+    def relation(self) -> tuple[str, str]:
+        """How the two data sets differ, and a sentence where that is not in one record."""
+        ours, theirs = self.data.records, self.neighbour.records
+        if ours.shape != theirs.shape:
+            return "add_or_remove_one", ""
+        changed = int(np.any(ours != theirs, axis=1).sum())
+        return "replace_one", "" if changed == 1 else f"the game's two data sets differ in {changed} records"
+
+    def drawn(self, look: int) -> list[NDArray[np.int64]]:
+        """Return the record numbers of the minibatches of some recorded runs, others at each look."""
+        solver: Any = self.solver
+        rows: list[NDArray[np.int64]] = []
+        for seed in range(look * RUNS, (look + 1) * RUNS):
+            if len(rows) < MINIBATCHES:
+                rows += [row[row >= 0] for row in solver.run(self.data, seed=seed, record=True).history.drawn]
+        return rows[:MINIBATCHES]
 
     def scores(self, problem: Problem, rng: np.random.Generator, size: int) -> Array:
         """Return log-likelihood ratios, data over neighbour, of ``size`` whole noisy transcripts of runs on
@@ -148,8 +263,7 @@ EPSILON, DELTA = 1.0, 1e-5
 # Each audit's confidence and trials. A run of the check has some 200 audits; an audit of a mechanism that keeps its
 # claim says "violated" with probability at most 1 - CONFIDENCE, so that any of them does with at most 2e-4.
 CONFIDENCE = 1 - 1e-6
-# What is far off is found in the first thousand runs; more of them bring the bound of what holds nearer to its claim.
-TRIALS, TRIALS_FULL = 30_000, 1_000_000
+RUNS = 40  # whose minibatches are looked at, at most
 LEARNED = 20_000  # of iterates and outputs, whose scores are learned, or a fifth of the transcripts where that is more
 # Small, as a certificate holds for every n; three of four records are drawn at a time, which leaves the law of a
 # transcript close to its certificate, and spread evenly enough for runs to show.
@@ -164,7 +278,6 @@ FAR: dict[str, Any] = {"radius_w": RADIUS, "radius_v": RADIUS}
 LOUD = record(b=4 * RADIUS, c=4 * RADIUS)  # a gradient beyond the clipping norm 1 all over, also with curvature 1
 CLIPS: dict[str, Any] = {"clip_w": 1.0, "clip_v": 1.0}
 PAIR = (LOUD, -LOUD, -LOUD)
-QUIET = (LOUD, -LOUD, 0 * LOUD)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,6 +304,32 @@ class Entry:
     still: int = 0
     brief: bool = False
     least: int = 0
+    # What is far off is found in the first thousand runs; more bring the bound of what holds nearer to its claim.
+    budget: ClassVar[tuple[int, int]] = (30_000, 1_000_000)
+    confidence: ClassVar[float] = CONFIDENCE
+    vectorized: ClassVar[bool] = True
+    place: ClassVar[None] = None
+
+    @property
+    def datasets(self) -> tuple[Any, Any]:
+        """The game's data and its neighbour."""
+        return self.game.data, self.game.neighbour
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        """The roles of the game's records."""
+        canary, replaced, others = self.game.roles.tolist()
+        return {"canary": canary, "replaced by": replaced, "others": others}
+
+    def parts(self, label: str, trials: int) -> Iterator[Part]:
+        """Yield the noisy transcript, scored by its likelihood ratio, all iterates, and the output."""
+        key, game = crc32(label.encode()), self.game
+        subject = f"{self.words}: whole noisy transcript"
+        yield Part("transcript", subject, game.scores, trials, ((key, 1),), True, self.remark)
+        if not self.brief:
+            learned = max(min(trials, LEARNED), trials // 5, self.least)
+            yield Part("iterates", f"{self.words}: all iterates", game.paths, learned, ((key, 2),))
+            yield Part("output", f"{self.words}: final output only", game.outputs, learned, ((key, 3),))
 
 
 def entry(

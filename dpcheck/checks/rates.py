@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
+from types import ModuleType
 from typing import Any
 from zlib import crc32
 
@@ -28,9 +29,12 @@ import numpy as np
 from scipy.stats import t as student
 
 from dpcheck.algorithms.problem import Array
+from dpcheck.algorithms.registry import modules
 from dpcheck.audits.rates import RateFit, fit_rate
-from dpcheck.checks.context import Batch, Context
-from dpcheck.checks.rates.experiment import Cell, Experiment, Grid, Premise
+from dpcheck.checks.context import Batch, Context, Stage, Tables
+from dpcheck.checks.declared import Declared
+from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise
+from dpcheck.checks.place import place_of, place_of_theorem
 from dpcheck.report.findings import Finding
 
 LEADS = 5.0  # times that the regime's term is larger than any other
@@ -149,7 +153,6 @@ _LOOKS = 2
 _MORE = 3  # times the first look's measurements, for the second
 _LEVEL = 0.01 / _LOOKS  # chance of error of a comparison of means with numbers, over all grid points
 _CONFIDENCE = 1 - 0.05 / _LOOKS  # of a fitted exponent
-Tables = dict[str, list[dict[str, Any]]]
 
 
 def findings(experiment: Experiment, context: Context, tables: Tables) -> Iterator[Finding]:
@@ -174,7 +177,7 @@ def _judged(experiment: Experiment, found: list[Point]) -> tuple[list[Finding], 
     """All findings at one look, and the fit of the rate if there is one."""
     judged: list[Finding] = []
     fit: RateFit | None = None
-    frame = _frame(experiment, found)
+    frame = _frame(found)
     if experiment.unreachable:
         judged.append(_without(experiment, found, f"not asymptotic: {experiment.unreachable}"))
     elif experiment.factors:
@@ -198,11 +201,11 @@ def _decided(experiment: Experiment, finding: Finding) -> bool:
     return finding.verdict != "inconclusive"
 
 
-def _frame(experiment: Experiment, found: list[Point]) -> Any:
+def _frame(found: list[Point]) -> Any:
     import pandas as pd
 
     rows = [
-        {**point.cell, "measured": value, "order": point.order, "predicted": point.predicted}
+        {**point.cell, "measured": value, "order": point.order, "predicted": point.predicted, "bound": point.promised}
         for point in found
         for value in point.values
     ]
@@ -257,7 +260,7 @@ def _level(within: float, found: list[Point]) -> tuple[str, str]:
 def _bound(experiment: Experiment, found: list[Point]) -> Finding:
     reach = _reach(found)
     worst = max(found, key=lambda p: p.mean / p.promised)
-    above = [p for p in found if p.mean - reach * p.error > p.promised]
+    above = _above(found, _LEVEL)
     below = all(p.mean + reach * p.error <= p.promised for p in found)
     return Finding(
         f"{experiment.algorithm}.bound.{experiment.name}", "bound",
@@ -283,9 +286,15 @@ def _without(experiment: Experiment, found: list[Point], reason: str) -> Finding
     )  # fmt: skip
 
 
-def _reach(found: list[Point]) -> float:
-    """Standard errors to each side that no grid point's mean exceeds by chance, save with ``_LEVEL``."""
-    return float(student.isf(_LEVEL / (2 * len(found)), min(len(p.values) for p in found) - 1))
+def _above(found: list[Point], level: float) -> list[Point]:
+    """Return the grid points whose mean exceeds the theorem's number beyond chance."""
+    reach = _reach(found, level)
+    return [p for p in found if p.mean - reach * p.error > p.promised]
+
+
+def _reach(found: list[Point], level: float = _LEVEL) -> float:
+    """Standard errors to each side that no grid point's mean exceeds by chance, save with this level."""
+    return float(student.isf(level / (2 * len(found)), min(len(p.values) for p in found) - 1))
 
 
 def _evidence(experiment: Experiment, found: list[Point]) -> dict[str, Any]:
@@ -309,8 +318,9 @@ def _row(point: Point, named: bool = True) -> dict[str, Any]:
         row["predicted"] = point.predicted
     if named:
         row |= {"bound": point.promised, "measured/bound": point.mean / point.promised}
-        return row
-    return row | {"order": point.order}
+    elif np.isfinite(point.order):
+        row["order"] = point.order
+    return row
 
 
 def _summary(experiment: Experiment, found: list[Point], fit: RateFit | None) -> Iterator[dict[str, Any]]:
@@ -318,7 +328,7 @@ def _summary(experiment: Experiment, found: list[Point], fit: RateFit | None) ->
     cells = [p.cell for p in found]
     promised = slopes(cells, [p.order for p in found], experiment.factors)
     predicted = {} if experiment.predicted is None else slopes(cells, [p.predicted for p in found], experiment.factors)
-    means = fit_rate(_frame(experiment, found), response="measured", factors=experiment.factors)
+    means = fit_rate(_frame(found), response="measured", factors=experiment.factors)
     named = experiment.statement.bound_formula is not None
     largest = max(p.mean / p.promised for p in found) if named else None
     for name in experiment.factors:
@@ -329,3 +339,66 @@ def _summary(experiment: Experiment, found: list[Point], fit: RateFit | None) ->
             "claimed": promised[name], "largest": largest,
             "verdict": fit.by_factor[name] if fit is not None else "not asymptotic",
         }  # fmt: skip
+
+
+def stages(context: Context, name: str, tables: Tables) -> Iterator[Stage]:
+    """The experiments on algorithm ``name``, each a title and a call that yields findings."""
+    for experiment in experiments(name):
+        yield f"rate of {experiment.name}", partial(findings, experiment, context, tables)
+    for module in _modules():
+        if name in getattr(module, "STAGES", {}):
+            title = module.__name__.rpartition(".")[2].partition("_")[2].replace("_", " ")
+            yield title, partial(module.STAGES[name], context, tables)
+
+
+def experiments(name: str | None = None) -> tuple[Experiment, ...]:
+    """All experiments, or those on one algorithm, in the order of their files."""
+    found = (each for module in _modules() for each in getattr(module, "EXPERIMENTS", ()))
+    return tuple(each for each in found if name in (None, each.algorithm))
+
+
+@cache
+def _modules() -> tuple[ModuleType, ...]:
+    return tuple(modules("rate_"))
+
+
+# Three looks at fresh measurements must agree: a correct algorithm is contradicted less than once in 50,000 checks.
+_CLAIM_LOOKS, _CLAIM_LEVEL = 3, 0.05
+
+
+def claimed_rate(declared: Declared, context: Context, tables: Tables) -> Iterator[Finding]:
+    """Compare a user's measurements with the claimed exponents, or with a theorem's order and number."""
+    subject, claim = "measured rate against the claimed one", declared.algorithm.rate
+    if claim is None:
+        reason = (
+            "No rate is declared: say in rate=dpcheck.RateClaim(...) how it is measured, where, and what is claimed."
+        )
+        yield declared.not_checked("rate", "rate", subject, reason)
+        return
+    stated, factors = claim.theorem, tuple(claim.grid)
+    claimed = dict(claim.claimed) if stated is None else dict.fromkeys(factors, 0.0)
+    for look in range(_CLAIM_LOOKS):
+        found = []
+        for cell, values in declared.measured(context, claim, look):
+            number = np.nan if stated is None else stated.bound(**claim.constants, **cell)
+            found.append(Point(cell, None, number, np.nan, np.nan, np.nan, (), np.array(values)))
+        fit = fit_rate(
+            _frame(found), response="measured", factors=factors, claimed=claimed, confidence=1 - _CLAIM_LEVEL,
+            offset=None if stated is None else "bound",
+        )  # fmt: skip
+        above = _above(found, _CLAIM_LEVEL)
+        if fit.verdict != "contradicted" and not above:
+            break
+    place = place_of(declared.algorithm.code) if stated is None else place_of_theorem(stated)
+    yield declared.finding(
+        "rate", "rate", subject, fit.verdict, fit.reason, evidence={"fit": fit.to_dict()}, place=place
+    )
+    tables[f"{declared.name}: rate"] = [_row(point, stated is not None) for point in found]
+    if stated is not None:
+        worst = max(found, key=lambda point: point.mean / point.promised)
+        yield declared.finding(
+            "bound", "bound", f"measured error against the number of {stated.id}",
+            "violated" if above else "consistent",
+            f"the mean is at most {worst.mean / worst.promised:.3g} times the theorem's bound, at {_at(worst)}",
+            evidence={"largest": _row(worst)}, place=place,
+        )  # fmt: skip

@@ -1,1 +1,0 @@
-"""What each algorithm leaks: a game that its certificate nearly describes, and audits of it."""
