@@ -61,14 +61,15 @@ class Memory:
             original = self._first[k][0]
             self._places[k].write(original if _refilled(original, kept) else kept)
 
-    def digests(self) -> dict[str, str | None]:
-        """Return what tells the contents of each place from others, by the place's name."""
-        return {place.name: _digest(place.read()) for place in self._places}
+    @property
+    def digests(self) -> dict[str, str]:
+        """What told the contents of each place from others at first, by the place's name."""
+        return {place.name: digest for place, (_, digest) in zip(self._places, self._first, strict=True)}
 
     def changed(self) -> list[str]:
         """Name the places that hold something else than at first."""
-        first = {place.name: digest for place, (_, digest) in zip(self._places, self._first, strict=True)}
-        return [name for name, digest in self.digests().items() if digest != first[name]]
+        first = (digest for _, digest in self._first)
+        return [place.name for place, was in zip(self._places, first, strict=True) if _digest(place.read()) != was]
 
 
 def _digest(value: Any) -> str | None:

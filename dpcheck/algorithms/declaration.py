@@ -17,16 +17,19 @@ from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.algorithms.rate_claim import RateClaim as RateClaim
+from dpcheck.audits.running.memory import Memory
 from dpcheck.audits.running.runs import numbers
 from dpcheck.errors import InputError, did_you_mean, raised, require, require_count, require_delta, require_epsilon
 from dpcheck.events import Disjoint, Event, Laplace, Neighbours, RandomAllocation, Repeated, Sampled, read_events
 
 Array = NDArray[np.float64]
+_MEMORIES = WeakKeyDictionary["Algorithm", Memory]()  # apart from the declaration, which may go to other processes
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,7 +49,8 @@ class Algorithm:
     step : callable
         ``(state, data, rng) -> next state``, noise and sampling inside, all randomness from ``rng``; states are
         numbers, arrays, or tuples, lists and dicts of these, and count as released. With ``update`` it returns what
-        it releases instead.
+        it releases instead. It runs as it stands: a state that it changes in place stays changed, and is reported where
+        it carries records from step to step without noise.
     start : state
         The first state; every run begins with a copy.
     steps : int
@@ -151,7 +155,7 @@ class Algorithm:
         return _multipliers(self.events or ())
 
     def released(self, state: Any, data: Any, rng: np.random.Generator) -> Any:
-        """Return what one step releases, from a copy of ``state``.
+        """Return what one step releases, from ``state``, which it may change.
 
         Parameters
         ----------
@@ -175,7 +179,7 @@ class Algorithm:
         try:
             if self.step is None:
                 return self.code(data, rng)
-            return self.code(copy.deepcopy(state), data, rng)
+            return self.code(state, data, rng)
         except (Exception, SystemExit) as error:
             raise InputError(f"{self.name} must run on its data, got {raised(error)}") from error
 
@@ -192,19 +196,56 @@ class Algorithm:
         Yields
         ------
         tuple
-            For each step the state before it and what it releases; at the end the last state with None.
+            For each step a copy of the state before it and what it releases; at the end the last state with None. One
+            state goes through all steps, and what the code keeps elsewhere begins anew with the run.
         """
-        state = self.start
+        self.forget()
+        state = copy.deepcopy(self.start)
         for _ in range(self.steps):
+            before = copy.deepcopy(state)
             released = self.released(state, data, rng)
-            yield state, released
-            try:
-                state = released if self.update is None else self.update(copy.deepcopy(state), released)
-            except (Exception, SystemExit) as error:
-                raise InputError(
-                    f"the update of {self.name} must take what a step releases, got {raised(error)}"
-                ) from error
+            yield before, released
+            state = self.following(state, released)
         yield state, None
+
+    def following(self, state: Any, released: Any) -> Any:
+        """Return the state after a step: what it released, or what ``update`` makes of that.
+
+        Parameters
+        ----------
+        state : object
+            The state before the step, as the step left it.
+        released : object
+            What the step released.
+
+        Returns
+        -------
+        object
+            The next state.
+
+        Raises
+        ------
+        InputError
+            Where ``update`` raises.
+        """
+        try:
+            return released if self.update is None else self.update(state, released)
+        except (Exception, SystemExit) as error:
+            raise InputError(
+                f"the update of {self.name} must take what a step releases, got {raised(error)}"
+            ) from error
+
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        """The functions that a run calls."""
+        return tuple(function for function in (self.step, self.run, self.update) if function is not None)
+
+    def forget(self) -> None:
+        """Let what the code keeps between calls be what it was before the first run, as in a process of its own."""
+        memory = _MEMORIES.get(self)
+        if memory is None:
+            memory = _MEMORIES[self] = Memory(*self.functions)
+        memory.restore()
 
     def transcript(self, data: Any, rng: np.random.Generator) -> Array:
         """Run the algorithm and return everything that it releases.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 from zlib import crc32
@@ -18,6 +18,7 @@ from dpcheck.accounting import calibrate, certify
 from dpcheck.algorithms.declaration import Algorithm, RateClaim
 from dpcheck.audits.neighbours import Pair, with_record
 from dpcheck.audits.running.recorder import Recorder
+from dpcheck.checks.carried import Carried, carried
 from dpcheck.checks.context import Context, Stage, Tables
 from dpcheck.checks.place import place_of, shown_place
 from dpcheck.checks.subject import MINIBATCHES, Minibatches, Part, Subject
@@ -26,7 +27,7 @@ from dpcheck.events import scaled
 from dpcheck.report.findings import Finding
 
 # Streams, apart from each other.
-_TRANSCRIPT, _OUTPUT, _SEARCH, _DRAWN, _LAW, _RATE = 0, 1, 2, 20, 21, 30
+_TRANSCRIPT, _OUTPUT, _SEARCH, _CARRIED, _DRAWN, _LAW, _RATE = 0, 1, 2, 11, 20, 21, 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,7 @@ class Declared(Subject):
     """A user's declaration, which is one instance: one variant, one data set."""
 
     algorithm: Algorithm
+    _looked: list[Carried | None] = field(default_factory=list, init=False, repr=False)
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -53,7 +55,13 @@ class Declared(Subject):
         """Return a seed of the algorithm's own for the experiment numbered ``key``."""
         return context.stream(crc32(self.name.encode()), *key)
 
-    def stated(self) -> Iterator[Finding]:
+    def carried(self, context: Context) -> Carried | None:
+        """Return what is carried from step to step beside the releases, which no event describes; looked at once."""
+        if not self._looked:
+            self._looked.append(carried(self.algorithm, candidates(self.algorithm), self.seed(context, _CARRIED)))
+        return self._looked[0]
+
+    def stated(self, context: Context) -> Iterator[Finding]:
         """Compare what the declared events are certified at with what is claimed."""
         from dpcheck.checks.sandwich import verdict_above
 
@@ -62,6 +70,10 @@ class Declared(Subject):
             example = 'Repeated(Sampled((Gaussian(z),), "poisson", n, batch), steps)'
             reason = f"No events are declared: say what a run releases in events=, such as {example}."
             yield self.not_checked("certificate", "accounting", subject, reason)
+            return
+        if (unseen := self.carried(context)) is not None:
+            reason = f"The events do not describe a run, so that nothing is certified from them: {unseen.reason}."
+            yield self.finding("certificate", "accounting", subject, "inconclusive", reason)
             return
         certificate = certify(given.events, delta=given.delta)
         above = verdict_above(certificate, given.epsilon)
@@ -76,7 +88,8 @@ class Declared(Subject):
         )  # fmt: skip
 
     def attempts(self, context: Context) -> Iterator[Try]:
-        yield Try(self, worst_pair(self.algorithm, self.seed(context, _SEARCH)))
+        described = self.algorithm.events is not None and self.carried(context) is None
+        yield Try(self, worst_pair(self.algorithm, self.seed(context, _SEARCH)), described)
 
     def minibatches(self, context: Context) -> Iterator[Minibatches]:
         given = self.algorithm
@@ -134,10 +147,11 @@ class Try:
     vectorized = False
     game = None
 
-    def __init__(self, declared: Declared, pair: Pair) -> None:
+    def __init__(self, declared: Declared, pair: Pair, described: bool) -> None:
         self.declared, self.pair = declared, pair
         given = declared.algorithm
-        self.events, self.epsilon, self.delta = given.events, given.epsilon, given.delta
+        self.events = given.events if described else None
+        self.epsilon, self.delta = given.epsilon, given.delta
         self.place = place_of(given.code)
         self.datasets = (pair.data, pair.neighbour)
         self.evidence = {"pair": pair.words}

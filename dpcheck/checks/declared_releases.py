@@ -7,6 +7,7 @@ one record replaced. A minibatch is the same on both sides, so that the multipli
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -19,6 +20,7 @@ from dpcheck.algorithms.declaration import Algorithm, flat
 from dpcheck.algorithms.problem import Array
 from dpcheck.audits.additive_noise import Response, moved, respond
 from dpcheck.audits.neighbours import Pair, with_record
+from dpcheck.audits.running.memory import Memory
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.checks.context import Context
 from dpcheck.checks.declared import Declared, bases, candidates, with_records
@@ -69,12 +71,14 @@ def releases(context: Context, subject: Declared) -> Iterator[Finding]:
     seed = subject.seed(context, 10)
     chosen = np.unique(np.linspace(0, declared.steps - 1, min(declared.steps, _STEPS[context.profile])).astype(int))
     found: list[Moved] = []
-    for step, (state, released) in enumerate(declared.walk(declared.data, np.random.default_rng(seed))):
-        if released is None or step not in chosen:
-            continue
+    if (unseen := subject.carried(context)) is not None:
+        verdict = "violated" if unseen.certain else "inconclusive"
+        yield subject.finding("releases", "noise", _SUBJECT, verdict, unseen.reason)
+        return
+    for step, state, memory in _before(declared, seed, set(chosen.tolist())):
         context.progress(step, declared.steps)
         law, multiplier = declared.releases[step]
-        look = _Step(declared, state, seed + step).look(law)
+        look = _Step(declared, state, memory, seed + step).look(law)
         if isinstance(look, str):
             yield skip(f"In step {step + 1}, {look}; {_REMEDY}.")
             return
@@ -92,6 +96,18 @@ def releases(context: Context, subject: Declared) -> Iterator[Finding]:
     rows = [asdict(look) | {"share": look.share} for look in found]
     evidence = {"releases": rows, "steps": declared.steps}
     yield subject.finding("releases", "noise", _SUBJECT, verdict, reason, evidence=evidence)
+
+
+def _before(declared: Algorithm, seed: int, chosen: set[int]) -> Iterator[tuple[int, Any, Memory]]:
+    """Run the algorithm; yield the chosen steps, each with the state and what the code remembers before it."""
+    declared.forget()
+    state, rng = copy.deepcopy(declared.start), np.random.default_rng(seed)
+    for step in range(declared.steps):
+        if step in chosen:
+            memory = Memory(*declared.functions)
+            yield step, copy.deepcopy(state), memory
+            memory.restore()
+        state = declared.following(state, declared.released(state, declared.data, rng))
 
 
 def judged(found: list[Moved]) -> tuple[str, str]:
@@ -125,6 +141,7 @@ class _Step:
 
     declared: Algorithm
     state: Any
+    memory: Memory
     seed: int
 
     def look(self, law: str) -> tuple[float | str, str, str] | str:
@@ -155,7 +172,8 @@ class _Step:
         return respond(lambda recorder: self._released(data, recorder), self.seed)
 
     def _released(self, data: Any, recorder: Recorder) -> Array:
-        return flat(self.declared.released(self.state, data, recorder))
+        self.memory.restore()
+        return flat(self.declared.released(copy.deepcopy(self.state), data, recorder))
 
     def _query(self, data: Any) -> Array:
         return self._released(data, Recorder(self.seed, standard=()))

@@ -129,7 +129,7 @@ Mechanism = Callable[..., Any]
 
 def sandwiches(context: Context, subject: Subject) -> Iterator[Finding]:
     """Check the sandwich of every variant."""
-    yield from subject.stated()
+    yield from subject.stated(context)
     tried = False
     for attempt in subject.attempts(context):
         tried = True

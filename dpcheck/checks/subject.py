@@ -99,7 +99,7 @@ class Subject:
 
     name: str
 
-    def stated(self) -> Iterable[Finding]:
+    def stated(self, context: Context) -> Iterable[Finding]:
         """Yield what follows from the declaration alone, where no line of the sandwich says it."""
         return ()
 
