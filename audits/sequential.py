@@ -250,7 +250,7 @@ def audit_sequential(
     verdict = "violated" if wealth.violated else "consistent" if wealth.could_violate else "inconclusive"
     return SequentialAudit(
         verdict, look.epsilon_lower, look.trials, look.log_wealth, wealth.witness(), version=__version__,
-        looks=tuple(wealth.looks), state=wealth.state, no_difference=runner.alike[0], **claim,
+        looks=tuple(wealth.looks), state=wealth.state, no_difference=runner.alike, **claim,
     )  # fmt: skip
 
 

@@ -25,9 +25,10 @@ from scipy import special
 
 from dpcheck.audits.output_sets import OutputSet
 from dpcheck.audits.running.runs import SIDES
-from dpcheck.audits.scores import Score, evaluate
-from dpcheck.audits.scores.candidates import Special, exact, given, learned
-from dpcheck.audits.scores.histograms import Coordinate, Histogram
+from dpcheck.audits.scores import Coordinate, Score, evaluate
+from dpcheck.audits.scores.exact import Special, exact, given
+from dpcheck.audits.scores.histograms import Histogram
+from dpcheck.audits.scores.learned import learned
 from dpcheck.compiled import njit
 
 Floats = NDArray[np.float64]

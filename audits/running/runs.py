@@ -39,10 +39,6 @@ class Chunk:
     number: int
     size: int
 
-    def stream(self, seed: int) -> np.random.Generator:
-        """Return the stream that a :class:`numpy.random.SeedSequence` spawns for this side and number."""
-        return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(self.side, self.number)))
-
 
 class RunError(InputError):
     """A run failed; ``ran`` counts the runs before it in the same call to the runner."""
@@ -103,7 +99,7 @@ def require_runs(
     require(not equal_datasets(data, neighbour), "neighbour", "differ from data in one record", "its equal")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Runner:
     """Calls ``mechanism(dataset, rng)``, or with a third argument ``size`` if ``vectorized``, and checks outputs."""
 
@@ -112,9 +108,9 @@ class Runner:
     vectorized: bool
     seed: int
     # What the datasets held before the first run, which may tell what every later run would see overwritten.
-    held: list[str | None] = field(default_factory=lambda: [None, None], repr=False, compare=False)
+    held: tuple[str | None, str | None] = field(default=(None, None), repr=False, compare=False)
     # Whether the first runs, from one seed, gave the same outputs on both: set by ``probe``.
-    alike: list[bool] = field(default_factory=lambda: [False], repr=False, compare=False)
+    alike: bool = field(default=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Require a function that takes these arguments."""
@@ -122,7 +118,8 @@ class Runner:
 
     def __call__(self, chunk: Chunk) -> Floats:
         """Return the outputs (size, k) of one chunk."""
-        outputs = self.outputs(self.datasets[chunk.side], chunk.stream(self.seed), chunk.size)
+        stream = np.random.SeedSequence(self.seed, spawn_key=(chunk.side, chunk.number))
+        outputs = self.outputs(self.datasets[chunk.side], np.random.default_rng(stream), chunk.size)
         require_unchanged(self.datasets[chunk.side], self.held[chunk.side])
         return outputs
 
@@ -166,7 +163,7 @@ class Runner:
         """Return the width k of the outputs, equal on both datasets; InputError if a seed does not fix them."""
         outputs: list[Floats] = []
         failures: dict[int, RunError] = {}
-        self.held[:] = map(fingerprint, self.datasets)
+        self.held = fingerprint(self.datasets[0]), fingerprint(self.datasets[1])
         for side in (0, 1):
             try:
                 outputs.append(self._probed(side, seeded))
@@ -180,7 +177,7 @@ class Runner:
         a, b = outputs
         shapes = f"{a.shape[1:]} and {b.shape[1:]}"
         require(a.shape == b.shape, "mechanism", "return outputs of one shape (padded with nan)", shapes)
-        self.alike[0] = seeded and bool(same(a, b).all())
+        self.alike = seeded and bool(same(a, b).all())
         return int(a.shape[1])
 
     def _probed(self, side: int, seeded: bool) -> Floats:
