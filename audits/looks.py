@@ -16,10 +16,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.audits import limits
 from dpcheck.audits.claim import PrivacyClaim
-from dpcheck.audits.limits import binomial
 from dpcheck.audits.output_sets import HitCounts, OutputSet, choose
-from dpcheck.audits.running.runs import Chunk, Pool
+from dpcheck.audits.running import Chunk, Pool
 from dpcheck.errors import require
 
 Floats = NDArray[np.float64]
@@ -97,21 +97,21 @@ class Look:
     @cached_property
     def epsilon_lower(self) -> float:
         """The exact limit at this delta, computed when it is first needed, since that is slow."""
-        limit = binomial.epsilon_lower(*self._counts, delta=self.delta, alpha=self.alpha)
+        limit = limits.epsilon_lower(*self._counts, delta=self.delta, alpha=self.alpha)
         # The limit is computed to a thousandth; whether the claim is rejected is known to the last digit.
         return max(limit, math.nextafter(self.claimed, math.inf)) if self.breaks else limit
 
     @cached_property
     def at_most(self) -> float:
         """More than the limit can be, by its normal approximation; no guarantee rests on it."""
-        return binomial.most(*self._counts, delta=self.delta, alpha=self.alpha)
+        return limits.most(*self._counts, delta=self.delta, alpha=self.alpha)
 
     @cached_property
     def breaks(self) -> bool:
         """Whether the claim fails at this point: the limit exceeds it."""
         if self.at_most <= self.claimed:
             return False
-        return binomial.rejects(*self._counts, self.claimed, delta=self.delta, alpha=self.alpha)
+        return limits.rejects(*self._counts, self.claimed, delta=self.delta, alpha=self.alpha)
 
     @property
     def _counts(self) -> tuple[int, int, int]:
@@ -166,7 +166,7 @@ def in_family(claim: PrivacyClaim, looks: Sequence[Look], delta: float) -> float
         return None
     look = next(look for look in reversed(looks) if look.kind == "curve")
     counts = look.event.hits, look.event.other_hits, look.event.trials
-    factor = binomial.least_rejected(
+    factor = limits.least_rejected(
         *counts, lambda z: privacy_curve(scaled(claim.events, z)), epsilon=look.claimed, guess=1.0, alpha=look.alpha
     )
     certified = certify(scaled(claim.events, factor), delta) if math.isfinite(factor) else None

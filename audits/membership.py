@@ -3,7 +3,7 @@
 Let P and Q be the laws of the outputs on the two datasets. Null hypothesis: ``P(E) <= e^epsilon Q(E) + delta`` for
 every output set E, in both directions, and at every point (epsilon, delta) of the claim (:mod:`.claim`). Output sets
 are chosen on earlier runs and tested on fresh ones (:mod:`.looks`, :mod:`.output_sets`), each by one exact test
-(:mod:`.limits.binomial`). This accounts for all choices: score, direction, threshold, point, and when to stop. A
+(:mod:`.limits`). This accounts for all choices: score, direction, threshold, point, and when to stop. A
 mechanism that keeps its claim is called violated with probability at most ``1 - confidence``.
 """
 
@@ -18,11 +18,11 @@ import numpy as np
 
 from dpcheck import __version__
 from dpcheck.audits.claim import PrivacyClaim
-from dpcheck.audits.limits.binomial import epsilon_lower
+from dpcheck.audits.limits import epsilon_lower
 from dpcheck.audits.looks import Look, Plan, in_family, take_looks
 from dpcheck.audits.numbers import plain
 from dpcheck.audits.output_sets import OutputSet
-from dpcheck.audits.running.runs import SIDES, KeptRuns, Pool, Runner, require_runs
+from dpcheck.audits.running import SIDES, KeptRuns, Pool, Runner, require_runs
 from dpcheck.errors import require_confidence, require_count
 from dpcheck.shown import Shown
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpcheck.audits.limits.binomial import score
+from dpcheck.audits.limits import score
 from dpcheck.compiled import njit
 
 Floats = NDArray[np.float64]

@@ -21,8 +21,8 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import dpcheck
+from dpcheck.audits import limits as binomial
 from dpcheck.audits.claim import PrivacyClaim
-from dpcheck.audits.limits import binomial
 from dpcheck.audits.looks import Plan
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.output_sets import choose
