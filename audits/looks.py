@@ -119,13 +119,16 @@ class Look:
 
 
 def take_looks(
-    pool: Pool, plan: Plan, width: int, claim: PrivacyClaim, delta: float, progress: Callable[[int, int], None] | None
-) -> tuple[tuple[Look, ...], list[Look], int]:
-    """Return the looks up to one that breaks the claim, those that break it, and the runs used on each dataset."""
+    pool: Pool, plan: Plan, width: int, claim: PrivacyClaim, epsilon: float, delta: float,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[tuple[Look, ...], list[Look], int]:  # fmt: skip
+    """Return the looks up to one that breaks the claim, those that break it, and the runs used on each dataset.
+
+    width : numbers in an output;  epsilon : claimed at ``delta``
+    """
     earlier: tuple[list[Floats], list[Floats]] = ([], [])
     looks: list[Look] = []
     broken: list[Look] = []
-    epsilon = claim.epsilon_at(delta)
     done, total = 0, 2 * sum(plan.blocks)
     room = max(50, min(_KEPT_RUNS, _KEPT // width))
     for block, size in enumerate(plan.blocks):
@@ -135,7 +138,7 @@ def take_looks(
             with np.errstate(over="ignore", invalid="ignore"):  # a score that overflows is not chosen
                 tests = choose(a, b, size, claim, epsilon=epsilon, delta=delta, alpha=plan.levels[block - 1])
             counts = [HitCounts(test, a, b) for test in tests]
-        for chunk, outputs in pool.map(plan.chunks(block)):
+        for chunk, outputs in pool.map(list(plan.chunks(block))):
             shapes = f"{width} and {outputs.shape[1]} numbers"
             require(outputs.shape[1] == width, "mechanism", "return outputs of one shape (padded with nan)", shapes)
             for hits in counts:

@@ -142,18 +142,19 @@ def audit_privacy(
     require_count(trials, "trials", least=_LEAST_TRIALS)
     require_confidence(confidence)
     claimed, delta = PrivacyClaim.stated(epsilon, delta, claim)
+    stated = claimed.epsilon_at(delta)
 
     plan = Plan.of(trials, confidence, _CHUNK_VECTORIZED if vectorized else _CHUNK)
     runner = Runner(mechanism, (data, neighbour), vectorized, seed)
     with Pool(runner, jobs, runs, executor, isolate) as pool:
-        looks, broken, used = take_looks(pool, plan, pool.runner.probe(seeded=seeded), claimed, delta, progress)
+        looks, broken, used = take_looks(pool, plan, pool.runner.probe(seeded=seeded), claimed, stated, delta, progress)
     # The look with the largest limit at this delta; of equal ones the last, which had most runs.
     steady = [look for look in reversed(looks) if look.kind != "curve"]
     best, *others = sorted(steady, key=attrgetter("at_most"), reverse=True)
     for look in others:
         if look.at_most > best.epsilon_lower < look.epsilon_lower:
             best = look
-    point, point_delta = claimed.at(0)
+    point, point_delta = float(claimed.epsilons[0]), float(claimed.deltas[0])
     could_fail = (  # whether outputs that never overlap would have broken the claim
         epsilon_lower(size, 0, size, delta=point_delta, alpha=alpha) > point
         for size, alpha in zip(plan.blocks[1:], plan.levels, strict=True)
@@ -161,7 +162,7 @@ def audit_privacy(
     verdict = "violated" if broken else "consistent" if any(could_fail) else "inconclusive"
     return PrivacyAudit(
         verdict, best.epsilon_lower, used, (broken[0] if broken else best).event, claimed.words,
-        claimed.epsilon_at(delta), float(delta), float(confidence), int(seed) if seeded else None, __version__,
+        stated, float(delta), float(confidence), int(seed) if seeded else None, __version__,
         looks, in_family(claimed, looks, delta) if claimed.events else None, runner.alike,
     )  # fmt: skip
 

@@ -158,7 +158,10 @@ def choose(
     of one at another delta, has a third choice, the set and the point surest to break it.
     """
     levels = {"steady": alpha * (1 - _BOLD), "bold": alpha * _BOLD}
-    if len(claim.epsilons) > 1 or claim.at(0) != (epsilon, delta):  # a point at another delta is tested there
+    if len(claim.epsilons) > 1 or (claim.epsilons[0], claim.deltas[0]) != (
+        epsilon,
+        delta,
+    ):  # a point at another delta is tested there
         levels = {"curve": alpha * _CURVE} | {kind: level * (1 - _CURVE) for kind, level in levels.items()}
     apart = {kind: stand_off(level) for kind, level in levels.items()}
     best = dict.fromkeys(levels, -math.inf)

@@ -249,7 +249,7 @@ def specials(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Special]:
     for index in columns:
         source = Coordinate(index, a.shape[1])
         for value, seen in _SEEN.items():
-            if any(seen(source(v)).any() for v in (a, b)):
+            if seen(source(a)).any() or seen(source(b)).any():
                 yield Special(source, value)
 
 
