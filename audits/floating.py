@@ -29,9 +29,10 @@ from numpy.typing import NDArray
 from dpcheck.arrays import real_numbers
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
-from dpcheck.audits.numbers import low_bits, unreachable
+from dpcheck.audits.numbers import unreachable
 from dpcheck.audits.running.datasets import fingerprint, require_unchanged
 from dpcheck.audits.running.recorder import Recorder, Silenced
+from dpcheck.audits.scores.exact import low_bits
 from dpcheck.errors import require, require_confidence, require_seed
 from dpcheck.shown import Shown
 

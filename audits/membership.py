@@ -2,54 +2,40 @@
 
 Let P and Q be the laws of the outputs on the two datasets. Null hypothesis: ``P(E) <= e^epsilon Q(E) + delta`` for
 every output set E, in both directions, and at every point (epsilon, delta) of the claim (:mod:`.claim`). Output sets
-are chosen on earlier runs and tested on fresh ones (:mod:`.output_sets`), each by one exact test
-(:mod:`.limits.binomial`). This accounts for all choices: score, direction, threshold, point, and when to stop. A
+are chosen on earlier runs and tested on fresh ones (:mod:`.looks`, :mod:`.output_sets`), each by one exact test
+(:mod:`.limits`). This accounts for all choices: score, direction, threshold, point, and when to stop. A
 mechanism that keeps its claim is called violated with probability at most ``1 - confidence``.
-
-The first block of runs is only learned from. Look k tests an output set, chosen from all earlier blocks, on its own
-fresh block at level alpha_k. The alpha_k add up to ``1 - confidence``. Each look is valid by itself, so by the union
-bound the largest of their limits is valid too. The last look gets most runs and most of the level; the early ones end
-the audit soon when a mechanism is far off.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcheck import __version__
 from dpcheck.audits.claim import PrivacyClaim
-from dpcheck.audits.limits.binomial import epsilon_lower, least_rejected
-from dpcheck.audits.output_sets import HitCounts, choose
-from dpcheck.audits.privacy_audit import Look as Look
-from dpcheck.audits.privacy_audit import PrivacyAudit as PrivacyAudit
-from dpcheck.audits.running.runs import Chunk, KeptRuns, Pool, Runner, require_runs
-from dpcheck.errors import require, require_confidence, require_count
+from dpcheck.audits.limits import epsilon_lower
+from dpcheck.audits.looks import Look, Plan, in_family, take_looks
+from dpcheck.audits.numbers import plain
+from dpcheck.audits.output_sets import OutputSet
+from dpcheck.audits.running import SIDES, KeptRuns, Pool, Runner, require_runs
+from dpcheck.errors import require_confidence, require_count
+from dpcheck.shown import Shown
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
     from dpcheck.audits.running.isolated import Limits
     from dpcheck.running.executor import Executor
 
-Floats = NDArray[np.float64]
-
-# (least trials, shares of the blocks, shares of the level)
-_PLANS = (
-    (5_000, (0.01, 0.03, 0.09, 0.87), (0.03, 0.05, 0.92)),
-    (1_000, (0.04, 0.10, 0.86), (0.06, 0.94)),
-    (0, (0.15, 0.85), (1.0,)),
-)
 _LEAST_TRIALS = 100
 _CHUNK = 1_000
 _CHUNK_VECTORIZED = 10_000
-# The most runs and numbers of each dataset that are kept to choose sets: more would fill memory and choose no better.
-_KEPT_RUNS = 400_000
-_KEPT = 20_000_000
 
 
 def audit_privacy(
@@ -156,14 +142,19 @@ def audit_privacy(
     require_count(trials, "trials", least=_LEAST_TRIALS)
     require_confidence(confidence)
     claimed, delta = PrivacyClaim.stated(epsilon, delta, claim)
+    stated = claimed.epsilon_at(delta)
 
     plan = Plan.of(trials, confidence, _CHUNK_VECTORIZED if vectorized else _CHUNK)
     runner = Runner(mechanism, (data, neighbour), vectorized, seed)
     with Pool(runner, jobs, runs, executor, isolate) as pool:
-        looks, used = _run(pool, plan, pool.runner.probe(seeded=seeded), claimed, delta, progress)
-    best = _deciding(looks)
-    broken = [look for look in looks if look.breaks]
-    point, point_delta = claimed.at(0)
+        looks, broken, used = take_looks(pool, plan, pool.runner.probe(seeded=seeded), claimed, stated, delta, progress)
+    # The look with the largest limit at this delta; of equal ones the last, which had most runs.
+    steady = [look for look in reversed(looks) if look.kind != "curve"]
+    best, *others = sorted(steady, key=attrgetter("at_most"), reverse=True)
+    for look in others:
+        if look.at_most > best.epsilon_lower < look.epsilon_lower:
+            best = look
+    point, point_delta = float(claimed.epsilons[0]), float(claimed.deltas[0])
     could_fail = (  # whether outputs that never overlap would have broken the claim
         epsilon_lower(size, 0, size, delta=point_delta, alpha=alpha) > point
         for size, alpha in zip(plan.blocks[1:], plan.levels, strict=True)
@@ -171,96 +162,170 @@ def audit_privacy(
     verdict = "violated" if broken else "consistent" if any(could_fail) else "inconclusive"
     return PrivacyAudit(
         verdict, best.epsilon_lower, used, (broken[0] if broken else best).event, claimed.words,
-        claimed.epsilon_at(delta), float(delta), float(confidence), int(seed) if seeded else None, __version__,
-        looks, _in_family(claimed, looks, delta) if claimed.events else None, runner.alike[0],
+        stated, float(delta), float(confidence), int(seed) if seeded else None, __version__,
+        looks, in_family(claimed, looks, delta) if claimed.events else None, runner.alike,
     )  # fmt: skip
 
 
+_STEEP = 700.0  # an epsilon whose exponential is still a number
+
+
 @dataclass(frozen=True)
-class Plan:
-    """The runs of each dataset in each of ``blocks``, and the ``levels`` of the looks at all blocks but the first.
+class PrivacyAudit(Shown):
+    """What an audit of privacy claimed, ran and showed.
 
-    chunk : the most runs that share one stream
+    Attributes
+    ----------
+    verdict : str
+        ``"violated"`` if a look's limit exceeds the claim; ``"inconclusive"`` if these trials could not have shown a
+        violation even with outputs that never overlap; else ``"consistent"``, which says that no violation was found,
+        not that there is none.
+    epsilon_lower : float
+        One-sided lower confidence bound on epsilon (natural log) at ``delta``, for all looks together.
+    trials : int
+        Runs used on each dataset; fewer than asked for where a violation was plain early.
+    event : OutputSet
+        The output set that broke the claim, or else the one behind ``epsilon_lower``.
+    claim : str
+        The claim in words.
+    epsilon, delta : float
+        The claim at ``delta``; epsilon is inf where the claim says nothing there.
+    confidence : float
+        One-sided confidence of ``epsilon_lower``.
+    seed : int or None
+        Seed of all randomness; None where the mechanism has its own.
+    version : str
+        Version of dpcheck that made the audit.
+    looks : tuple of Look
+        Every set that was tested.
+    in_family : float or None
+        A larger bound on epsilon at ``delta`` where the claim was privacy events whose certificate some pair of
+        neighbours attains. It ASSUMES the claimed mechanism with
+        one common factor on its noise, and is the epsilon at the least factor rejected.
+    no_difference : bool
+        Whether the first runs, from one seed, gave the same outputs on both datasets, as where both clip to one value:
+        such a pair shows nothing. Not looked at where the mechanism is isolated or ``seeded`` is False.
     """
 
-    blocks: tuple[int, ...]
-    levels: tuple[float, ...]
-    chunk: int
+    verdict: str
+    epsilon_lower: float
+    trials: int
+    event: OutputSet
+    claim: str
+    epsilon: float
+    delta: float
+    confidence: float
+    seed: int | None
+    version: str
+    looks: tuple[Look, ...] = field(repr=False)
+    in_family: float | None = None
+    no_difference: bool = False
 
-    @classmethod
-    def of(cls, trials: int, confidence: float, chunk: int) -> Plan:
-        """Divide ``trials`` runs of each dataset."""
-        shares, levels = next((b, a) for least, b, a in _PLANS if trials >= least)
-        early = [round(trials * share) for share in shares[:-1]]
-        return cls((*early, trials - sum(early)), tuple((1 - confidence) * a for a in levels), chunk)
+    @property
+    def one_sided(self) -> bool:
+        """Whether the set was never seen on one dataset: evidence that no finite epsilon will do.
 
-    def chunks(self, block: int) -> Iterator[Chunk]:
-        """Yield the chunks of one block, both datasets in turn; a block ends with a shorter chunk."""
-        number = sum(-(-size // self.chunk) for size in self.blocks[:block])
-        for start in range(0, self.blocks[block], self.chunk):
-            for side in (0, 1):
-                yield Chunk(side, number + start // self.chunk, min(self.blocks[block] - start, self.chunk))
+        ``epsilon_lower`` then grows with the logarithm of the trials, and says no more than they can.
+        """
+        return self.event.other_hits == 0 < self.event.hits
 
+    def _sentence(self) -> str:
+        family = self.in_family
+        within = "" if family is None else f"; within the claimed family, epsilon >= {family:.4f}"
+        alike = "; this pair shows no difference" if self.no_difference else ""
+        return (
+            f"{self.verdict}: epsilon >= {self.epsilon_lower:.4f} at delta {self.delta:g}, claimed {self.epsilon:g}"
+            f"{alike}\nwith confidence {self.confidence:g} from {self.trials} runs a dataset{within}\n"
+            f"witness: {self.event}"
+        )
 
-def _run(
-    pool: Pool, plan: Plan, width: int, claim: PrivacyClaim, delta: float, progress: Callable[[int, int], None] | None
-) -> tuple[tuple[Look, ...], int]:
-    """Return the looks up to one that breaks the claim, and the runs used on each dataset."""
-    earlier: tuple[list[Floats], list[Floats]] = ([], [])
-    looks: list[Look] = []
-    epsilon = claim.epsilon_at(delta)
-    done, total = 0, 2 * sum(plan.blocks)
-    room = max(50, min(_KEPT_RUNS, _KEPT // width))
-    for block, size in enumerate(plan.blocks):
-        counts: list[HitCounts] = []
-        if block:
-            a, b = (np.concatenate(kept)[:room] for kept in earlier)
-            with np.errstate(over="ignore", invalid="ignore"):  # a score that overflows is not chosen
-                tests = choose(a, b, size, claim, epsilon=epsilon, delta=delta, alpha=plan.levels[block - 1])
-            counts = [HitCounts(test, (a, b)) for test in tests]
-        for chunk, outputs in pool.map(plan.chunks(block)):
-            shapes = f"{width} and {outputs.shape[1]} numbers"
-            require(outputs.shape[1] == width, "mechanism", "return outputs of one shape (padded with nan)", shapes)
-            for hits in counts:
-                hits.add(chunk.side, outputs)
-            if block < len(plan.levels) and sum(map(len, earlier[chunk.side])) < room:
-                earlier[chunk.side].append(outputs)
-            done += chunk.size
-            if progress is not None:
-                progress(done, total)
-        for hits in counts:
-            test, bars = hits.test, (hits.edges, *hits.bars)
-            event, learned_from = hits.event(size), len(a)
-            looks.append(Look(block, test.kind, event, learned_from, test.alpha, test.epsilon, test.delta, bars))
-        if any(look.breaks for look in looks):
-            break
-    return tuple(looks), done // 2
+    __str__ = _sentence  # three lines: the verdict with its bound, what it rests on, and the witness
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the plot's bars, ready for JSON."""
+        return {
+            "verdict": self.verdict,
+            "epsilon_lower": self.epsilon_lower,
+            "trials": self.trials,
+            "event": self.event.to_dict(),
+            "one_sided": self.one_sided,
+            "claim": self.claim,
+            "in_family": self.in_family,
+            "no_difference": self.no_difference,
+            "epsilon": plain(self.epsilon),
+            "delta": self.delta,
+            "confidence": self.confidence,
+            "seed": self.seed,
+            "version": self.version,
+            "looks": [
+                {
+                    "look": look.number,
+                    "kind": look.kind,
+                    "event": look.event.to_dict(),
+                    "learned_from": look.learned_from,
+                    "alpha": look.alpha,
+                    "claimed": plain(look.claimed),
+                    "delta": look.delta,
+                    "epsilon_lower": look.epsilon_lower,
+                }
+                for look in self.looks
+            ],
+        }
 
-def _deciding(looks: Sequence[Look]) -> Look:
-    """Return the look with the largest limit at this delta; of equal ones the last, which had most runs."""
-    steady = [look for look in looks[::-1] if look.kind != "curve"]
-    best, *others = sorted(steady, key=attrgetter("at_most"), reverse=True)
-    for look in others:
-        if look.at_most > best.epsilon_lower < look.epsilon_lower:
-            best = look
-    return best
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table with one row for each set tested."""
+        import pandas as pd
 
+        return pd.DataFrame(
+            {
+                "look": look.number,
+                "kind": look.kind,
+                "learned_from": look.learned_from,
+                "trials": look.event.trials,
+                "alpha": look.alpha,
+                "event": look.event.words,
+                "favours": look.event.favours,
+                "hits": look.event.hits,
+                "other_hits": look.event.other_hits,
+                "claimed": look.claimed,
+                "delta": look.delta,
+                "epsilon_lower": look.epsilon_lower,
+            }
+            for look in self.looks
+        )
 
-def _in_family(claim: PrivacyClaim, looks: Sequence[Look], delta: float) -> float | None:
-    """Return epsilon of the claimed events at the least factor on their noise that the last curve look rejects.
+    def plot(self) -> Figure:
+        """Draw the score of the deciding look on both datasets: histogram, tails, the claim's limit, and the set."""
+        from dpcheck import style
 
-    None where that epsilon is an upper bound which no pair of neighbours is known to attain.
-    """
-    from dpcheck.accounting import certify, privacy_curve
-    from dpcheck.events import scaled
-
-    if not certify(claim.events, delta).sharp:
-        return None
-    look = next(look for look in reversed(looks) if look.kind == "curve")
-    counts = look.event.hits, look.event.other_hits, look.event.trials
-    factor = least_rejected(
-        *counts, lambda z: privacy_curve(scaled(claim.events, z)), epsilon=look.claimed, guess=1.0, alpha=look.alpha
-    )
-    certified = certify(scaled(claim.events, factor), delta) if math.isfinite(factor) else None
-    return 0.0 if certified is None else certified.epsilon if certified.sharp else None
+        look = next(look for look in reversed(self.looks) if look.event == self.event)
+        event, (edges, *counts) = look.event, look.bars
+        figure = style.figure(style.PAGE, 3.0)
+        left, right = figure.subplots(1, 2)
+        sign = 1 if event.direction == ">=" else -1
+        tails = {}
+        looks = (style.MEASURED, "-"), (style.PREDICTED, "--")
+        for side, count, (color, line) in zip(SIDES, counts, looks, strict=True):
+            left.stairs(count / event.trials, edges * sign, color=color, linestyle=line, label=f"on {side}")
+            tails[side] = np.cumsum(count[::-1])[::-1] / event.trials
+            right.step(edges[:-1] * sign, tails[side], where="post", color=color, linestyle=line, label=f"on {side}")
+        other = tails[next(side for side in SIDES if side != event.favours)]
+        limit = np.minimum(np.exp(min(look.claimed, _STEEP)) * other + look.delta, 1.0)
+        claim = f"most that the claim allows on {event.favours}"
+        right.step(edges[:-1] * sign, limit, where="post", color=style.CLAIMED, label=claim)
+        for axes, title in ((left, "share of runs in each bin"), (right, "share in the set")):
+            axes.axvline(event.threshold, color=style.FAINT, linestyle=":", label="threshold of the set")
+            axes.set(xlabel=event.score.words, title=title)
+            style.small(axes)
+        right.set_yscale("log")
+        right.set_ylim(bottom=0.5 / event.trials)
+        style.plain_logs(right.yaxis)
+        figure.legend(
+            *right.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=style.TEXT, frameon=False
+        )
+        figure.suptitle(
+            f"{self.verdict}: audited epsilon >= {self.epsilon_lower:.4g}, claimed {self.epsilon:g}"
+            f" (delta {self.delta:g}, confidence {self.confidence:g})",
+            fontsize=style.TEXT + 1, parse_math=False,
+        )  # fmt: skip
+        return figure

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcheck.arrays import real_numbers, widened
 from dpcheck.audits.numbers import same
-from dpcheck.audits.running.runs import Runner
+from dpcheck.audits.running import Runner
 from dpcheck.errors import InputError, raised, require, require_count, require_positive, require_seed
 
 Array = NDArray[np.float64]

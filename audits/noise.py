@@ -16,7 +16,6 @@ again after many calls with another scale escapes these tests.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -25,24 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.arrays import real_numbers, returned_numbers
-from dpcheck.audits.noise_laws import (
-    DOUBLE,
-    LAWS,
-    SIMULATIONS,
-    about_centre,
-    precision,
-    repeats,
-    room,
-    rounded,
-    statistics,
-)
+from dpcheck.audits.noise_laws import LAWS, Seen, tested
 from dpcheck.audits.running.datasets import fingerprint, require_unchanged
 from dpcheck.errors import require, require_confidence, require_count, require_positive, require_seed
 from dpcheck.shown import Shown
 
 Array = NDArray[np.float64]
-# Numbers that are simulated at once, so that time goes to arithmetic and not to calls.
-_NUMBERS = 50_000
 TESTS = 5  # scale, shape, tails, dependence, and values that repeat or lie off the lattice
 _MOST = 200_000  # simulated samples
 
@@ -200,87 +187,29 @@ def audit_noise_sample(
     good = sample.ndim == 2 and len(sample) >= 50 and sample.shape[1] >= 1
     require(good, "sample", "have shape (>= 50, k), k >= 1", sample.shape)
     require(bool(np.isfinite(sample).all()), "mechanism", "return finite numbers", "NaN or infinity")
-    noise = sample if centred else about_centre(sample, law)
-    bits = precision(sample)
-    centre = 0.0 if centred else sample.mean(0)  # what noise is added to sets the resolution of the sum
-    rng, rng_of_repeats = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
-
-    level = (1 - confidence) / TESTS
-    simulations = max(SIMULATIONS, math.ceil(2 / level))  # fewer could not reject
-    most = most_confidence()
+    level, most = (1 - confidence) / TESTS, most_confidence()
     require(confidence <= most + 1e-12, "confidence", f"be at most {most:g}, where p-values are simulated", confidence)
-    observed = {name: float(v[0]) for name, v in statistics(noise[None], law, scale, centred).items()}
-    null = {name: _Null(value, two_sided=name == "scale") for name, value in observed.items()}
-    at_once = min(simulations, 1 + _NUMBERS // noise.size)
-    for start in range(0, simulations, at_once):
-        drawn = law.draw(rng, (min(at_once, simulations - start), *noise.shape), scale)
-        if bits < DOUBLE and not law.discrete:  # a shape may show it, of small noise on a large number above all
-            drawn = rounded(drawn + centre, bits)
-        simulated = statistics(drawn if centred else about_centre(drawn, law), law, scale, centred)
-        for name, values in simulated.items():
-            null[name].see(values)
-        if all(statistic.beyond_doubt(level * (simulations + 1)) for statistic in null.values()):
-            break  # whatever the further simulations are, none of these tests can reject
-    p_values = {name: statistic.p_value for name, statistic in null.items()}
-    if law.discrete:
-        impossible = int((np.abs(noise - np.round(noise)) > room(sample)).sum())
-        p_values["lattice"] = 0.0 if impossible else 1.0
-    else:
-        impossible, p_values["repeats"] = repeats(noise, law, scale, centre, bits, rng_of_repeats, simulations)
-
-    measured = observed["scale"] * scale
-    reasons = _reasons(p_values, level, measured, scale, impossible, observed["tails"])
+    seen = tested(sample, law, scale, centred=centred, level=level, seed=seed)
+    measured = seen.scale * scale
+    reasons = _reasons(seen, level, measured, scale)
     return NoiseAudit(
-        "violated" if reasons else "consistent", distribution, scale, measured, p_values, level,
+        "violated" if reasons else "consistent", distribution, scale, measured, seen.p_values, level,
         len(sample), "; ".join(reasons) or "scale, shape, tails and independence agree with the claim",
     )  # fmt: skip
 
 
-@dataclass
-class _Null:
-    """How an observed statistic lies among those simulated under the null so far."""
-
-    observed: float
-    two_sided: bool
-    seen: int = 0
-    above: int = 0
-    below: int = 0
-
-    def see(self, simulated: Array) -> None:
-        """Count further simulations."""
-        self.seen += simulated.size
-        self.above += int((simulated >= self.observed).sum())
-        self.below += int((simulated <= self.observed).sum())
-
-    @property
-    def _beyond(self) -> int:
-        return min(self.above, self.below) if self.two_sided else self.above
-
-    def beyond_doubt(self, most: float) -> bool:
-        """Whether more simulations lie beyond it than a rejection allows, and 30 at least."""
-        return self._beyond > max(most, 30)
-
-    @property
-    def p_value(self) -> float:
-        """The Monte Carlo p-value."""
-        p = (1 + self._beyond) / (1 + self.seen)
-        return min(1.0, 2 * p) if self.two_sided else p
-
-
-def _reasons(
-    p_values: dict[str, float], level: float, measured: float, scale: float, impossible: int, beyond: float
-) -> list[str]:
-    small = p_values["scale"] <= level and measured < scale  # which shortens tails, too
+def _reasons(seen: Seen, level: float, measured: float, scale: float) -> list[str]:
+    small = seen.p_values["scale"] <= level and measured < scale  # which shortens tails, too
     clipped = "" if small else ": the noise is clipped"
     words = {
         "scale": f"scale {measured:.4g} is {'below' if measured < scale else 'above'} the claimed {scale:.4g}",
         "shape": "the distribution's shape is another",
-        "tails": f"a tail ends where about {beyond:.0f} draws should lie beyond{clipped}",
+        "tails": f"a tail ends where about {seen.tails:.0f} draws should lie beyond{clipped}",
         "dependence": "the noise depends on other coordinates or on the calls before",
-        "repeats": f"{impossible} values repeat exactly, more than rounding explains",
-        "lattice": f"{impossible} values are no whole numbers apart",
+        "repeats": f"{seen.impossible} values repeat exactly, more than rounding explains",
+        "lattice": f"{seen.impossible} values are no whole numbers apart",
     }
-    return [words[name] for name, p in p_values.items() if p <= level]
+    return [words[name] for name, p in seen.p_values.items() if p <= level]
 
 
 def most_confidence() -> float:

@@ -1,4 +1,4 @@
-"""The distributions that noise may be claimed to have: draws from them, and their distribution functions.
+"""The distributions that noise may be claimed to have, and the tests of a sample of noise against one of them.
 
 A scale is the standard deviation of a Gaussian, b of a Laplace (density ``exp(-|x| / b) / 2b``) and the mean of an
 exponential. On the integers it is sigma of the discrete Gaussian (mass proportional to ``exp(-k^2 / 2 sigma^2)``) and b
@@ -110,8 +110,9 @@ def rounded(values: Array, bits: int) -> Array:
     return np.asarray(np.round(values / step) * step)
 
 
-# Samples that a Monte Carlo p-value is made of, at least.
-SIMULATIONS = 999
+# Samples that a Monte Carlo p-value is made of, at least, and numbers that are simulated at once, so that time goes to
+# arithmetic and not to calls.
+_SIMULATIONS, _NUMBERS = 999, 50_000
 # Each call is compared with so many calls before it.
 _LAGS = 4
 # Distance from a whole number that rounding explains, in units of the numbers' size.
@@ -214,3 +215,76 @@ def _multiplicity(noise: Array) -> Array:
     ordered = np.sort(np.abs(noise), axis=None)
     starts = np.flatnonzero(np.append(True, np.diff(ordered) != 0))
     return np.array([ordered.size - starts.size, np.diff(np.append(starts, ordered.size)).max()], float)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the tests of a noise show: the scale in units of the claim, the p-values, and values that do not occur.
+
+    impossible : values that repeat, or for discrete noise lie off its lattice
+    tails : how many draws should lie beyond the last on either side
+    """
+
+    scale: float
+    tails: float
+    p_values: dict[str, float]
+    impossible: int
+
+
+def tested(sample: Array, law: Law, scale: float, *, centred: bool, level: float, seed: int) -> Seen:
+    """Test a sample (n, k), or the noise itself where it is ``centred``, each test at ``level``."""
+    noise = sample if centred else about_centre(sample, law)
+    bits = precision(sample)
+    centre = 0.0 if centred else sample.mean(0)  # what noise is added to sets the resolution of the sum
+    rng, rng_of_repeats = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
+    simulations = max(_SIMULATIONS, math.ceil(2 / level))  # fewer could not reject
+    observed = {name: float(v[0]) for name, v in statistics(noise[None], law, scale, centred).items()}
+    null = {name: _Null(value, two_sided=name == "scale") for name, value in observed.items()}
+    at_once = min(simulations, 1 + _NUMBERS // noise.size)
+    for start in range(0, simulations, at_once):
+        drawn = law.draw(rng, (min(at_once, simulations - start), *noise.shape), scale)
+        if bits < DOUBLE and not law.discrete:  # a shape may show it, of small noise on a large number above all
+            drawn = rounded(drawn + centre, bits)
+        simulated = statistics(drawn if centred else about_centre(drawn, law), law, scale, centred)
+        for name, values in simulated.items():
+            null[name].see(values)
+        if all(statistic.beyond_doubt(level * (simulations + 1)) for statistic in null.values()):
+            break  # whatever the further simulations are, none of these tests can reject
+    p_values = {name: statistic.p_value for name, statistic in null.items()}
+    if law.discrete:
+        impossible = int((np.abs(noise - np.round(noise)) > room(sample)).sum())
+        p_values["lattice"] = 0.0 if impossible else 1.0
+    else:
+        impossible, p_values["repeats"] = repeats(noise, law, scale, centre, bits, rng_of_repeats, simulations)
+    return Seen(observed["scale"], observed["tails"], p_values, impossible)
+
+
+@dataclass
+class _Null:
+    """How an observed statistic lies among those simulated under the null so far."""
+
+    observed: float
+    two_sided: bool
+    seen: int = 0
+    above: int = 0
+    below: int = 0
+
+    def see(self, simulated: Array) -> None:
+        """Count further simulations."""
+        self.seen += simulated.size
+        self.above += int((simulated >= self.observed).sum())
+        self.below += int((simulated <= self.observed).sum())
+
+    @property
+    def _beyond(self) -> int:
+        return min(self.above, self.below) if self.two_sided else self.above
+
+    def beyond_doubt(self, most: float) -> bool:
+        """Whether more simulations lie beyond it than a rejection allows, and 30 at least."""
+        return self._beyond > max(most, 30)
+
+    @property
+    def p_value(self) -> float:
+        """The Monte Carlo p-value."""
+        p = (1 + self._beyond) / (1 + self.seen)
+        return min(1.0, 2 * p) if self.two_sided else p

@@ -58,27 +58,10 @@ def exactly(value: float) -> str:
 # from the centre the values of that formula lie farther apart than doubles do. Most doubles are then never its outputs,
 # and which ones are depends on the value to which the noise is added.
 
-# Stand for the place of the lowest bit of 0 and of infinite outputs, which have none: beyond that of any double.
-_NO_BIT, _BEYOND_BITS = 2000.0, 3000.0
 # Steps of u that are tried around the one sought, since the inverse of the formula is rounded.
 _NEAR_STEPS = range(-8, 9)
 # The C library's logarithm, as in NumPy's generators; numpy.log may round otherwise.
 _LOG = np.frompyfunc(math.log, 1, 1)
-
-
-def low_bits(outputs: ArrayLike) -> Floats:
-    """Return (..., 2) of outputs (...): the exponent of the lowest bit set, and the zeros below it in the significand.
-
-    >>> low_bits([1.0, 0.75, 0.1]).tolist()
-    [[0.0, 52.0], [-2.0, 51.0], [-55.0, 1.0]]
-    """
-    values = np.asarray(outputs, float)
-    finite = np.isfinite(values)
-    fraction, exponent = np.frexp(np.where(finite, np.abs(values), 0.0))
-    significand = (fraction * 2.0**53).astype(np.int64)
-    zeros = np.frexp((significand & -significand).astype(float))[1] - 1.0
-    place = np.where(significand > 0, exponent - 53 + zeros, np.where(finite, _NO_BIT, _BEYOND_BITS))
-    return np.stack([place, np.maximum(zeros, -1.0)], axis=-1)
 
 
 def unreachable(outputs: ArrayLike, centre: ArrayLike, scale: ArrayLike) -> Floats:
@@ -92,3 +75,10 @@ def unreachable(outputs: ArrayLike, centre: ArrayLike, scale: ArrayLike) -> Floa
         noise = b * np.asarray(_LOG(u), float)
         reached |= (middle - noise == values) | (middle + noise == values)
     return np.asarray(np.where(reached, 0.0, 1.0))
+
+
+def tallied(ordered: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the distinct numbers of a sorted array, and how often each occurs."""
+    before = ordered[:-1]
+    last = np.flatnonzero(np.append((ordered[1:] != before) & (before == before), True))  # NaN comes last
+    return ordered[last], np.diff(last, prepend=-1)

@@ -14,14 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.audits.claim import PrivacyClaim
-from dpcheck.audits.limits import thresholds
-from dpcheck.audits.limits.binomial import stand_off
+from dpcheck.audits.limits import stand_off, thresholds
 from dpcheck.audits.numbers import plain, shown
-from dpcheck.audits.running.runs import SIDES
-from dpcheck.audits.scores import Score, evaluate, parameters
-from dpcheck.audits.scores.candidates import Extreme, Repeats, Special, exact, given, learned
-from dpcheck.audits.scores.discriminants import Projection, Quadratic, fit
-from dpcheck.audits.scores.histograms import Coordinate
+from dpcheck.audits.running import SIDES
+from dpcheck.audits.scores import Coordinate, Score, evaluate, parameters
+from dpcheck.audits.scores.exact import Extreme, Repeats, Special, exact, given
+from dpcheck.audits.scores.learned import Projection, Quadratic, fit, learned
 from dpcheck.compiled import njit
 
 Floats = NDArray[np.float64]
@@ -55,29 +53,14 @@ class OutputSet:
     other_hits: int = 0
     trials: int = 0
 
-    def values(self, outputs: Floats) -> Floats:
-        """Return what is compared; the set is where it reaches :attr:`level`.
-
-        Parameters
-        ----------
-        outputs : ndarray, (n, k)
-            One output a row.
-
-        Returns
-        -------
-        ndarray, (n,)
-            The score with its sign.
-        """
-        return evaluate(self.score, self.sign, outputs)
-
     @property
     def sign(self) -> int:
-        """The sign of the score in :meth:`values`."""
+        """1 or -1: the set is where the score times this reaches :attr:`level`."""
         return 1 if self.direction == ">=" else -1
 
     @property
     def level(self) -> float:
-        """The threshold of :meth:`values`."""
+        """The threshold times :attr:`sign`."""
         return self.sign * self.threshold
 
     def contains(self, outputs: Any) -> NDArray[np.bool_]:
@@ -94,7 +77,7 @@ class OutputSet:
             Whether each lies in the set.
         """
         rows = np.asarray(outputs, float)
-        return np.asarray(self.values(rows.reshape(len(rows), -1)) >= self.level)
+        return np.asarray(evaluate(self.score, self.sign, rows.reshape(len(rows), -1)) >= self.level)
 
     @property
     def words(self) -> str:
@@ -175,15 +158,22 @@ def choose(
     of one at another delta, has a third choice, the set and the point surest to break it.
     """
     levels = {"steady": alpha * (1 - _BOLD), "bold": alpha * _BOLD}
-    if len(claim.epsilons) > 1 or claim.at(0) != (epsilon, delta):  # a point at another delta is tested there
+    if len(claim.epsilons) > 1 or (claim.epsilons[0], claim.deltas[0]) != (
+        epsilon,
+        delta,
+    ):  # a point at another delta is tested there
         levels = {"curve": alpha * _CURVE} | {kind: level * (1 - _CURVE) for kind, level in levels.items()}
+    apart = {kind: stand_off(level) for kind, level in levels.items()}
     best = dict.fromkeys(levels, -math.inf)
     anything = OutputSet(Coordinate(0, a.shape[1]), ">=", 0.0, "data")
     chosen = {kind: Choice(kind, anything, epsilon, delta, level) for kind, level in levels.items()}
-    for score, left, right in _options(a, b):
-        for sign, direction, values in _directions(score, left, right):
+    plain_scores, fitted = [*given(a, b), *exact(a, b)], learned(a[::2], b[::2])
+    for number, score in enumerate((*plain_scores, *fitted)):
+        # Fitted scores look better than they are on the runs they were fitted to.
+        runs = (a, b) if number < len(plain_scores) else (a[1::2], b[1::2])
+        for sign, direction, values in _directions(score, *runs):
             places = thresholds.candidates(values)
-            judged = _judge(score, values, places, trials, claim, epsilon, delta, levels)
+            judged = _judge(score, values, places, trials, claim, epsilon, delta, apart)
             for kind, (promised, points) in judged.items():
                 side, place = divmod(int(np.argmax(promised)), places.size)
                 if promised[side, place] > best[kind]:
@@ -199,7 +189,8 @@ def choose(
         if _alike(test.event, event, a) and _alike(test.event, event, b):
             chosen[kind] = replace(test, event=event)
     steady, bold = chosen["steady"], chosen.pop("bold")
-    if all(np.array_equal(steady.event.contains(v), bold.event.contains(v)) for v in (a, b)):
+    one, other = steady.event, bold.event
+    if np.array_equal(one.contains(a), other.contains(a)) and np.array_equal(one.contains(b), other.contains(b)):
         chosen["steady"] = replace(steady, alpha=steady.alpha + levels["bold"])
     else:
         chosen["bold"] = bold
@@ -208,22 +199,24 @@ def choose(
 
 def _judge(
     score: Score, values: list[Floats], at: Floats, trials: int, claim: PrivacyClaim, epsilon: float, delta: float,
-    levels: dict[str, float],
+    apart: dict[str, float],
 ) -> dict[str, tuple[Floats, Points | None]]:  # fmt: skip
-    """Return what each threshold ``at`` promises (2, m), and at which point of the claim, for each kind of choice."""
-    apart = {kind: stand_off(level) for kind, level in levels.items()}
+    """Return what each threshold ``at`` promises (2, m), and at which point of the claim, for each kind of choice.
+
+    apart : for each kind of choice by how many standard deviations its limits stand off
+    """
     linear = isinstance(score, Coordinate | Projection)
     caution = 1 if isinstance(score, Coordinate | Extreme | Special) else _LEARNED
     # The tails of the favoured dataset and of the other (2, m), and a margin (m,) for the log of their ratio.
     p, q, margin = thresholds.estimate(values[0], values[1], at, linear=linear)
     tails = np.array([p, q]), np.array([q, p])
-    claimed = math.nan if "curve" in levels else epsilon
+    claimed = math.nan if "curve" in apart else epsilon
     steady = thresholds.limits(*tails, margin * caution, trials, delta, apart["steady"], claimed)
     unseen = _UNREPEATED if isinstance(score, Repeats) else 0.5
     least = _MIXED if isinstance(score, Projection | Quadratic) else _SEEN
     bold = thresholds.counted((values[0], values[1]), at, trials, delta, apart["bold"], unseen, least)
     judged: dict[str, tuple[Floats, Points | None]] = {"steady": (steady, None), "bold": (bold, None)}
-    if "curve" in levels:
+    if "curve" in apart:
         p, q, margin = thresholds.estimate(values[0], values[1], at, linear=linear, smooth=True)
         least_tails = np.array([p, q]) * np.exp(-margin * caution)
         advance = _PRIOR * claim.weights()
@@ -237,15 +230,6 @@ def _alike(first: OutputSet, other: OutputSet, outputs: Floats) -> bool:
     """Say whether both sets hold about as many runs; not so where noise cancels and only rounding sets the unit."""
     p, q = first.contains(outputs).mean(), other.contains(outputs).mean()
     return bool(abs(p - q) <= _DRIFT * math.sqrt(max(p * (1 - p), q * (1 - q), 1 / len(outputs)) / len(outputs)))
-
-
-def _options(a: Floats, b: Floats) -> Iterator[tuple[Score, Floats, Floats]]:
-    """Yield scores, each with the runs on which to judge it."""
-    for score in (*given(a, b), *exact(a, b)):
-        yield score, a, b
-    # Fitted scores look better than they are on the runs they were fitted to.
-    for score in learned(a[::2], b[::2]):
-        yield score, a[1::2], b[1::2]
 
 
 def _directions(score: Score, left: Floats, right: Floats) -> Iterator[tuple[int, str, list[Floats]]]:
@@ -267,9 +251,9 @@ _GLANCED = 4_000
 class HitCounts:
     """Counts the outputs of fresh runs as they arrive."""
 
-    def __init__(self, test: Choice, earlier: tuple[Floats, Floats]) -> None:
+    def __init__(self, test: Choice, a: Floats, b: Floats) -> None:
         self.test = test
-        values = np.sort(test.event.values(np.concatenate([v[:_GLANCED] for v in earlier])))
+        values = np.sort(evaluate(test.event.score, test.event.sign, np.concatenate([a[:_GLANCED], b[:_GLANCED]])))
         finite = values[np.isfinite(values)]
         with np.errstate(all="ignore"):
             cut = finite.size // 2_000

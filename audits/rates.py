@@ -2,7 +2,7 @@
 
 Null hypothesis of "contradicted": the response falls at least as fast as claimed. That of "supported": at the end of
 the grid it is slower than claimed, by more than the margin. Where neither is rejected, or the slope bends, the verdict
-is "inconclusive" or "not asymptotic" (:mod:`.regression.judgement`).
+is "inconclusive" or "not asymptotic" (:mod:`.power_law`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcheck import style
-from dpcheck.audits.regression import measurements as table
-from dpcheck.audits.regression.judgement import Fitted, overall
+from dpcheck.audits import rate_table as table
+from dpcheck.audits.power_law import Fitted, overall
 from dpcheck.errors import require_confidence, require_positive
 from dpcheck.shown import Shown
 

@@ -19,8 +19,8 @@ from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.neighbours import Pair
 from dpcheck.audits.output_sets import choose
+from dpcheck.audits.running import RunError, Runner
 from dpcheck.audits.running.datasets import equal_datasets
-from dpcheck.audits.running.runs import RunError, Runner
 from dpcheck.errors import InputError, require, require_confidence, require_count, require_seed
 from dpcheck.shown import Shown
 

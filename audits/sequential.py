@@ -2,12 +2,12 @@
 
 Let P and Q be the laws of the outputs on the two datasets. Null hypothesis: ``P(E) <= e^epsilon Q(E) + delta`` for
 every output set E, in both directions. Each round bets on one fresh output of each dataset, with bets made from earlier
-rounds alone (:mod:`.betting.predictor`, :mod:`.betting.wealth`). If the mechanism keeps its claim, the probability that
+rounds alone (:mod:`.betting.predictor`, :mod:`.betting`). If the mechanism keeps its claim, the probability that
 the wealth ever reaches ``1 / (1 - confidence)`` is at most ``1 - confidence``, however often one looks, stops or
 continues.
 
 The lower limit on epsilon comes from the wealth against each value of a fixed grid, at the same level
-(:mod:`.betting.wealth`).
+(:mod:`.betting`).
 
 An audit is sealed when it is saved, and taken back only if it is what was saved. The checksum finds what was changed by
 accident or by hand. It is no signature: who writes a checksum anew can write any audit anew, so that a saved audit is
@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck import __version__
-from dpcheck.audits.betting.wealth import FIRST, Standing, State, Wealth, digest, kept_runs
+from dpcheck.audits.betting import FIRST, Standing, State, Wealth, digest, kept_runs
 from dpcheck.audits.output_sets import OutputSet
-from dpcheck.audits.running.runs import Chunk, KeptRuns, Pool, Runner, require_runs
+from dpcheck.audits.running import Chunk, KeptRuns, Pool, Runner, require_runs
 from dpcheck.errors import (
     InputError,
     is_finite,
@@ -250,7 +250,7 @@ def audit_sequential(
     verdict = "violated" if wealth.violated else "consistent" if wealth.could_violate else "inconclusive"
     return SequentialAudit(
         verdict, look.epsilon_lower, look.trials, look.log_wealth, wealth.witness(), version=__version__,
-        looks=tuple(wealth.looks), state=wealth.state, no_difference=runner.alike[0], **claim,
+        looks=tuple(wealth.looks), state=wealth.state, no_difference=runner.alike, **claim,
     )  # fmt: skip
 
 

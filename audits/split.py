@@ -6,7 +6,7 @@ hand, where :func:`~dpcheck.audits.membership.audit_privacy` runs a mechanism, l
 Null hypothesis: ``P(E) <= e^epsilon Q(E) + delta`` for the set E = {score >= t} of every t, and ``Q(E) <= e^epsilon
 P(E) + delta`` for their complements. Two sets are tested: the best by a cautious estimate and, at a small part of the
 level, the best by its counts alone, which a rare event needs. Neither depends on the runs that test it
-(:mod:`.limits.binomial`), and the levels add up, so that the larger limit exceeds the truth with probability at most
+(:mod:`.limits`), and the levels add up, so that the larger limit exceeds the truth with probability at most
 ``1 - confidence``.
 """
 
@@ -17,8 +17,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpcheck.audits import limits
 from dpcheck.audits.bands import ThresholdBound, read_scores
-from dpcheck.audits.limits import binomial, thresholds
+from dpcheck.audits.limits import thresholds
 from dpcheck.errors import require_confidence, require_count, require_delta
 
 Floats = NDArray[np.float64]
@@ -80,9 +81,9 @@ def split_bound(
     for (complement, threshold), level in zip(sets, levels, strict=True):
         x, y = (int((v[earlier:] <= threshold if complement else v[earlier:] >= threshold).sum()) for v in (a, b))
         hits, other = (y, x) if complement else (x, y)
-        if best and binomial.most(hits, other, fresh, delta=delta, alpha=level) <= best.epsilon_lower:
+        if best and limits.most(hits, other, fresh, delta=delta, alpha=level) <= best.epsilon_lower:
             continue
-        epsilon = binomial.epsilon_lower(hits, other, fresh, delta=delta, alpha=level)
+        epsilon = limits.epsilon_lower(hits, other, fresh, delta=delta, alpha=level)
         if best is None or epsilon > best.epsilon_lower:
             best = ThresholdBound(epsilon, threshold, complement, hits, other, fresh, delta, confidence)
     assert best
@@ -96,7 +97,7 @@ def _best(
     values = [np.ascontiguousarray(v) for v in (favoured, other)]
     at = thresholds.candidates(values)
     p, q, margin = thresholds.estimate(values[0], values[1], at, linear=True)
-    apart = [binomial.stand_off(alpha * share) for share in (_CAUTIOUS, _BOLD)]
+    apart = [limits.stand_off(alpha * share) for share in (_CAUTIOUS, _BOLD)]
     promises = (
         thresholds.limits(p[None], q[None], margin, trials, delta, apart[0], math.nan)[0],
         thresholds.counted((values[0], values[1]), at, trials, delta, apart[1], _UNSEEN, _SEEN)[0],

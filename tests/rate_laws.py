@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from dpcheck.audits.regression.judgement import Fitted, overall
-from dpcheck.audits.regression.measurements import evaluate, read
+from dpcheck.audits.power_law import Fitted, overall
+from dpcheck.audits.rate_table import evaluate, read
 
 Law = Callable[[np.ndarray, np.ndarray], np.ndarray]
 VERDICTS = ("supported", "contradicted", "inconclusive", "not asymptotic")

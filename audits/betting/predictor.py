@@ -1,7 +1,7 @@
 """The prediction of which dataset an output came from, learned from past outputs by several scores.
 
 The scores are weighted by their success. Everything here depends on past outputs alone, so that any bet made from it on
-the next output is fair (:mod:`.wealth`).
+the next output is fair (:mod:`dpcheck.audits.betting`).
 
 A score's values are turned into the chance that an output came from the data, constant on bins. The bins are the leaves
 of a binary tree over the quantiles of both datasets' values together. Every pruning of the tree is a model, in which a
@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dpcheck.audits.output_sets import OutputSet
-from dpcheck.audits.running.runs import SIDES
-from dpcheck.audits.scores import Score, evaluate
-from dpcheck.audits.scores.candidates import Special, exact, given, learned
-from dpcheck.audits.scores.histograms import Coordinate, Histogram
+from dpcheck.audits.running import SIDES
+from dpcheck.audits.scores import Coordinate, Score, evaluate
+from dpcheck.audits.scores.exact import Special, exact, given
+from dpcheck.audits.scores.histograms import Histogram
+from dpcheck.audits.scores.learned import learned
 from dpcheck.compiled import njit
 
 Floats = NDArray[np.float64]

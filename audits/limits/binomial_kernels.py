@@ -1,4 +1,4 @@
-"""Exact sums behind :mod:`dpcheck.audits.limits.binomial`: from numbers and arrays to numbers.
+"""Exact sums behind :mod:`dpcheck.audits.limits`: from numbers and arrays to numbers.
 
 Every signature is spelled out, so that each kernel is compiled once, when it is first called, and kept on disk.
 """

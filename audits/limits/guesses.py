@@ -59,7 +59,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, sparse, special, stats
 
 from dpcheck.accounting import gaussian_epsilon
-from dpcheck.audits.limits.binomial import clopper_pearson_lower
+from dpcheck.audits.limits import clopper_pearson_lower
 from dpcheck.compiled import njit
 from dpcheck.errors import require, require_count, require_delta
 

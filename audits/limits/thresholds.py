@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpcheck.audits.limits.binomial import score
+from dpcheck.audits.limits import score
 from dpcheck.compiled import njit
 
 Floats = NDArray[np.float64]
@@ -57,13 +57,8 @@ def estimate(
     smooth : smooth the counts of shifted noise; in the middle, where p - q counts, adjacent thresholds otherwise differ
         mostly by chance
     """
-    if linear and min(_distinct(a), _distinct(b)) >= 1 - 2 * _REPEATED:  # otherwise both together have no tail either
-        centres = _centre(a), _centre(b)
-        if np.isfinite(centres).all():
-            noise = _merged(a, centres[0][0], b, centres[1][0])
-            shifted = _shifted(a, b, noise, np.array(centres), thresholds, smooth)
-            if shifted.size:
-                return shifted[0], shifted[1], shifted[2]
+    if linear and (shifted := _shifted(a, b, thresholds, smooth)).size:
+        return shifted[0], shifted[1], shifted[2]
     (p, p_error), (q, q_error) = _single(a, thresholds), _single(b, thresholds)
     return p, q, _COUNTS * np.hypot(p_error, q_error)
 
@@ -254,10 +249,16 @@ def _contradicts(values: Floats, survival: Floats, t: Floats) -> bool:
     return intervals < 4 or misfit > _CRITICAL[intervals - 1]
 
 
-@_compiled("float64[:, ::1](float64[::1], float64[::1], float64[::1], float64[:, ::1], float64[::1], boolean)")
-def _shifted(a: Floats, b: Floats, noise: Floats, centres: Floats, t: Floats, smooth: bool) -> Floats:
-    """Return both survivals and the margin (3, m) if ``a`` and ``b`` are ``noise`` about their centres; else empty."""
+@_compiled("float64[:, ::1](float64[::1], float64[::1], float64[::1], boolean)")
+def _shifted(a: Floats, b: Floats, t: Floats, smooth: bool) -> Floats:
+    """Return both survivals and the margin (3, m) if ``a`` and ``b`` are one noise about two centres; else empty."""
     none = np.empty((0, 0))
+    if min(_distinct(a), _distinct(b)) < 1 - 2 * _REPEATED:  # then both together have no tail either
+        return none
+    centres = np.array([_centre(a), _centre(b)])
+    if not np.isfinite(centres).all():
+        return none
+    noise = _merged(a, centres[0, 0], b, centres[1, 0])
     tail = _fit(noise)
     if tail.size == 0:
         return none
@@ -286,9 +287,6 @@ def _shifted(a: Floats, b: Floats, noise: Floats, centres: Floats, t: Floats, sm
 
 Points = NDArray[np.int64]
 
-# Every signature is spelled out, so that each kernel is compiled once, when it is first called, and kept on disk.
-_compiled = partial(njit, nogil=True, error_model="numpy")
-
 # Thresholds tried per score.
 _THRESHOLDS = 160
 # Puts every set without a limit after every set with one, and sets that break the claim before all others.
@@ -301,7 +299,8 @@ _UNSEEN = 3.0
 
 def candidates(values: list[Floats]) -> Floats:
     """Return thresholds at values of either dataset (each sorted), dense in the upper tail and then evenly spread."""
-    return np.unique(np.concatenate([ordered[ordered.size - _ranks(ordered.size)] for ordered in values]))
+    a, b = values
+    return np.unique(np.concatenate([a[a.size - _ranks(a.size)], b[b.size - _ranks(b.size)]]))
 
 
 @lru_cache(maxsize=16)

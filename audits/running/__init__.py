@@ -1,1 +1,309 @@
-"""Running a mechanism: its division into chunks of runs, its outputs, and the recording and replaying of its draws."""
+"""Runs of a mechanism: outputs that are checked, one random stream for each chunk, in processes or threads.
+
+Outputs depend on the seed and the chunk alone, so any number of workers returns the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.arrays import unread
+from dpcheck.audits.numbers import same
+from dpcheck.audits.running.datasets import equal_datasets, fingerprint, require_unchanged
+from dpcheck.errors import InputError, one_line, raised, require, require_count, require_mechanism
+from dpcheck.running.executor import Executor
+from dpcheck.running.processes import EndedProcessError, Guest
+
+if TYPE_CHECKING:
+    from dpcheck.audits.running.isolated import IsolatedRunner, Limits
+    from dpcheck.running.executor import Executor
+
+Floats = NDArray[np.float64]
+
+SIDES = ("data", "neighbour")
+# Calls that are compared to see that a seed fixes the output: enough to catch a fair coin.
+_PROBES = 24
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Runs on one dataset that share one random stream."""
+
+    side: int  # its place in SIDES
+    number: int
+    size: int
+
+
+class RunError(InputError):
+    """A run failed; ``ran`` counts the runs before it in the same call to the runner."""
+
+    def __init__(self, words: str, ran: int) -> None:
+        super().__init__(words, ran)
+        self.ran = ran
+
+    def __str__(self) -> str:
+        """Return what happened in that run."""
+        return str(self.args[0])
+
+    def on(self, sides: Sequence[int], without: Sequence[int]) -> InputError:
+        """Return the error with the datasets it happened on, and the runs on each dataset that did not fail."""
+        if not any(without):  # it never worked
+            return InputError(str(self))
+        return InputError(
+            f"{self}, on {' and '.join(SIDES[side] for side in sides)}, after {without[0]} runs on data and "
+            f"{without[1]} on neighbour that did not fail; failing more often on one dataset tells the two apart: "
+            "return nan for a failed run to have that audited"
+        )
+
+
+def numbers(result: Any) -> Floats:
+    """Return the output as float64; infinite values and NaN are values."""
+    try:
+        array = np.asarray(result)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise InputError(f"mechanism must return a number or an array, got {unread(result, error)}") from error
+    require(array.dtype.kind != "c", "mechanism", "return complex numbers as real and imaginary parts", array.dtype)
+    numeric = array.dtype.kind in "biuf" and array.size > 0
+    shown = f"{type(result).__name__} of {array.dtype}" if array.size else "an empty array"
+    require(numeric, "mechanism", "return a number or an array of numbers", shown)
+    require(not isinstance(result, np.ma.MaskedArray), "mechanism", "return an array without a mask", "a masked array")
+    with np.errstate(invalid="ignore"):
+        floats = array.astype(np.float64)
+        kept = array.dtype.kind not in "iu" or bool((floats.astype(array.dtype) == array).all())
+    require(
+        kept, "mechanism",
+        "return whole numbers below 2^53, larger ones as high and low parts", "some that a float64 rounds",
+    )  # fmt: skip
+    return floats
+
+
+def require_runs(
+    mechanism: Any, data: Any, neighbour: Any, seed: int, seeded: bool, jobs: int, isolate: object = None,
+    executor: Executor | None = None,
+) -> None:  # fmt: skip
+    """Require what every audit that runs a mechanism must be given: no output can tell a dataset from its equal."""
+    require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
+    require_count(seed, "seed", least=0)
+    require_count(jobs, "jobs")
+    require(isolate is None or jobs == 1, "jobs", "be 1 where the mechanism is isolated", jobs)
+    require(seeded or jobs == 1, "jobs", "be 1 where the mechanism's randomness is its own", jobs)
+    if executor is not None:
+        require(isolate is None, "executor", "be left out where the mechanism is isolated", type(executor).__name__)
+        require(seeded, "executor", "be left out where the mechanism's randomness is its own", type(executor).__name__)
+    require(not equal_datasets(data, neighbour), "neighbour", "differ from data in one record", "its equal")
+
+
+@dataclass
+class Runner:
+    """Calls ``mechanism(dataset, rng)``, or with a third argument ``size`` if ``vectorized``, and checks outputs."""
+
+    mechanism: Callable[..., Any]
+    datasets: tuple[Any, Any]
+    vectorized: bool
+    seed: int
+    # What the datasets held before the first run, which may tell what every later run would see overwritten.
+    held: tuple[str | None, str | None] = field(default=(None, None), repr=False, compare=False)
+    # Whether the first runs, from one seed, gave the same outputs on both: set by ``probe``.
+    alike: bool = field(default=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Require a function that takes these arguments."""
+        require_mechanism(self.mechanism, vectorized=self.vectorized)
+
+    def __call__(self, chunk: Chunk) -> Floats:
+        """Return the outputs (size, k) of one chunk."""
+        stream = np.random.SeedSequence(self.seed, spawn_key=(chunk.side, chunk.number))
+        outputs = self.outputs(self.datasets[chunk.side], np.random.default_rng(stream), chunk.size)
+        require_unchanged(self.datasets[chunk.side], self.held[chunk.side])
+        return outputs
+
+    def outputs(self, dataset: Any, rng: np.random.Generator, size: int) -> Floats:
+        """Return ``size`` outputs from one stream, (size, k); :class:`RunError` for a run without numbers."""
+        with Guest() as guest:
+            if self.vectorized:
+                result = self._call(0, dataset, rng, size)
+                shape = f"return an array of shape ({size}, ...) for size = {size}"
+                require(result.ndim >= 1 and result.shape[0] == size, "mechanism", shape, f"shape {result.shape}")
+                return result.reshape(size, -1)
+            first = self._call(0, dataset, rng)
+            rows = np.empty((size, first.size))
+            rows[0] = first.ravel()
+            for i in range(1, size):
+                guest.end_copy()
+                row = self._call(i, dataset, rng)
+                if row.shape != first.shape:
+                    shapes = f"return outputs of one shape (padded with nan), got {first.shape} and {row.shape}"
+                    raise RunError(f"mechanism must {shapes}", i)
+                rows[i] = row.ravel()
+            return rows
+
+    def _call(self, ran: int, *arguments: Any) -> Floats:
+        try:
+            result = self.mechanism(*arguments)
+        except KeyboardInterrupt:
+            raise
+        except InputError as error:  # of a tester that wraps the mechanism
+            raise RunError(one_line(error), ran) from error
+        except EndedProcessError as error:
+            raise RunError(f"mechanism must return, got one that ended its process ({error})", ran) from error
+        except BaseException as error:  # sys.exit() too
+            raise RunError(f"mechanism must return a number or an array, got {raised(error)}", ran) from error
+        try:
+            return numbers(result)
+        except InputError as error:
+            raise RunError(str(error), ran) from error
+
+    def probe(self, *, seeded: bool = True) -> int:
+        """Return the width k of the outputs, equal on both datasets; InputError if a seed does not fix them."""
+        outputs: list[Floats] = []
+        failures: dict[int, RunError] = {}
+        self.held = fingerprint(self.datasets[0]), fingerprint(self.datasets[1])
+        for side in (0, 1):
+            try:
+                outputs.append(self._probed(side, seeded))
+            except RunError as error:
+                failures[side] = error
+        if failures:
+            first, without = next(iter(failures.values())), [2 * _PROBES, 2 * _PROBES]
+            for side, failure in failures.items():
+                without[side] = failure.ran
+            raise first.on(list(failures), without) from first
+        a, b = outputs
+        shapes = f"{a.shape[1:]} and {b.shape[1:]}"
+        require(a.shape == b.shape, "mechanism", "return outputs of one shape (padded with nan)", shapes)
+        self.alike = seeded and bool(same(a, b).all())
+        return int(a.shape[1])
+
+    def _probed(self, side: int, seeded: bool) -> Floats:
+        """Return outputs on one dataset, after two runs that must agree."""
+        dataset = self.datasets[side]
+        rngs = np.random.default_rng(0), np.random.default_rng(0)
+        first = self.outputs(dataset, rngs[0], _PROBES)
+        require_unchanged(dataset, self.held[side])
+        try:
+            again = self.outputs(dataset, rngs[1], _PROBES)
+        except RunError as error:
+            error.ran += _PROBES
+            raise
+        if seeded and not (first.shape == again.shape and same(first, again).all()):
+            raise InputError(
+                "mechanism must draw all its randomness from rng, got two different outputs for one seed; where it "
+                "is a library's own, pass seeded=False"
+            )
+        require(
+            not seeded or rngs[0].bit_generator.state == rngs[1].bit_generator.state, "mechanism",
+            "make a fresh object of whatever remembers its draws", "one that draws less when it is run again",
+        )  # fmt: skip
+        if not self.vectorized or not same(first, first[0]).all(axis=0).any():
+            return first
+        # Every audit needs independent runs, so a vectorized call must draw anew for each output. A column that is
+        # constant within each call, with another constant in each, is no column of independent runs: for two values of
+        # chance 1/2 that has probability below 1e-20.
+        calls = [first, *(self.outputs(dataset, np.random.default_rng(stream), _PROBES) for stream in (1, 2))]
+        constant = np.array([same(rows, rows[0]).all(axis=0) for rows in calls]).all(axis=0)
+        values = np.array([rows[0] for rows in calls])
+        require(
+            not bool((constant & ~same(values, values[0]).all(axis=0)).any()), "mechanism",
+            "draw afresh for each of the size outputs", "one draw for all of a call",
+        )  # fmt: skip
+        return first
+
+
+class KeptRuns(Protocol):
+    """Outputs by chunk, such as a dictionary."""
+
+    def __contains__(self, chunk: object, /) -> bool:
+        """Whether the outputs of a chunk are kept."""
+
+    def __getitem__(self, chunk: Chunk, /) -> Floats:
+        """Return the outputs of a chunk."""
+
+    def __setitem__(self, chunk: Chunk, outputs: Floats, /) -> None:
+        """Keep the outputs of a chunk."""
+
+
+class Pool:
+    """Runs the chunks of a mechanism: here (``jobs`` 1), in threads (if it is vectorized) or in processes.
+
+    A context manager, which ends its workers on an error or an interrupt.
+
+    kept : outputs by chunk, which are used in place of new runs and to which new ones are added
+    executor : who runs the chunks in place of all these; it is left open
+    isolate : the limits of a process of its own, in which the mechanism then runs
+    """
+
+    def __init__(
+        self, runner: Runner, jobs: int, kept: KeptRuns | None = None, executor: Executor | None = None,
+        isolate: Limits | None = None,
+    ) -> None:  # fmt: skip
+        self._isolated: IsolatedRunner | None = None
+        if isolate is not None:
+            from dpcheck.audits.running.isolated import IsolatedRunner
+
+            self._isolated = IsolatedRunner(runner, isolate)
+        self.runner: Runner | IsolatedRunner = self._isolated or runner
+        self._work, self._kept = partial(_attempt, self.runner), kept
+        self._done = [2 * _PROBES, 2 * _PROBES]
+        self._executor, self._workers = executor, None
+        if executor is None and jobs > 1:
+            from dpcheck.running.executor import Threads
+            from dpcheck.running.process_pool import Processes
+            from dpcheck.running.streams import workers
+
+            self._workers = (Threads if runner.vectorized else Processes)(workers(jobs))
+            self._executor = self._workers
+        self._lost: tuple[type[InputError], ...] = ()
+        if self._executor is not None:
+            from dpcheck.running.executor import LostWorkersError
+
+            self._lost = (LostWorkersError,)
+
+    def __enter__(self) -> Pool:
+        """Return the pool, whose workers start with the first chunk."""
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        """Wait for the workers, or end them if an error occurred."""
+        if self._workers is not None:
+            self._workers.__exit__(*error)
+        if self._isolated is not None:
+            self._isolated.end()
+
+    def map(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Floats]]:
+        """Yield each chunk with its outputs, in order; those that are kept are not run again."""
+        chunks = list(chunks)
+        known = set() if self._kept is None else {chunk for chunk in chunks if chunk in self._kept}
+        new = [chunk for chunk in chunks if chunk not in known] if known else chunks
+        run = self._executor
+        ran = zip(new, map(self._work, new), strict=True) if run is None else run.map(self._work, new)
+        for chunk in chunks:
+            if chunk not in known:
+                try:
+                    _, outputs = next(ran)
+                except self._lost as error:
+                    died = "mechanism must survive in a worker process, got one that died; try jobs=1"
+                    raise InputError(died) from error
+                if isinstance(outputs, RunError):
+                    self._done[chunk.side] += outputs.ran
+                    raise outputs.on([chunk.side], self._done) from outputs
+                self._done[chunk.side] += chunk.size
+                if self._kept is None:
+                    yield chunk, outputs
+                    continue
+                self._kept[chunk] = outputs
+            assert self._kept is not None
+            yield chunk, self._kept[chunk]
+
+
+def _attempt(runner: Runner | IsolatedRunner, chunk: Chunk) -> Floats | RunError:
+    """Return the outputs of a chunk, or the failure as a value, so that the chunk is known in which it occurred."""
+    try:
+        return runner(chunk)
+    except RunError as error:
+        return error

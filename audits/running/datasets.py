@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.audits.numbers import same
 from dpcheck.errors import require
 
 
@@ -122,7 +123,10 @@ def equal_datasets(data: Any, neighbour: Any) -> bool:
 
 
 def _same(first: Any, other: Any) -> bool:
-    first, other = (value if (tensor := as_numpy(value)) is None else tensor[0] for value in (first, other))
+    if (tensor := as_numpy(first)) is not None:
+        first = tensor[0]
+    if (tensor := as_numpy(other)) is not None:
+        other = tensor[0]
     if hasattr(first, "iloc") or hasattr(other, "iloc"):
         return _same_tables(first, other)
     if isinstance(first, dict) or isinstance(other, dict):
@@ -130,8 +134,11 @@ def _same(first: Any, other: Any) -> bool:
         return both and all(_same(first[key], other[key]) for key in first)
     if _is_row(first) and _is_row(other):
         arrays = isinstance(first, np.ndarray) and isinstance(other, np.ndarray)
-        if arrays and first.dtype == other.dtype and first.dtype.kind in "biuf":
-            return _same_arrays(first, other)
+        if arrays and first.dtype == other.dtype and first.dtype.kind in "biuf":  # others could be rounded
+            if first.shape != other.shape or not same(first, other).all():
+                return False
+            zero = first == 0
+            return bool((np.signbit(first[zero]) == np.signbit(other[zero])).all())
         return len(first) == len(other) and all(map(_same, _items(first), _items(other)))
     if isinstance(first, np.ndarray) and isinstance(other, _NUMBER):
         first = first[()]  # of no dimension, or it stays an array
@@ -148,15 +155,6 @@ def _is_row(value: Any) -> bool:
 
 def _items(row: Any) -> Any:
     return row.tolist() if isinstance(row, np.ndarray) else row
-
-
-def _same_arrays(first: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Two of one type: others are compared number by number, as Python does it without rounding."""
-    if first.shape != other.shape:
-        return False
-    values = (first == other) | ((first != first) & (other != other))
-    signs = first.dtype.kind != "f" or np.all((first != 0) | (np.signbit(first) == np.signbit(other)))
-    return bool(np.all(values)) and bool(signs)
 
 
 def _same_numbers(first: Any, other: Any) -> bool:

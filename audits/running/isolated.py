@@ -27,7 +27,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.running.runs import Chunk, RunError, Runner
+from dpcheck.audits.running import Chunk, RunError, Runner
 from dpcheck.errors import InputError, one_line, require, require_positive
 from dpcheck.running.processes import EndedProcessError, end_process, end_with_parent, forget_answer
 
@@ -78,7 +78,7 @@ class _StoppedRunError(RunError):
 
 
 class IsolatedRunner:
-    """Runs chunks as a :class:`~.runs.Runner` does, in a process of its own."""
+    """Runs chunks as a :class:`~dpcheck.audits.running.Runner` does, in a process of its own."""
 
     def __init__(self, runner: Runner, limits: Limits) -> None:
         require(hasattr(os, "fork"), "isolate", "be left out on a system that cannot fork", limits)
@@ -98,7 +98,7 @@ class IsolatedRunner:
         os.close(answered)
 
     def probe(self, *, seeded: bool = True) -> int:
-        """Return the width of the outputs, as :meth:`~.runs.Runner.probe` does."""
+        """Return the width of the outputs, as :meth:`~dpcheck.audits.running.Runner.probe` does."""
         try:
             return int(self._answered({"seeded": seeded}, (1, 1))[0, 0])
         except _StoppedRunError as error:

@@ -6,13 +6,14 @@ than on the other if it leaks; whether the score was chosen well or badly never 
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.numbers import plain
+from dpcheck.audits.numbers import exactly, plain
 
 Floats = NDArray[np.float64]
 
@@ -30,6 +31,21 @@ class Score(Protocol):
 
     def __call__(self, outputs: Floats, /) -> Floats:
         """Return the scores (n,) of outputs (n, k)."""
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """One number of the output."""
+
+    index: int
+    width: int
+
+    @property
+    def words(self) -> str:
+        return "output" if self.width == 1 else f"output[{self.index}]"
+
+    def __call__(self, outputs: Floats) -> Floats:
+        return outputs[:, self.index]
 
 
 def evaluate(score: Score, sign: int, outputs: Floats) -> Floats:
@@ -51,3 +67,31 @@ def parameters(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [parameters(v) for v in value]
     return plain(value)
+
+
+# Values or intervals named one by one.
+_NAMED = 6
+
+
+def named(pieces: Sequence[str], joint: str) -> str:
+    """Join the first few of ``pieces``, and say how many more there are."""
+    more = [f"{len(pieces) - _NAMED} more"] if len(pieces) > _NAMED else []
+    return joint.join([*pieces[:_NAMED], *more])
+
+
+def one_of(name: str, pieces: Sequence[str], *, outside: bool = False) -> str:
+    """Say that ``name`` lies in one of the sets ``pieces``; or, ``outside``, that it lies in none."""
+    if list(pieces) == ["{nan}"]:
+        return f"{name} is {'not ' if outside else ''}nan"
+    return f"{name} {'not ' if outside else ''}in {named(pieces, ' or ')}"
+
+
+def either(direction: str, threshold: float, statement: str, denial: str) -> str:
+    """Name the set of a score that is 1 where the statement holds and 0 where its denial does."""
+    denied, stated = (value >= threshold if direction == ">=" else value <= threshold for value in (0.0, 1.0))
+    return "any output" if denied and stated else denial if denied else statement
+
+
+def values(chosen: Floats) -> list[str]:
+    """Write one set for each value."""
+    return [f"{{{exactly(value)}}}" for value in chosen.tolist()]

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.numbers import among, exactly, same, shown
+from dpcheck.audits.numbers import among, exactly, same, shown, tallied
+from dpcheck.audits.scores import Coordinate, named, one_of
 
 Floats = NDArray[np.float64]
 
@@ -25,21 +26,6 @@ _FILLED = 40
 _BITS = 40
 # The smallest double is 2 to this power.
 _SMALLEST = -1074
-
-
-@dataclass(frozen=True)
-class Coordinate:
-    """One number of the output."""
-
-    index: int
-    width: int
-
-    @property
-    def words(self) -> str:
-        return "output" if self.width == 1 else f"output[{self.index}]"
-
-    def __call__(self, outputs: Floats) -> Floats:
-        return outputs[:, self.index]
 
 
 @dataclass(frozen=True)
@@ -138,13 +124,6 @@ def separate(both: Floats, most: int) -> tuple[Floats, Floats]:
     return atoms, both[np.repeat(~among(values, np.sort(atoms)), counts)] if atoms.size else both
 
 
-def tallied(ordered: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Return the distinct numbers of a sorted array, and how often each occurs."""
-    before = ordered[:-1]
-    last = np.flatnonzero(np.append((ordered[1:] != before) & (before == before), True))  # NaN comes last
-    return ordered[last], np.diff(last, prepend=-1)
-
-
 def heaviest(values: Floats, counts: NDArray[np.int64], most: int, least: int = 1) -> Floats:
     """Return all ``values`` (m,), or of more than ``most`` only those whose ``counts`` stand out."""
     if values.size <= most:
@@ -172,34 +151,6 @@ def _limit(tails: Floats) -> Floats:
     with np.errstate(all="ignore"):
         limits = [np.log((x - 2 * np.sqrt(x)) / (y + 2 * np.sqrt(y))) for x, y in (tails, tails[::-1])]
     return np.asarray(np.nan_to_num(np.maximum(*limits), nan=-np.inf))
-
-
-# Values or intervals named one by one.
-_NAMED = 6
-
-
-def named(pieces: Sequence[str], joint: str) -> str:
-    """Join the first few of ``pieces``, and say how many more there are."""
-    more = [f"{len(pieces) - _NAMED} more"] if len(pieces) > _NAMED else []
-    return joint.join([*pieces[:_NAMED], *more])
-
-
-def one_of(name: str, pieces: Sequence[str], *, outside: bool = False) -> str:
-    """Say that ``name`` lies in one of the sets ``pieces``; or, ``outside``, that it lies in none."""
-    if list(pieces) == ["{nan}"]:
-        return f"{name} is {'not ' if outside else ''}nan"
-    return f"{name} {'not ' if outside else ''}in {named(pieces, ' or ')}"
-
-
-def either(direction: str, threshold: float, statement: str, denial: str) -> str:
-    """Name the set of a score that is 1 where the statement holds and 0 where its denial does."""
-    denied, stated = (value >= threshold if direction == ">=" else value <= threshold for value in (0.0, 1.0))
-    return "any output" if denied and stated else denial if denied else statement
-
-
-def values(chosen: Floats) -> list[str]:
-    """Write one set for each value."""
-    return [f"{{{exactly(value)}}}" for value in chosen.tolist()]
 
 
 def intervals(edges: Floats, inside: NDArray[np.bool_]) -> list[str]:

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.algorithms.rate_claim import RateClaim as RateClaim
+from dpcheck.audits.running import numbers
 from dpcheck.audits.running.memory import Memory
-from dpcheck.audits.running.runs import numbers
 from dpcheck.errors import InputError, did_you_mean, raised, require, require_count, require_delta, require_epsilon
 from dpcheck.events import Disjoint, Event, Laplace, Neighbours, RandomAllocation, Repeated, Sampled, read_events
 

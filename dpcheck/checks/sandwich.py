@@ -18,9 +18,9 @@ from dpcheck.accounting import certify, privacy_curve
 from dpcheck.accounting.certificates import Certificate
 from dpcheck.algorithms.layout import Release
 from dpcheck.algorithms.problem import Array, with_record
-from dpcheck.audits.limits.binomial import rejected_multiplier
+from dpcheck.audits.limits import rejected_multiplier
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
-from dpcheck.audits.running.runs import Chunk
+from dpcheck.audits.running import Chunk
 from dpcheck.checks.context import Context
 from dpcheck.checks.games import CONFIDENCE, DELTA, EPSILON, Entry, Game
 from dpcheck.checks.releases import multiplier

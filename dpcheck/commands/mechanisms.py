@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 
 from dpcheck import __version__
 from dpcheck.audits.membership import audit_privacy
+from dpcheck.audits.running import SIDES, Chunk
 from dpcheck.audits.running.datasets import fingerprint
-from dpcheck.audits.running.runs import SIDES, Chunk
 from dpcheck.commands import inputs
 from dpcheck.errors import InputError, one_line, require, require_confidence, require_count
 from dpcheck.report.findings import Finding, Report

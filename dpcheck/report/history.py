@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
-from dpcheck.audits.limits.binomial import clopper_pearson_lower, clopper_pearson_upper
+from dpcheck.audits.limits import clopper_pearson_lower, clopper_pearson_upper
 from dpcheck.errors import InputError, is_finite, one_line
 from dpcheck.json_text import parse
 from dpcheck.report.findings import SCHEMA, Report

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dpcheck.audits.limits import binomial
+from dpcheck.audits import limits as binomial
 from dpcheck.audits.limits import binomial_kernels as kernels
 from dpcheck.audits.limits.binomial_kernels import Front, Problem
 from dpcheck.errors import InputError

@@ -12,8 +12,8 @@ from scipy import stats
 import dpcheck
 from dpcheck.audits.bands import band_bound
 from dpcheck.audits.claim import PrivacyClaim
-from dpcheck.audits.limits.binomial import clopper_pearson_lower, clopper_pearson_upper
-from dpcheck.audits.membership import Plan
+from dpcheck.audits.limits import clopper_pearson_lower, clopper_pearson_upper
+from dpcheck.audits.looks import Plan
 from dpcheck.audits.noise import audit_noise_sample
 from dpcheck.audits.noise_laws import LAWS
 from dpcheck.audits.output_sets import choose

@@ -14,7 +14,7 @@ from scipy import stats
 from dpcheck import audit_privacy, certify
 from dpcheck.accounting import privacy_curve
 from dpcheck.audits.claim import PrivacyClaim
-from dpcheck.audits.limits.binomial import least_rejected
+from dpcheck.audits.limits import least_rejected
 from dpcheck.errors import InputError
 from dpcheck.events import Disjoint, Gaussian, Laplace, Repeated, Sampled, scaled
 
@@ -90,7 +90,7 @@ def test_no_bound_in_the_family_rests_on_an_upper_bound():
 
 def test_least_rejected_is_the_edge_of_the_test():
     """The family bound by its definition: half a per cent less is not rejected."""
-    from dpcheck.audits.limits.binomial import p_value
+    from dpcheck.audits.limits import p_value
 
     counts = (5600, 4500, 10_000)
     z = least_rejected(*counts, lambda m: privacy_curve(Gaussian(m)), epsilon=0.0, guess=1.0, alpha=0.05)

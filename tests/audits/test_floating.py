@@ -11,7 +11,8 @@ from scipy import stats
 
 from dpcheck import InputError
 from dpcheck.audits.floating import audit_floating_point
-from dpcheck.audits.numbers import low_bits, unreachable
+from dpcheck.audits.numbers import unreachable
+from dpcheck.audits.scores.exact import low_bits
 
 SIGMA = 4.0  # at epsilon 1 and sensitivity 1 a Gaussian of this size keeps delta 1e-5
 GRID = 2.0**-10

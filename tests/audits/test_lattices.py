@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from dpcheck import audit_privacy, audit_sequential
-from dpcheck.audits.scores.candidates import Lattice, Short, Special, lattices, specials
-from dpcheck.audits.scores.histograms import Coordinate
+from dpcheck.audits.scores import Coordinate
+from dpcheck.audits.scores.exact import Lattice, Short, Special, lattices, specials
 
 Draw = Callable[..., Any]
 

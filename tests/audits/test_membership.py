@@ -21,12 +21,13 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import dpcheck
+from dpcheck.audits import limits as binomial
 from dpcheck.audits.claim import PrivacyClaim
-from dpcheck.audits.limits import binomial
-from dpcheck.audits.membership import Plan, PrivacyAudit, audit_privacy
+from dpcheck.audits.looks import Plan
+from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.output_sets import choose
-from dpcheck.audits.scores.candidates import learned
 from dpcheck.audits.scores.histograms import Histogram
+from dpcheck.audits.scores.learned import learned
 from dpcheck.audits.sequential import audit_sequential
 from dpcheck.errors import InputError
 from dpcheck.testing import assert_private

@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from dpcheck import InputError, certify
 from dpcheck.accounting import privacy_curve
-from dpcheck.audits.limits.binomial import rejected_multiplier
+from dpcheck.audits.limits import rejected_multiplier
 from dpcheck.events import Gaussian, Sampled
 
 REPEATS = 200

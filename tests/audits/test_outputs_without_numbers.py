@@ -28,9 +28,10 @@ from dpcheck.audits.neighbours import canary
 from dpcheck.audits.numbers import among, same, shown
 from dpcheck.audits.one_run import audit_one_run
 from dpcheck.audits.running.datasets import fingerprint
-from dpcheck.audits.scores.candidates import specials
-from dpcheck.audits.scores.histograms import Coordinate, Pair, histogram, intervals, values
-from dpcheck.audits.scores.trees import trees
+from dpcheck.audits.scores import Coordinate, values
+from dpcheck.audits.scores.exact import specials
+from dpcheck.audits.scores.histograms import Pair, histogram, intervals
+from dpcheck.audits.scores.learned import trees
 from dpcheck.errors import InputError
 
 Mechanism = Callable[..., Any]

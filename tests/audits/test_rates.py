@@ -160,6 +160,13 @@ def test_offsets_are_known_factors():
     assert fit_n(bound, -0.5, equal=True).verdict != "supported"
 
 
+def test_what_is_known_and_what_is_predicted_are_no_spread():
+    """Law and offset span decades within a size and over the sizes; every gate looks at what is left, noise of 2 %."""
+    offset = 4.0 ** np.random.default_rng(0).permutation(40)
+    frame = powers(lambda n: n**2, runs=2, levels=20).assign(offset=offset, gap=lambda f: f["gap"] * f["offset"])
+    assert fit_n(frame, 2.0, offset="offset", equal=True).verdict == "supported"
+
+
 def test_what_rows_share_counts_once():
     """One error a size, in 20 runs: single rows would be sure of a slope that is not there."""
     errors = np.exp(0.2 * np.random.default_rng(3).standard_normal(8))

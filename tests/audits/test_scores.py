@@ -13,10 +13,9 @@ from scipy import stats
 from dpcheck.audits import output_sets
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import audit_privacy
-from dpcheck.audits.scores import discriminants, evaluate, parameters, trees
-from dpcheck.audits.scores.candidates import Extreme, exact, learned
+from dpcheck.audits.scores import Coordinate, evaluate, parameters
+from dpcheck.audits.scores.exact import Extreme, exact
 from dpcheck.audits.scores.histograms import (
-    Coordinate,
     Histogram,
     Pair,
     Patterns,
@@ -25,7 +24,7 @@ from dpcheck.audits.scores.histograms import (
     patterns,
     product,
 )
-from dpcheck.audits.scores.trees import Trees
+from dpcheck.audits.scores.learned import Projection, Trees, fit, grow, learned, trees
 
 
 def _true_bit(rng: np.random.Generator, size: Any, epsilon: float) -> Any:
@@ -142,7 +141,7 @@ CORRECT = [right_bits, right_counts, right_index_and_value, right_flag_and_width
 
 def _without_joint_scores(a: Any, b: Any) -> Any:
     width = a.shape[1]
-    return [*(histogram(Coordinate(i, width), a, b) for i in range(min(width, 32))), *discriminants.fit(a, b)]
+    return [*(histogram(Coordinate(i, width), a, b) for i in range(min(width, 32))), *fit(a, b)]
 
 
 def _limits(mechanism: Any, trials: int, repeats: int) -> list[float]:
@@ -285,7 +284,7 @@ def test_trees_learn_the_likelihood_ratio() -> None:
     rng = np.random.default_rng(5)
     a, b = (flag_and_width(v, rng, 20_000) for v in (1, 0))
     a[::50, 1] = np.inf
-    score = trees.trees([Coordinate(0, 2), Coordinate(1, 2), Pair(0, 1, 1, 2.0**-30)], a, b)
+    score = trees([Coordinate(0, 2), Coordinate(1, 2), Pair(0, 1, 1, 2.0**-30)], a, b)
     rows = flag_and_width(1, rng, 5_000)
     widths = np.where(rows[:, [0]] == np.array([1, 0]), 1.0, 3.0)
     truth = stats.norm.logpdf(rows[:, 1], scale=widths[:, 0]) - stats.norm.logpdf(rows[:, 1], scale=widths[:, 1])
@@ -299,8 +298,8 @@ def test_compiled_trees_are_those_of_the_source() -> None:
     rng = np.random.default_rng(6)
     bins = rng.integers(0, 6, (120, 2)).astype(np.uint8)
     bins[::2, 1] //= 2
-    compiled = trees.grow(bins, 3, 2, 0.15, 2.0)
-    plain = trees.grow.py_func(bins, 3, 2, 0.15, 2.0)
+    compiled = grow(bins, 3, 2, 0.15, 2.0)
+    plain = grow.py_func(bins, 3, 2, 0.15, 2.0)
     for left, right in zip(compiled, plain, strict=True):
         assert left == pytest.approx(right)
     assert (compiled[0][:, 0] == 1).all()
@@ -390,7 +389,7 @@ def test_a_sum_without_noise_is_found_under_any_masks() -> None:
     """The slope of outputs whose noise cancels: their sum, to a ten-thousandth of its size, and nothing else."""
     rng = np.random.default_rng(4)
     a, b = cancelling_masks(1.0, rng, 400), cancelling_masks(0.0, rng, 400)
-    score = next(s for s in discriminants.fit(a, b) if isinstance(s, discriminants.Projection))
+    score = next(s for s in fit(a, b) if isinstance(s, Projection))
     weights = score.slope / score.spread
     assert weights == pytest.approx(np.full(6, weights[0]), rel=1e-4)
     fresh = [score(cancelling_masks(v, rng, 400)) for v in (1.0, 0.0)]
@@ -416,7 +415,7 @@ def test_caution_is_kept_where_it_costs_nothing() -> None:
     """Twenty independent Gaussians from few runs: the shrunk slope, which errs less, and not the other."""
     rng = np.random.default_rng(5)
     a, b = rng.standard_normal((2, 200, 20)) + np.array([0.3, 0.0])[:, None, None]
-    score = next(s for s in discriminants.fit(a, b) if isinstance(s, discriminants.Projection))
+    score = next(s for s in fit(a, b) if isinstance(s, Projection))
     half = (a.mean(0) - b.mean(0)) / 2
     sharp = np.linalg.solve((np.cov(a, rowvar=False) + np.cov(b, rowvar=False)) / 2, half) * score.spread
     truth = np.ones(20)

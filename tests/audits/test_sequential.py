@@ -14,8 +14,8 @@ import pytest
 from scipy import optimize, special, stats
 
 import dpcheck
+from dpcheck.audits.betting import Wealth, stakes
 from dpcheck.audits.betting.predictor import LabelTree, Predictor
-from dpcheck.audits.betting.wealth import Wealth, stakes
 from dpcheck.audits.sequential import SequentialAudit, _chunks, audit_sequential
 from dpcheck.errors import InputError
 
@@ -288,8 +288,8 @@ class TestFalseAlarms:
 
     def test_bets_made_with_hindsight_would_be_caught(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The same tests fail a predictor that has seen the outputs that are bet on."""
+        from dpcheck.audits import betting as wealth
         from dpcheck.audits import sequential
-        from dpcheck.audits.betting import wealth
 
         class Cheat(wealth.Wealth):
             def play(self, x: Any, y: Any) -> None:

@@ -10,7 +10,7 @@ from scipy import stats
 from test_bands import LAWS
 
 from dpcheck.audits.bands import band_bound
-from dpcheck.audits.limits.binomial import epsilon_lower
+from dpcheck.audits.limits import epsilon_lower
 from dpcheck.audits.split import split_bound
 from dpcheck.errors import InputError
 

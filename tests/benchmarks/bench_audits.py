@@ -37,7 +37,7 @@ from test_false_alarms import MECHANISMS, Mechanism
 from dpcheck.audits.bands import band_bound
 from dpcheck.audits.bayesian import credible_bound
 from dpcheck.audits.gaussian import gaussian_bound
-from dpcheck.audits.limits.binomial import clopper_pearson_lower, clopper_pearson_upper
+from dpcheck.audits.limits import clopper_pearson_lower, clopper_pearson_upper
 from dpcheck.audits.membership import audit_privacy
 from dpcheck.audits.sequential import audit_sequential
 from dpcheck.audits.split import split_bound

@@ -20,7 +20,8 @@ from dpcheck.algorithms.kernels.tape import DRAWS, RELEASES
 from dpcheck.algorithms.kernels.transcripts import log_ratio
 from dpcheck.algorithms.problem import Array
 from dpcheck.audits.constants import audit_constants
-from dpcheck.audits.membership import Look, audit_privacy
+from dpcheck.audits.looks import Look
+from dpcheck.audits.membership import audit_privacy
 from dpcheck.audits.noise import audit_noise_sample
 from dpcheck.audits.rates import fit_rate
 from dpcheck.audits.sampling import audit_sampling

@@ -38,7 +38,7 @@ RESULT = [0.6, 0.8, 1.0]
 
 AUDITS = """
 import json
-from dpcheck.audits.limits.binomial import score
+from dpcheck.audits.limits import score
 print(json.dumps(score(3.0, 2.0, 5, 0.5, 0.1)))
 """
 

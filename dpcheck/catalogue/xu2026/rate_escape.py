@@ -29,7 +29,7 @@ import numpy as np
 
 from dpcheck.accounting import certify
 from dpcheck.algorithms.problem import Array
-from dpcheck.audits.limits.binomial import clopper_pearson_lower, clopper_pearson_upper
+from dpcheck.audits.limits import clopper_pearson_lower, clopper_pearson_upper
 from dpcheck.checks.context import Batch, Context, Tables
 from dpcheck.checks.experiment import Premise
 from dpcheck.problems.cosine import Cosine
