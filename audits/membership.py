@@ -10,7 +10,8 @@ mechanism that keeps its claim is called violated with probability at most ``1 -
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from dpcheck.audits.looks import Look, Plan, in_family, take_looks
 from dpcheck.audits.numbers import plain
 from dpcheck.audits.output_sets import OutputSet
 from dpcheck.audits.running import SIDES, KeptRuns, Pool, Runner, require_runs
+from dpcheck.audits.strength import Strength, strength
 from dpcheck.errors import require_confidence, require_count
 from dpcheck.shown import Shown
 
@@ -163,7 +165,7 @@ def audit_privacy(
     return PrivacyAudit(
         verdict, best.epsilon_lower, used, (broken[0] if broken else best).event, claimed.words,
         stated, float(delta), float(confidence), int(seed) if seeded else None, __version__,
-        looks, in_family(claimed, looks, delta) if claimed.events else None, runner.alike,
+        looks, in_family(claimed, looks, delta) if claimed.events else None, runner.alike, claimed.deltas_at is None,
     )  # fmt: skip
 
 
@@ -205,6 +207,8 @@ class PrivacyAudit(Shown):
     no_difference : bool
         Whether the first runs, from one seed, gave the same outputs on both datasets, as where both clip to one value:
         such a pair shows nothing. Not looked at where the mechanism is isolated or ``seeded`` is False.
+    one_point : bool
+        Whether the claim is one point (epsilon, delta).
     """
 
     verdict: str
@@ -220,6 +224,7 @@ class PrivacyAudit(Shown):
     looks: tuple[Look, ...] = field(repr=False)
     in_family: float | None = None
     no_difference: bool = False
+    one_point: bool = True
 
     @property
     def one_sided(self) -> bool:
@@ -229,17 +234,26 @@ class PrivacyAudit(Shown):
         """
         return self.event.other_hits == 0 < self.event.hits
 
+    @cached_property
+    def would_find(self) -> Strength | None:
+        """What this audit would have found; None unless it is consistent with one point (epsilon, delta)."""
+        if self.verdict != "consistent" or not self.one_point:
+            return None
+        last = self.looks[-1]
+        return strength(last.claimed, last.delta, last.event.trials, last.alpha, self.trials)
+
     def _sentence(self) -> str:
         family = self.in_family
+        strength = "" if self.would_find is None else f"\n{self.would_find.sentence}"
         within = "" if family is None else f"; within the claimed family, epsilon >= {family:.4f}"
         alike = "; this pair shows no difference" if self.no_difference else ""
         return (
             f"{self.verdict}: epsilon >= {self.epsilon_lower:.4f} at delta {self.delta:g}, claimed {self.epsilon:g}"
             f"{alike}\nwith confidence {self.confidence:g} from {self.trials} runs a dataset{within}\n"
-            f"witness: {self.event}"
+            f"witness: {self.event}{strength}"
         )
 
-    __str__ = _sentence  # three lines: the verdict with its bound, what it rests on, and the witness
+    __str__ = _sentence  # the verdict with its bound, what it rests on, the witness, and the strength where consistent
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the plot's bars, ready for JSON."""
@@ -251,6 +265,7 @@ class PrivacyAudit(Shown):
             "one_sided": self.one_sided,
             "claim": self.claim,
             "in_family": self.in_family,
+            "would_find": None if self.would_find is None else asdict(self.would_find),
             "no_difference": self.no_difference,
             "epsilon": plain(self.epsilon),
             "delta": self.delta,
