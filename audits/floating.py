@@ -69,6 +69,10 @@ class FloatingPointAudit(Shown):
     rounded: PrivacyAudit
     grid: float
 
+    def _facts(self) -> dict[str, Any]:
+        audits = {"low bits": self.low_bits, "rounded": self.rounded}
+        return {name: str(audit).partition("\n")[0] for name, audit in audits.items()} | {"grid": self.grid}
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""
         return {

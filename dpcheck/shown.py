@@ -10,6 +10,8 @@ from html import escape
 from typing import Any
 
 _WIDTH = 88
+_LONGEST = 3 * _WIDTH  # characters of a fact
+_PAGE = 40  # lines in all; to_dict has the rest
 _LEFT_OUT = ("verdict", "reason", "version")  # said in the sentence, or of no use to a reader
 TABLE_FORMATS = ("csv", "markdown", "latex")
 Rows = Sequence[Mapping[str, Any]]
@@ -36,12 +38,16 @@ class Shown:
         return {name: value for name, value in found.items() if name not in _LEFT_OUT and not isinstance(value, list)}
 
     def __str__(self) -> str:
-        """The sentence, then a line for each fact."""
+        """The sentence, then a line for each fact; a page at most."""
         facts = {name: text for name, value in self._facts().items() if (text := short(value))}
         width = max(map(len, facts), default=0)
         lines = [_wrapped(line) for line in self._sentence().splitlines()]
-        lines += [_wrapped(f"  {name:<{width}}  {text}", " " * (width + 4)) for name, text in facts.items()]
-        return "\n".join(lines)
+        for name, text in facts.items():
+            cut = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
+            lines.append(_wrapped(f"  {name:<{width}}  {cut}", " " * (width + 4)))
+        lines = "\n".join(lines).splitlines()
+        left_out = [f"... {len(lines) - _PAGE} more lines"] if len(lines) > _PAGE else []
+        return "\n".join([*lines[:_PAGE], *left_out])
 
     def _repr_html_(self) -> str:
         """Show the result in a notebook."""

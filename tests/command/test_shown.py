@@ -141,3 +141,21 @@ def test_tables_escape_what_their_format_reserves():
     escaped = r"a\_b \& 5 \% of \$x\$, \{y\} next \textasciitilde{} \textasciicircum{} \textbackslash{} & 0.5 \\"
     assert found["latex"].splitlines()[4] == escaped
     assert found["latex"].startswith(r"\begin{tabular}{ll}")
+
+
+def test_a_result_prints_a_page_at_most():
+    class Wide(Shown):
+        verdict = "consistent"
+
+        def to_dict(self):
+            looks = {f"look {k}": {"edges": dict(enumerate(range(200)))} for k in range(200)}
+            return {"verdict": self.verdict, "looks": looks, **{f"number {k}": k for k in range(200)}}
+
+    lines = str(Wide()).splitlines()
+    assert len(lines) <= 60 and max(map(len, lines)) <= 120
+    assert "more lines" in lines[-1]
+
+
+def test_an_audit_of_arithmetic_prints_its_two_parts_in_a_line_each():
+    audit = dpcheck.audit_floating_point(noisy_sums, [0.0], [1.0], epsilon=1.0, trials=2000, vectorized=True)
+    assert len(str(audit).splitlines()) <= 12
