@@ -239,6 +239,14 @@ def test_certificate(multiplier, verdict):
         assert found.place.startswith("tests/checks/test_declared.py:")
 
 
+def test_an_upper_bound_alone_breaks_no_claim():
+    """Of several minibatches without replacement: no pair of neighbours is known to attain the certificate."""
+    (found,) = Declared(steps(events=Repeated(Sampled((Gaussian(1.0),), "without_replacement", N, 4), 3))).stated()
+    assert (found.verdict, found.ok) == ("inconclusive", True)
+    assert found.certified > found.claimed
+    assert "above the claimed 1" in found.reason
+
+
 def test_multipliers_are_one_a_release():
     pair = Sampled((Gaussian(2.0), Gaussian(2.0)), "poisson", 9, 3)
     found = steps(events=[Repeated(pair, 2), Disjoint((Gaussian(1.0), Gaussian(3.0))), Laplace(4.0)]).releases
