@@ -229,7 +229,7 @@ def test_the_declaration_s_place_is_where_it_is_written():
 
 @pytest.mark.parametrize(("multiplier", "verdict"), [(4.0, "consistent"), (3.7, "violated")])
 def test_certificate(multiplier, verdict):
-    (found,) = Declared(declared(run=len, events=Gaussian(multiplier))).stated()
+    *_, found = Declared(declared(run=len, events=Gaussian(multiplier))).stated()
     assert (found.verdict, found.ok) == (verdict, verdict == "consistent")
     if not found.ok:
         assert found.reason == (
