@@ -62,10 +62,16 @@ class Declared(Subject):
         return self._looked[0]
 
     def stated(self, context: Context) -> Iterator[Finding]:
-        """Compare what the declared events are certified at with what is claimed."""
+        """Compare what the declared events are certified at with what is claimed, and say what a run does not show."""
         from dpcheck.checks.sandwich import verdict_above
 
         given, subject = self.algorithm, "the declared events against the claimed epsilon"
+        if given.run is not None:
+            reason = (
+                "The algorithm is declared as a whole: declare step=, start= and steps= if more than its output is "
+                "released."
+            )
+            yield self.not_checked("transcript", "privacy", "everything released", reason)
         if given.events is None:
             example = 'Repeated(Sampled((Gaussian(z),), "poisson", n, batch), steps)'
             reason = f"No events are declared: say what a run releases in events=, such as {example}."
@@ -158,14 +164,13 @@ class Try:
 
     def parts(self, label: str, trials: int) -> Iterator[Part]:
         """Yield everything that is released, and the output alone, or the output of what is declared as a whole."""
-        given, key = self.declared.algorithm, crc32(label.encode())
+        given, key, remark = self.declared.algorithm, crc32(label.encode()), f"where {self.pair.words}"
         several = given.run is None and (given.steps > 1 or given.update is not None)
         if several:
             streams = ((key, _TRANSCRIPT, 0), (key, _TRANSCRIPT, 1))
-            subject = f"{label}: everything released"
-            yield Part("transcript", subject, given.transcript, trials, streams, True, self.pair.words)
+            yield Part("transcript", f"{label}: everything released", given.transcript, trials, streams, True, remark)
         streams = ((key, _OUTPUT, 0), (key, _OUTPUT, 1))
-        yield Part("output", f"{label}: final output only", given.output, trials, streams, not several, self.pair.words)
+        yield Part("output", f"{label}: final output only", given.output, trials, streams, not several, remark)
 
 
 def candidates(given: Algorithm) -> list[Any]:

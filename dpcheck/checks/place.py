@@ -50,13 +50,14 @@ def shown_place(place: str) -> str:
 def place_for(finding: Finding, name: str) -> str | None:
     """Return where to look for what a finding about algorithm ``name`` says.
 
-    Rates and bounds: the theorem's file;  schedules and certificates: the variant's numbers;  else its kernel.
+    Rates and bounds: the theorem's file;  schedules, certificates and measurements that are not what the theorem's own
+    schedule predicts: the variant's numbers;  else its kernel.
     """
-    solver = algorithm(name)
-    if finding.kind in ("rate", "bound") and isinstance(finding.evidence.get("theorem"), str):
+    solver, predicted = algorithm(name), ".prediction." in finding.id
+    if finding.kind in ("rate", "bound") and not predicted and isinstance(finding.evidence.get("theorem"), str):
         return place_of_theorem(theorem(finding.evidence["theorem"]))
     above = finding.certified is not None and finding.claimed is not None and finding.certified > finding.claimed
-    if finding.kind in _SCHEDULE or above or not finding.certificate_ok:
+    if finding.kind in _SCHEDULE or predicted or above or not finding.certificate_ok:
         return place_of_schedule(solver, solver.variants[0 if ".as_printed" in finding.id else -1])
     return place_of(solver.kernel)
 

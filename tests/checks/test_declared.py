@@ -229,7 +229,7 @@ def test_the_declaration_s_place_is_where_it_is_written():
 
 @pytest.mark.parametrize(("multiplier", "verdict"), [(4.0, "consistent"), (3.7, "violated")])
 def test_certificate(multiplier, verdict):
-    (found,) = Declared(declared(run=len, events=Gaussian(multiplier))).stated(Context())
+    *_, found = Declared(declared(run=len, events=Gaussian(multiplier))).stated(Context())
     assert (found.verdict, found.ok) == (verdict, verdict == "consistent")
     if not found.ok:
         assert found.reason == (
@@ -237,6 +237,14 @@ def test_certificate(multiplier, verdict):
             "have to be 1.01 times as large"
         )
         assert found.place.startswith("tests/checks/test_declared.py:")
+
+
+def test_an_upper_bound_alone_breaks_no_claim():
+    """Of several minibatches without replacement: no pair of neighbours is known to attain the certificate."""
+    (found,) = Declared(steps(events=Repeated(Sampled((Gaussian(1.0),), "without_replacement", N, 4), 3))).stated()
+    assert (found.verdict, found.ok) == ("inconclusive", True)
+    assert found.certified > found.claimed
+    assert "above the claimed 1" in found.reason
 
 
 def test_multipliers_are_one_a_release():

@@ -149,7 +149,7 @@ HALF_SENSITIVITY = Edit(
 @pytest.mark.thorough
 @pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
 def test_sensitivity_g_in_place_of_2g(sampling, monkeypatch):
-    """Believed throughout, only the audit can see it; with the right events, the certificate does."""
+    """Believed throughout, only the audit can see it; with the right events, the certificate is above the claim."""
     monkeypatch.setattr(solvers, "DPSGDA", mutants.solver(HALF_NOISE, HALF_SENSITIVITY))
     believed = audited(sampling)
     assert believed.certified <= 1
@@ -159,4 +159,5 @@ def test_sensitivity_g_in_place_of_2g(sampling, monkeypatch):
     accounted = audited(sampling)
     assert accounted.audited < 1
     assert accounted.certified > 1.5
-    assert accounted.verdict == "violated"
+    # of several minibatches without replacement, no pair of neighbours is known to attain the certificate
+    assert accounted.verdict == ("violated" if sampling == "poisson" else "inconclusive")

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import dpcheck
+from dpcheck.checks import rates as judgement
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.experiment import Experiment, Grid, Premise, cross, doubling, product
-from dpcheck.checks.rates import TABLE, Point, experiments, findings, judgement, points, slopes
+from dpcheck.checks.rates import TABLE, Point, experiments, findings, points, slopes
 from dpcheck.errors import InputError
 from dpcheck.running.store import Store
 

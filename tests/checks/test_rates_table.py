@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 import tables
@@ -15,7 +17,7 @@ import tables
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.games import CONFIDENCE
-from dpcheck.checks.rates import TABLE, experiments, stages
+from dpcheck.checks.rates import LEADS, TABLE, _known, experiments, stages
 from dpcheck.running.streams import cores
 from dpcheck.solvers import ALGORITHMS
 
@@ -50,6 +52,51 @@ def test_the_kept_table_is_of_todays_experiments():
             assert set(rows.factor) == set(each.factors), f"{each.algorithm} {each.name}: keep the table anew"
             assert set(rows.theorem) == {each.theorem}
             assert set(rows.regime) == {each.regime or ""}
+
+
+def paper(each):
+    return each.theorem.partition(".")[0]
+
+
+EXPERIMENTS = [
+    pytest.param(
+        each, id=f"{each.algorithm}.{each.name}", marks=() if paper(each) == "zhang2022" else pytest.mark.thorough
+    )
+    for each in experiments()
+]
+RANGES = {"xu2026": (4.9, 7.9), "zhang2022": (5, 3)}  # of n and of the other factors, at the least
+
+
+@pytest.mark.parametrize("each", EXPERIMENTS)
+def test_premises_hold_all_over_the_grid(each):
+    """What calibrates or simulates does so at the ends of the grid, as premises are monotone in each factor."""
+    cells = [*each.grid.cells, *(each.full.cells if each.full else ())]
+    for cell in cells:
+        problem = each.sample(cell, np.random.default_rng(0))
+        assert not [str(premise) for premise in each.premises(problem, cell) if not premise.holds]
+        order, others = each.terms(problem, cell)
+        assert each.regime is None or order >= LEADS * others
+    ends = [choose(each.grid.cells, key=lambda c, f=f: c[f]) for f in each.factors for choose in (min, max)]
+    for cell in {tuple(sorted(cell.items())): cell for cell in ends or cells[:1]}.values():
+        point = _known(each, cell)
+        assert not [str(premise) for premise in point.premises if not premise.holds]
+        assert point.promised > 0
+        assert each.predicted is None or 0 < point.predicted < math.inf
+        assert paper(each) != "zhang2022" or point.predicted < point.promised
+
+
+@pytest.mark.parametrize("each", EXPERIMENTS)
+def test_parameters_are_declared_and_every_finding_is_expected(each):
+    cell = each.grid.cells[0]
+    given = set(each.constants(each.sample(cell, np.random.default_rng(0)), cell))
+    needed = {str(p.symbol) for p in each.statement.parameters if p.default is None} - {"C_v", "C_u"}  # of the noise
+    assert needed <= given or each.order_only
+    kinds = ["prediction"] * (each.predicted is not None) + ["rate"] * bool(each.factors)
+    kinds += ["bound"] * (each.statement.bound_formula is not None)
+    assert {f"{each.algorithm}.{kind}.{each.name}" for kind in kinds} <= set(expected_verdicts())
+    for name in each.factors if paper(each) in RANGES else ():
+        levels = [cell[name] for cell in each.grid.cells]
+        assert max(levels) / min(levels) >= RANGES[paper(each)][name != "n"]
 
 
 # Held to a number by so much that their chances need no table. At seed 0 lower bounds lie below the mean by 14 standard

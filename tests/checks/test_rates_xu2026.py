@@ -1,58 +1,19 @@
-"""Rates of DP-RGDA and its baselines: premises, predictions by second routes, and planted faults.
-
-The planted faults take minutes: ``pytest -n 0 -m experiment tests/checks/test_rates_xu2026.py``.
-"""
+"""Rates of DP-RGDA and its baselines: predictions by second routes, and the escapes from saddles."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
-import mutants
 import numpy as np
 import pytest
-import rate_faults
-from mutants import Edit
 
 from dpcheck.catalogue.xu2026 import ascent_simulation, spider_simulation
 from dpcheck.catalogue.xu2026 import rate_escape as xu2026_escape
-from dpcheck.catalogue.xu2026 import rate_table_1 as xu2026_table_1
 from dpcheck.catalogue.xu2026 import rate_theorem_1 as theorem_1
 from dpcheck.catalogue.xu2026 import rate_theorem_2 as theorem_2
-from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
 from dpcheck.checks.context import Context
-from dpcheck.checks.rates import _known
 
-EXPERIMENTS = (*theorem_1.EXPERIMENTS, *theorem_2.EXPERIMENTS, *xu2026_table_1.EXPERIMENTS)
-BY_NAME = [pytest.param(each, id=f"{each.algorithm}.{each.name}") for each in EXPERIMENTS]
 GAME = np.array([[1.0, 0.5], [0.5, -1.0]])
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("each", BY_NAME)
-def test_premises_hold_at_the_ends_of_the_grid(each):
-    assert each.full is None  # one grid for both profiles
-    cells = sorted(each.grid.cells, key=theorem_1.privacy_error)
-    for cell in (cells[0], cells[-1]):
-        point = _known(each, cell)
-        assert not [str(premise) for premise in point.premises if not premise.holds]
-        assert 0 < point.predicted < math.inf
-
-
-@pytest.mark.parametrize("each", BY_NAME)
-def test_all_parameters_of_the_theorem_are_declared(each):
-    cell = each.grid.cells[0]
-    problem = each.sample(cell, np.random.default_rng(0))
-    given = set(each.constants(problem, cell))
-    needed = {str(p.symbol) for p in each.statement.parameters if p.default is None} - {"C_v", "C_u"}  # of the noise
-    assert needed <= given
-
-
-@pytest.mark.parametrize("each", BY_NAME)
-def test_ranges_of_the_factors(each):
-    for name in each.factors:
-        values = [cell[name] for cell in each.grid.cells]
-        assert max(values) / min(values) >= (4.9 if name == "n" else 7.9)
 
 
 def test_solvers_have_the_numbers_that_predictions_are_made_of():
@@ -151,117 +112,3 @@ def test_one_perturbation_leaves_no_saddle(private):
     short = "a run that comes near one is likely to end there"
     assert [any(short in note for note in each.notes) for each in (stays, leaves)] == [True, False]
     assert xu2026_escape._successes(stays, problem, np.random.default_rng(0), 20) == 0
-
-
-def kernel_with(monkeypatch, edit):
-    """DP-RGDA with a kernel that has the edit."""
-    monkeypatch.setattr(DPRGDA, "kernel", staticmethod(mutants.compiled(edit).rgda))
-
-
-def assert_caught(algorithm, part):
-    found = rate_faults.findings(algorithm, part=part)
-    red = rate_faults.assert_red(found)
-    print([(each.id, each.verdict) for each in red])
-
-
-STEP = "self.alpha / (2 * self.L)"
-NOISE = "z * share_v * 2 * self.C_v / S1, z * share_u * 2 * self.C_u / S2"
-IN_DP_RGDA = {
-    "step times n^-0.15": Edit("EmpiricalRepaired.eta", STEP, f"self.sizes.n**-0.15 * {STEP}"),
-    "step times n^-0.25": Edit("EmpiricalRepaired.eta", STEP, f"self.sizes.n**-0.25 * {STEP}"),
-    "noise times sqrt d": Edit("EmpiricalRepaired.noise", NOISE, NOISE.replace("z *", "math.sqrt(self.sizes.d) * z *")),
-    "noise that does not shrink with n": Edit(
-        "EmpiricalRepaired.noise", NOISE, NOISE.replace("S1", "1000").replace("S2", "200")
-    ),
-}
-IN_THE_KERNEL = {
-    "no refresh": Edit("rgda", "t % counts.period == 0 or (repaired > 0 and perturbed)", "t == 0"),
-    "a difference from x itself": Edit("estimate", "copy(room.last_x, room.old[:d])", "copy(z[:d], room.old[:d])"),
-    "no ascent": Edit("ascend", "y[i] + reals.lam * u[i]", "y[i]"),
-}
-NO_PERTURBATION = Edit("rgda", "move_in_ball(x, reals.r, rng)", "")
-PACKED = "reals, counts = Reals, Counts"
-SPIDERS = {"Repaired.noise": "dp_spider", "Stochastic.noise": "sto_spider"}
-PERIODIC = "self.calibrated(self.refreshes, self.steps - self.refreshes)"
-SELECTING = "self.calibrated(min(self.refreshes, self.steps), self.steps - 1, (pure(self.scale),))"
-
-
-def scaled(definition, multipliers, factor):
-    """Both noise multipliers times ``factor``."""
-    return Edit(
-        definition, multipliers, f"tuple(multiplier * ({factor}) for multiplier in {multipliers})", SPIDERS[definition]
-    )
-
-
-def spread(factor):
-    """Both noise multipliers of Ada-DP-SPIDER times ``factor`` in the run, which its threshold knows nothing of."""
-    more = ", ".join(f"{name}=self.{name} * ({factor})" for name in ("sigma_1", "sigma_2"))
-    packed = (
-        f"{PACKED}\ndef packed(self, problem):\n    from dpcheck.algorithms.tapes import fill, pack\n"
-        f"    return pack(fill(Reals, self, {more}), fill(Counts, self))\n"
-    )
-    return Edit("AdaDPSpider", PACKED, packed)
-
-
-IN_THE_BASELINES = {
-    "dp_spider, first iterate returned": Edit("run", "below(T, rng)", "below(T, rng) * 0", "dp_spider"),
-    "dp_spider, no refresh": Edit("run", "t % q == 0", "t == 0", "dp_spider"),
-    "ada_dp_spider, last iterate returned": Edit("run", "copy(anchor, w)", "", "ada_dp_spider"),
-    "ada_dp_spider, first iterate returned": Edit("run", "copy(w, out)", "copy(data.start, out)", "ada_dp_spider"),
-    "ada_dp_spider, noise times sqrt d": spread("problem.dim_w ** 0.5"),
-    "ada_dp_spider, noise that does not shrink with n": spread("len(problem.records) / 2000"),
-    "sto_spider, last iterate returned": Edit("run", "chosen if chosen >= 0 else seen - 1", "seen - 1", "sto_spider"),
-}
-IN_THEIR_SCHEDULES = {
-    "dp_spider, noise times sqrt d": scaled("Repaired.noise", PERIODIC, "self.sizes.d ** 0.5"),
-    "ada_dp_spider, threshold times n^0.25": Edit(
-        "Adaptive.chi", "return self.noise_level", "return self.noise_level * (self.sizes.n / 2000) ** 0.25"
-    ),
-    "sto_spider, noise times sqrt d": scaled("Stochastic.noise", SELECTING, "self.sizes.d ** 0.5"),
-    "sto_spider, noise that does not shrink with n": scaled("Stochastic.noise", SELECTING, "self.sizes.n / 2000"),
-}
-
-
-def test_what_the_faults_change_is_there_once():
-    """Their own tests are long and run seldom: an edit that no longer fits should show at once."""
-    for edits in (IN_THE_BASELINES, IN_THEIR_SCHEDULES, IN_DP_RGDA, IN_THE_KERNEL, {"": NO_PERTURBATION}):
-        for edit in edits.values():
-            rate_faults.assert_there_once(edit)
-
-
-@pytest.mark.experiment
-@pytest.mark.parametrize("fault", IN_DP_RGDA)
-def test_a_fault_in_the_schedule_of_dp_rgda_is_caught(monkeypatch, fault):
-    rate_faults.plant_in_schedule(monkeypatch, "dp_rgda", IN_DP_RGDA[fault])
-    assert_caught("dp_rgda", "theorem_1")
-
-
-@pytest.mark.experiment
-@pytest.mark.parametrize("fault", IN_THE_KERNEL)
-def test_a_fault_in_the_steps_of_dp_rgda_is_caught(monkeypatch, fault):
-    kernel_with(monkeypatch, IN_THE_KERNEL[fault])
-    assert_caught("dp_rgda", "theorem_1")
-
-
-@pytest.mark.experiment
-def test_a_perturbation_that_is_left_out_is_caught(monkeypatch):
-    """At every saddle, that with privacy's noise included: there the noise alone leaves in few runs of a hundred."""
-    kernel_with(monkeypatch, NO_PERTURBATION)
-    found = rate_faults.findings("dp_rgda", part="escape")
-    red = {finding.id for finding in rate_faults.assert_red(found) if finding.verdict == "contradicted"}
-    assert red == {f"dp_rgda.escape.{saddle.name}" for saddle in xu2026_escape.SADDLES}
-
-
-@pytest.mark.experiment
-@pytest.mark.parametrize("fault", IN_THE_BASELINES)
-def test_a_fault_in_a_baseline_is_caught(monkeypatch, fault):
-    rate_faults.plant(monkeypatch, IN_THE_BASELINES[fault])
-    assert_caught(fault.partition(",")[0], "table_1")
-
-
-@pytest.mark.experiment
-@pytest.mark.parametrize("fault", IN_THEIR_SCHEDULES)
-def test_a_fault_in_the_schedule_of_a_baseline_is_caught(monkeypatch, fault):
-    name = fault.partition(",")[0]
-    rate_faults.plant_in_schedule(monkeypatch, name, IN_THEIR_SCHEDULES[fault])
-    assert_caught(name, "table_1")

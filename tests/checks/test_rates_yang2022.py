@@ -1,14 +1,11 @@
-"""The rate experiments on DP-SGDA, NSEG and NISPP: their instances, predictions and premises, and planted faults."""
+"""The rate experiments on DP-SGDA, NSEG and NISPP: their instances and predictions by second routes."""
 
 from __future__ import annotations
 
 import math
 
-import mutants
 import numpy as np
 import pytest
-import rate_faults
-from mutants import Edit
 
 from dpcheck import InputError
 from dpcheck.algorithms.kernels import gradients
@@ -17,17 +14,9 @@ from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue.yang2022 import rate_corner as corner
 from dpcheck.catalogue.yang2022 import rate_table_1 as table_1
 from dpcheck.catalogue.yang2022 import rate_theorems_3_4_5 as pl
-from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
-from dpcheck.catalogue.yang2022.nispp import NISPP
-from dpcheck.catalogue.yang2022.nseg import NSEG
-from dpcheck.checks.expected import expected_verdicts
-from dpcheck.checks.rates import LEADS, experiments
 from dpcheck.problems.hinge_game import MEAN, SPREAD, HingeGame
 from dpcheck.problems.polyak import Polyak
 
-ALGORITHMS = ("dp_sgda", "nseg", "nispp")
-OURS = {f"{each.algorithm}.{each.name}": each for each in experiments() if each.algorithm in ALGORITHMS}
-SLOW = ("nispp.table_1.with_replacement",)  # whose noise takes seconds to find
 GAMES = {
     "smooth": HingeGame.sample(12, 3, np.random.default_rng(0), coupling=0.3, slope=0.4, place=0.2, width=0.3),
     "kinks": HingeGame.sample(12, 2, np.random.default_rng(0), slope=0.4, place=-0.5, width=0.0, radius=2.0, bound=0.8),
@@ -179,125 +168,3 @@ def test_the_late_start_is_where_the_proofs_limits_begin_to_hold():
 
     assert within(late * (1 + 1e-9)) and not within(0.999 * late)
     assert late > 10 * max(cell["T"] for each in pl.EXPERIMENTS for cell in each.grid.cells)
-
-
-def test_every_finding_is_expected():
-    expected = {name for name in expected_verdicts() if name.split(".")[0] in ALGORITHMS}
-    for name, each in OURS.items():
-        algorithm = each.algorithm
-        parts = ["prediction"] * (each.predicted is not None) + ["rate"] * bool(each.factors)
-        parts += ["bound"] * (each.statement.bound_formula is not None)
-        assert {f"{algorithm}.{part}.{each.name}" for part in parts} <= expected, name
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", OURS)
-def test_experiments_declare_every_parameter_and_their_premises_hold(name):
-    each = OURS[name]
-    for cell in each.grid.cells if each.full is None else (*each.grid.cells, *each.full.cells):
-        problem = each.sample(cell, np.random.default_rng(0))
-        needed = {str(parameter.symbol) for parameter in each.statement.parameters if parameter.default is None}
-        declared = set(each.constants(problem, cell))
-        assert declared >= needed or each.order_only
-        assert each.promised(problem, cell) > 0
-        assert all(premise.holds for premise in each.premises(problem, cell))
-        order, other = each.terms(problem, cell)
-        assert each.regime is None or order >= LEADS * other
-        if each.clear is not None and name not in SLOW:
-            assert each.measure(problem, problem.start[None]) >= each.clear * each.predicted(problem, cell)
-
-
-STEP = "max(math.sqrt(self.sizes.n), self.sizes.privacy_error * self.sizes.n)"
-PRINTED = "printed_noise(G, sizes.n, self.steps, sizes.epsilon, sizes.delta)"
-NSEG_STEP = "1 / (L * math.sqrt(n) * max(1, a * math.sqrt(n)))"
-UPDATE_V, AVERAGE = "v[i] += steps[1, t] * g_v[i]", "mean(gradient, data, index[:count], batch, x, clip, g)"
-
-
-def slower(power):
-    return Edit("Theorem2a.slowest", STEP, f"self.sizes.n**{power} * {STEP}")
-
-
-FAULTS = {  # part of the experiments' names, and what is changed in the schedules
-    "step n^-.15": ("2a.statistical", slower(0.15)),
-    "step n^-.25": ("2a.statistical", slower(0.25)),
-    "step n^-.5": ("2a.statistical", slower(0.5)),
-    "step n^-.25 without smoothness": ("2b", slower(0.25)),
-    "noise sqrt d": ("2a.privacy", Edit("Theorem2a.noise", PRINTED, f"math.sqrt(sizes.d) * {PRINTED}")),
-    "noise that does not shrink": ("2a.privacy", Edit("printed_noise", "n * epsilon", "40_000 * epsilon")),
-    "last iterate": ("2a.statistical", Edit("Theorem2a.output", 'return "average"', 'return "last"')),
-    "falling steps n^-.25": ("theorem_5.as_printed", Edit("falling", "2 / (pl * t)", "2 / (pl * t * steps**0.25)")),
-    "repaired steps that begin at 1": (
-        "theorem_5.repaired", Edit("Theorem3Repaired.late", "late = True", "late = False"),
-    ),
-}  # fmt: skip
-LOOP = {  # what is changed in the loop
-    "first iterate": Edit("sgda", "out[i] += x[i] / T", "out[i] = x[i] if t == 0 else out[i]"),
-    "v not updated": Edit("sgda", UPDATE_V, "v[i] += 0 * g_v[i]"),
-    "wrong sign in v": Edit("sgda", UPDATE_V, "v[i] -= steps[1, t] * g_v[i]"),
-    "divided by n": Edit("sgda", AVERAGE, AVERAGE.replace("batch", "n")),
-}
-NOT_EXTRAPOLATED = Edit("run", "u if half == 0 else z", "u", "nseg")
-FIXED_CENTRE = Edit("publish", "copy(z_w, centre[:d])", "")
-LAST_PHASE = Edit("NISPP.average", "average = True", "average = False")
-
-
-def nseg_slower(power):
-    return Edit("Extragradient.eta", NSEG_STEP, NSEG_STEP.replace("1 /", f"n**-{power} /"))
-
-
-def test_what_the_faults_change_is_there_once():
-    """Their own tests are long and run seldom: an edit that no longer fits should show at once."""
-    others = (NOT_EXTRAPOLATED, FIXED_CENTRE, LAST_PHASE, nseg_slower(0.15))
-    for edit in (*(edit for _, edit in FAULTS.values()), *LOOP.values(), *others):
-        rate_faults.assert_there_once(edit)
-
-
-@pytest.mark.experiment
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_in_the_configuration_of_dp_sgda_turns_its_rates_red(fault, monkeypatch):
-    part, edit = FAULTS[fault]
-    rate_faults.plant_in_schedule(monkeypatch, "dp_sgda", edit)
-    red = rate_faults.assert_red(found := rate_faults.findings("dp_sgda", part=part))
-    print(fault, [(each.id, each.verdict) for each in red])
-    slower = fault.startswith(("step", "noise"))
-    assert not slower or not any(each.verdict == "supported" for each in found)
-
-
-@pytest.mark.experiment
-@pytest.mark.parametrize("fault", LOOP)
-def test_a_fault_in_the_loop_of_dp_sgda_turns_its_rates_red(fault, monkeypatch):
-    monkeypatch.setattr(DPSGDA, "kernel", staticmethod(mutants.compiled(LOOP[fault]).sgda))
-    red = rate_faults.assert_red(found := rate_faults.findings("dp_sgda", part="2a.statistical"))
-    print(fault, [(each.id, each.verdict) for each in red])
-    assert not any(each.verdict == "supported" for each in found)
-
-
-@pytest.mark.experiment
-def test_nseg_without_extrapolation_turns_red(monkeypatch):
-    monkeypatch.setattr(NSEG, "kernel", staticmethod(mutants.compiled(NOT_EXTRAPOLATED).run))
-    red = rate_faults.assert_red(rate_faults.findings("nseg", part="turning"))
-    print([(each.id, each.verdict) for each in red])
-
-
-@pytest.mark.experiment
-@pytest.mark.parametrize("power", [0.15, 0.25])
-def test_steps_of_nseg_with_a_wrong_power_of_n_turn_red(power, monkeypatch):
-    rate_faults.plant_in_schedule(monkeypatch, "nseg", nseg_slower(power))
-    red = rate_faults.assert_red(found := rate_faults.findings("nseg", part="statistical"))
-    print([(each.id, each.verdict) for each in red])
-    assert not any(each.verdict == "supported" for each in found)
-
-
-@pytest.mark.experiment
-def test_nispp_about_the_wrong_centre_turns_red(monkeypatch):
-    monkeypatch.setattr(NISPP, "kernel", staticmethod(mutants.compiled(FIXED_CENTRE).run))
-    red = rate_faults.assert_red(found := rate_faults.findings("nispp", part="with_replacement"))
-    print([(each.id, each.verdict) for each in red])
-    assert not any(each.verdict == "supported" for each in found)
-
-
-@pytest.mark.experiment
-def test_the_last_phase_of_nispp_for_the_mean_turns_red(monkeypatch):
-    rate_faults.plant(monkeypatch, LAST_PHASE)
-    red = rate_faults.assert_red(rate_faults.findings("nispp", part="single_pass"))
-    print([(each.id, each.verdict) for each in red])

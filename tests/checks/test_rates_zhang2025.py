@@ -1,68 +1,22 @@
-"""The rate experiments on Zhang et al. 2025: premises, predictions by a second route, planted errors that turn red."""
+"""The rate experiments on Zhang et al. 2025: predictions by a second route, and the lower bounds."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
-import sympy
-from mutants import Edit
-from rate_faults import assert_red, assert_there_once, findings, plant, plant_in_schedule
 
 from dpcheck.algorithms.kernels.gradients import difference, mean
 from dpcheck.algorithms.kernels.jit import Place
 from dpcheck.algorithms.problem import data_of
-from dpcheck.bounds.registry import theorem
-from dpcheck.bounds.symbols import d
 from dpcheck.catalogue.equal_records import EqualRecords, gradient_norm
 from dpcheck.catalogue.zhang2025 import rate_dptd as dptd
 from dpcheck.catalogue.zhang2025 import rate_lower_bounds as lower
 from dpcheck.catalogue.zhang2025 import rate_theorem_2 as theorem_2
 from dpcheck.catalogue.zhang2025 import rate_theorem_6 as theorem_6
-from dpcheck.checks import experiment
-from dpcheck.checks.context import Context
-from dpcheck.checks.expected import expected_verdicts
-from dpcheck.checks.rates import LEADS, REACH, experiments, grid_of
 from dpcheck.errors import InputError
 from dpcheck.solvers import ALGORITHMS, configure
-
-NAMES = ("dp_sgda_clipped", "privatediff")
-EXPERIMENTS = tuple(each for name in NAMES for each in experiments(name))
-
-
-@pytest.mark.parametrize("declared", EXPERIMENTS, ids=lambda each: each.name)
-def test_premises_hold_at_every_grid_point(declared):
-    cells = {tuple(sorted(c.items())): c for p in ("quick", "full") for c in grid_of(declared, Context(p)).cells}
-    for cell in cells.values():
-        problem = declared.sample(cell, np.random.default_rng(0))
-        assert all(premise.holds for premise in declared.premises(problem, cell))
-        leading, others = declared.terms(problem, cell)
-        assert leading >= LEADS * others
-        if declared.reach is not None:
-            given = {} if declared.variant == "as_printed" else {"private": False}  # spares the calibration
-            solver = configure(
-                declared.algorithm, problem, epsilon=cell["epsilon"], delta=cell["delta"], variant=declared.variant,
-                **declared.settings(problem, cell), **given,
-            )  # fmt: skip
-            assert declared.reach(solver, problem) >= REACH
-
-
-@pytest.mark.parametrize("declared", EXPERIMENTS, ids=lambda each: each.name)
-def test_experiments_declare_every_parameter(declared):
-    cell = declared.grid.cells[0]
-    given = set(declared.constants(declared.sample(cell, np.random.default_rng(0)), cell))
-    assert given >= {str(p.symbol) for p in declared.statement.parameters if p.default is None}
-
-
-def test_every_verdict_is_expected():
-    for declared in EXPERIMENTS:
-        kinds = ("rate", "prediction", *(["bound"] if declared.statement.bound_formula is not None else []))
-        assert {f"{declared.algorithm}.{kind}.{declared.name}" for kind in kinds} <= set(expected_verdicts())
-    assert {f"{name}.bound.zhang2025_theorem_{k}" for name, able in lower.ABLE.items() for k in able} <= set(
-        expected_verdicts()
-    )
 
 
 def test_equal_records_have_the_gradients_of_a_quadratic_game():
@@ -155,80 +109,3 @@ def test_the_lower_bound_can_be_violated():
     assert lower.judged("no_noise", hard, 0.01, free, free).verdict == "violated"
     assert lower.judged("no_noise", hard, 0.01, free + 1, free).verdict == "consistent"
     assert lower.judged("no_noise", hard, 0.01, free + 1, free + 1).verdict == "inconclusive"
-
-
-SGDA, DIFF = "dp_sgda_clipped", "privatediff"
-STEP = "1 / (16 * (l / mu + 1) ** 2 * l)"
-PRINTED = "printed_noise(C, sizes.n, self.steps, sizes.epsilon, sizes.delta)"
-CERTIFIED = "certified_noise(clips, self.sizes, self.sampling, self.batch, self.steps)"
-MORE = (
-    Edit("Printed.noise", PRINTED, f"math.sqrt(sizes.d) * {PRINTED}", SGDA),
-    Edit("Repaired.noise", CERTIFIED, f"[math.sqrt(self.sizes.d) * s for s in {CERTIFIED}]", SGDA),
-)
-ASCENT, MEAN = "ascent_steps(self.problem, self.inner, self.repaired)", "z * rate * self.nu * 2 * G / self.batch"
-IN_SCHEDULES = {
-    "step n^-.15": (
-        SGDA, "rate of theorem_2.as_printed", [Edit("Printed.eta_w", STEP, f"self.sizes.n**-0.15 * {STEP}", SGDA)],
-    ),
-    "step n^-.25": (
-        SGDA, "rate of theorem_2.as_printed", [Edit("Printed.eta_w", STEP, f"self.sizes.n**-0.25 * {STEP}", SGDA)],
-    ),
-    "noise sqrt d": (SGDA, "rate of theorem_2", MORE),
-    "noise without n": (
-        SGDA, "rate of theorem_2.as_printed",
-        [Edit("Printed.noise", PRINTED, PRINTED.replace("sizes.n", "20000"), SGDA)],
-    ),
-    "last iterate": (
-        SGDA, "rate of theorem_2", [Edit("Printed.output", 'fixed("uniform")', 'fixed("last")', SGDA)],
-    ),
-    "noise without epsilon": (
-        DIFF, "short_threshold", [Edit("Printed.noise", "n * self.sizes.epsilon", "n * 0.4", "threshold_C3")],
-    ),
-    "ascent of one tiny step": (
-        DIFF, "without_noise",
-        [Edit("Printed.eta_y", ASCENT, "1e-3 * ascent_steps(self.problem, 1, self.repaired)", "threshold_C3")],
-    ),
-    "noise of the sum": (
-        "dptd", "dptd", [Edit("Repaired.noise", MEAN, MEAN.removesuffix(" / self.batch"), "dptd")],
-    ),
-}  # fmt: skip
-IN_LOOPS = {
-    "no refresh": (DIFF, "short_threshold", [Edit("run", "r % counts.restart == 0", "r == 0", DIFF)]),
-    "wrong previous point": (
-        DIFF, "short_threshold", [Edit("run", "copy(old, old_point)", "copy(start, old_point)", DIFF)],
-    ),
-    "noise without the threshold": (DIFF, "short_threshold", [Edit("run", "sigma * C", "sigma", DIFF)]),
-    "no tracking": (
-        "dptd", "dptd",
-        [Edit("run", "(1 - (alpha if i < d else beta) * nu) * average[i] + g[i]", "g[i]", "dptd")],
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.experiment
-@pytest.mark.parametrize("name", IN_SCHEDULES | IN_LOOPS)
-def test_planted_errors_turn_the_check_red(monkeypatch, name):
-    algorithm, part, edits = (IN_SCHEDULES | IN_LOOPS)[name]
-    if name in IN_SCHEDULES:
-        plant_in_schedule(monkeypatch, algorithm, *edits)
-    else:
-        plant(monkeypatch, *edits)
-    found = findings(algorithm, part=part)
-    red = assert_red(found)
-    assert any(finding.id.split(".")[1] in ("prediction", "rate") for finding in red)
-    for finding in found:
-        print(name, finding.ok, finding.verdict, finding.id, finding.reason)
-
-
-@pytest.mark.experiment
-def test_a_bound_without_its_power_of_d_is_contradicted(monkeypatch):
-    true = theorem(theorem_2.THEOREM)
-    false = replace(true, bound_formula=true.bound_formula / d ** sympy.Rational(1, 4))
-    monkeypatch.setattr(experiment, "theorem", lambda id: false)
-    found = assert_red(findings(SGDA, part="rate of theorem_2.as_printed"))
-    assert "dp_sgda_clipped.rate.theorem_2.as_printed" in {each.id for each in found if each.verdict == "contradicted"}
-
-
-def test_every_fault_is_in_the_code():
-    for _, _, edits in (*IN_SCHEDULES.values(), *IN_LOOPS.values()):
-        assert_there_once(*edits)

@@ -126,6 +126,8 @@ PLACES = [
     ({"kind": "privacy", "certified": 1.2, "claimed": 1.0}, f"{XU}/dp_spider.py", "class Repaired"),
     ({"kind": "privacy", "certified": 0.3, "expected_certified": 0.4}, f"{XU}/dp_spider.py",
      "class Repaired"),
+    ({"kind": "rate", "id": "dp_spider.prediction.table_1", "evidence": {"theorem": "xu2026.theorem_1"}},
+     f"{XU}/dp_spider.py", "class Repaired"),
     ({"kind": "rate", "evidence": {"theorem": "yang2022.theorem_2a"}}, "bounds/yang2022/theorem_2.py",
      'id="yang2022.theorem_2a"'),
 ]  # fmt: skip

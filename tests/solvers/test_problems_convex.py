@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 
 from dpcheck import InputError
+from dpcheck.algorithms.problem import ball
 from dpcheck.problems.ill_conditioned import IllConditioned
 from dpcheck.problems.linear import Linear
 from dpcheck.problems.mean_estimation import MeanEstimation
@@ -89,6 +90,15 @@ def test_no_point_exceeds_the_constants(name, seed):
         assert (g_w - h_w) @ along_w >= problem.convexity * (along_w @ along_w) - 1e-12
     _, g_v = gradients(problem, record, second[0], first[1])
     assert (g_v - h_v) @ along_v <= -problem.concavity * (along_v @ along_v) + 1e-12
+
+
+@pytest.mark.parametrize("name", [name for name in PROBLEMS if name != "polyak"])  # whose w is free
+def test_domains_are_balls_of_the_declared_radius(name):
+    """At radii other than 1, where a number that is left out, or another field's, shows."""
+    problem = PROBLEMS[name]
+    for size, domain in ((problem.dim_w, problem.domain_w), (problem.dim_v, problem.domain_v)):
+        np.testing.assert_array_equal(domain, ball(size, problem.radius) if size else np.empty((0, 4)))
+        assert size == 0 or domain[0, 3] == problem.radius != 1
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

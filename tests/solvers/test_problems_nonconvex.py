@@ -39,6 +39,15 @@ INSTANCES = {
 EVERY = pytest.mark.parametrize("name", INSTANCES)
 
 
+def test_a_product_domain_has_the_declared_radii():
+    """A ball times a box, and a box alone; at radii other than 1, where one that is left out shows."""
+    sensing, tanh = INSTANCES["matrix_sensing"], replace(INSTANCES["tanh_auc"], radius=20.0)
+    auc = AUC(np.array([[0.5, 0.1, 1.0], [0.2, 0.3, -1.0]]), np.array([0.5, 0.5, 0.25]), 0.7)
+    assert auc.domain_w.tolist() == [[0, 2, BALL, 0.7], [2, 4, BOX, 0.7]]
+    assert tanh.domain_w.tolist() == [[0, tanh.dim_w - 2, BALL, 20.0], [tanh.dim_w - 2, tanh.dim_w, BOX, 1.0]]
+    assert sensing.domain_v.tolist() == [[0, 4, BOX, 8.0]]
+
+
 def feasible(problem, data):
     """A point of W x V, often on the boundary, and a few units from the centre where there is none."""
     parts = []
