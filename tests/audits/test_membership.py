@@ -405,11 +405,6 @@ class TestWrongInput:
         assert raised.value.__cause__ is not None
         assert "ValueError" in repr(raised.value.__cause__)
 
-    def test_a_vectorized_mechanism_of_the_wrong_size(self) -> None:
-        with pytest.raises(InputError) as raised:
-            _audit(lambda d, rng, size: rng.laplace(size=size + 1))
-        assert str(raised.value) == ("mechanism must return an array of shape (24, ...) for size = 24, got shape (25,)")
-
     def test_a_mechanism_that_cannot_be_sent(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("multiprocessing.get_all_start_methods", lambda: ["spawn"])
         with pytest.raises(InputError) as raised:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from dpcheck import InputError, certify, events
+from dpcheck import certify, events
 from dpcheck.audits.additive_noise import Response, implied
 from dpcheck.audits.randomness import audit_randomness
 
@@ -262,8 +262,3 @@ def test_infinity_is_json_ready():
     shown = audit_randomness(lambda x, rng: x.sum(), DATA, NEIGHBOUR).to_dict()
     assert shown["implied"]["epsilon"] == "inf"
     json.dumps(shown, allow_nan=False)
-
-
-def test_a_mechanism_that_changes_its_data_is_refused():
-    with pytest.raises(InputError, match="mechanism must leave its datasets as they are, got one that it changed"):
-        audit_randomness(lambda x, rng: x.sort() or rng.normal(), DATA, NEIGHBOUR)
