@@ -364,7 +364,6 @@ class BatchQuery:
         return rows
 
 
-Floats = NDArray[np.float64]
 _LEAST = 1e-4  # relative: enough for single precision, whatever the query does in it
 _FAR = 6  # standard deviations of the rounding of noise along a gradient
 

@@ -282,8 +282,6 @@ def _chunks(done: int, most: int, number: int) -> Iterator[Chunk]:
         number, done = number + 1, done + size
 
 
-Floats = NDArray[np.float64]
-
 SCHEMA = "dpcheck.sequential/1"
 _SEALED = ("verdict", "trials", "epsilon", "delta", "confidence", "seed", "looks", "state")
 
@@ -352,7 +350,7 @@ def _state(saved: Mapping[str, Any]) -> State:
     )
 
 
-def _finite(saved: Mapping[str, Any], name: str) -> Floats:
+def _finite(saved: Mapping[str, Any], name: str) -> NDArray[np.float64]:
     values = np.array(saved[name], dtype=np.float64)
     require(values.ndim == 1 and bool(np.isfinite(values).all()), "earlier", f"have finite numbers as {name}", values)
     return values

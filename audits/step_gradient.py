@@ -201,11 +201,19 @@ Query = Callable[[Any], Floats]
 def clipping_finding(
     step: TrainingStep, records: Any, sizes: list[int], outlier: Callable[[Any, float], Any] | None, seed: int
 ) -> tuple[StepFinding, Any]:
-    """Audit clipping without noise; also return the record that moves the gradient farthest.
+    """Audit clipping without noise; also return the record that moves the gradient farthest, if one can be taken alone.
 
     sizes : of minibatches, as training has them;  outlier : (record, factor) -> the record so many times as large; by
     default the product
     """
+    try:
+        step.release(taken(records, [0]), np.random.default_rng(0))
+    except (Exception, SystemExit) as error:
+        return StepFinding(
+            "clipping", "inconclusive",
+            f"a minibatch of one record raises {raised(error)}; the sum of each record's own gradient would not",
+            "Let each record's gradient depend on it alone: no batch norm in training, no statistic of a minibatch",
+        ), None  # fmt: skip
     beside = step.noise_alone(records)
 
     def query(members: Any) -> Floats:
@@ -269,19 +277,6 @@ def clipping_finding(
         reason, change = audit.reason, "Make the gradient a sum of clipped gradients, each of its own record alone"
     verdict = "violated" if too_large else audit.verdict
     return StepFinding("clipping", verdict, reason, change), canary
-
-
-def alone_finding(step: TrainingStep, records: Any) -> StepFinding | None:
-    """Return what a gradient shows that cannot take one record alone, such as one with batch norm; else nothing."""
-    try:
-        step.release(taken(records, [0]), np.random.default_rng(0))
-    except (Exception, SystemExit) as error:
-        return StepFinding(
-            "clipping", "inconclusive",
-            f"a minibatch of one record raises {raised(error)}; the sum of each record's own gradient would not",
-            "Let each record's gradient depend on it alone: no batch norm in training, no statistic of a minibatch",
-        )  # fmt: skip
-    return None
 
 
 def _looked_at(query: Query, records: Any, width: int, seed: int) -> tuple[list[int], int]:

@@ -21,7 +21,7 @@ from dpcheck.audits.claim import delta_of
 from dpcheck.audits.membership import audit_privacy
 from dpcheck.audits.noise import most_confidence
 from dpcheck.audits.running.datasets import read
-from dpcheck.audits.step_gradient import affordable, alone_finding, batch_sizes, clipping_finding, cost, noise_finding
+from dpcheck.audits.step_gradient import affordable, batch_sizes, clipping_finding, cost, noise_finding
 from dpcheck.audits.step_parts import UNSEEDED, Floats, StepFinding, TrainingStep, gathered, taken
 from dpcheck.audits.step_parts import TrainingStepAudit as TrainingStepAudit
 from dpcheck.audits.step_sampling import (
@@ -209,8 +209,7 @@ def audit_training_step(
         noise = StepFinding("noise", "inconclusive", reason)
     clipping, canary = _UNTOLD, None
     if steady and empty.verdict != "violated":
-        alone = alone_finding(here, records)
-        clipping, canary = (alone, None) if alone else clipping_finding(here, records, sizes, outlier, seed)
+        clipping, canary = clipping_finding(here, records, sizes, outlier, seed)
     findings += [empty, noise, clipping]
     released = min(steps, 3)
     audited = math.nan

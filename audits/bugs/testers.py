@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
+import dpcheck
+
 if TYPE_CHECKING:
     from dpcheck.events import Event
 
@@ -66,9 +68,7 @@ class Privacy:
 
     def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
         """Audit at most ``trials`` runs a dataset."""
-        from dpcheck.audits.membership import audit_privacy
-
-        audit = audit_privacy(
+        audit = dpcheck.audit_privacy(
             version, self.data, self.neighbour, epsilon=self.epsilon, delta=self.delta, claim=self.claim,
             trials=self.trials, confidence=confidence, seed=seed, vectorized=True,
         )  # fmt: skip
@@ -94,9 +94,7 @@ class FloatingPoint:
 
     def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
         """Audit at most ``trials`` runs a dataset, twice."""
-        from dpcheck.audits.floating import audit_floating_point
-
-        audit = audit_floating_point(
+        audit = dpcheck.audit_floating_point(
             version, self.data, self.neighbour, epsilon=self.epsilon, delta=self.delta, trials=self.trials,
             confidence=confidence, seed=seed, vectorized=True,
         )  # fmt: skip
@@ -120,9 +118,7 @@ class Noise:
 
     def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
         """Test ``trials`` outputs on one dataset."""
-        from dpcheck.audits.noise import audit_noise
-
-        audit = audit_noise(
+        audit = dpcheck.audit_noise(
             version, self.data, distribution=self.distribution, scale=self.scale, trials=self.trials,
             confidence=confidence, seed=seed,
         )  # fmt: skip
@@ -148,10 +144,8 @@ class Sampling:
         """Test the minibatches of one run."""
         import numpy as np
 
-        from dpcheck.audits.sampling import audit_sampling
-
         drawn = version(self.population, self.batch, self.steps, np.random.default_rng(seed))
-        audit = audit_sampling(
+        audit = dpcheck.audit_sampling(
             drawn, scheme=self.scheme, population=self.population, batch=self.batch, confidence=confidence, seed=seed
         )
         return Outcome(audit.verdict, audit.reason)
@@ -176,9 +170,7 @@ class Sensitivity:
 
     def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
         """Search for the worst pair; deterministic evidence."""
-        from dpcheck.audits.sensitivity import audit_sensitivity
-
-        audit = audit_sensitivity(version, self.data, self.replacements, claimed=self.claimed, seed=seed)
+        audit = dpcheck.audit_sensitivity(version, self.data, self.replacements, claimed=self.claimed, seed=seed)
         return Outcome(audit.verdict, f"a replaced record moves the query by {audit.sensitivity:.6g}")
 
 
@@ -201,9 +193,7 @@ class Clipping:
 
     def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
         """Try batches with outliers; deterministic evidence."""
-        from dpcheck.audits.clipping import audit_clipping
-
-        audit = audit_clipping(
+        audit = dpcheck.audit_clipping(
             version, self.records, bound=self.bound, divisor=self.divisor, finite=self.finite, seed=seed
         )
         return Outcome(audit.verdict, audit.reason)
@@ -227,9 +217,7 @@ class Randomness:
 
     def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
         """Record and replay a few runs; no error rate."""
-        from dpcheck.audits.randomness import audit_randomness
-
-        audit = audit_randomness(
+        audit = dpcheck.audit_randomness(
             version, self.data, self.neighbour, epsilon=self.epsilon, delta=self.delta, seed=seed
         )  # fmt: skip
         reasons = [seen.reason for seen in audit.observations if seen.verdict == audit.verdict]
@@ -247,9 +235,7 @@ class Constants:
 
     def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
         """Compare the pair; deterministic evidence."""
-        from dpcheck.audits.constants import audit_constants
-
-        audit = audit_constants(version, self.data, [self.neighbour])
+        audit = dpcheck.audit_constants(version, self.data, [self.neighbour])
         differ = [f"{d.name} is {d.on_data} on data and {d.on_neighbour} on neighbour" for d in audit.differences]
         return Outcome(audit.verdict, "; ".join(differ) or f"{audit.constants} constants are the same on both")
 
@@ -264,9 +250,7 @@ class EvaluationPoints:
 
     def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
         """Move answers and move their noise back; deterministic evidence."""
-        from dpcheck.audits.evaluation_points import audit_evaluation_points
-
-        audit = audit_evaluation_points(version, self.oracle, seed=seed)
+        audit = dpcheck.audit_evaluation_points(version, self.oracle, seed=seed)
         return Outcome(audit.verdict, audit.reason)
 
 
@@ -285,8 +269,6 @@ class Certified:
 
     def run(self, version: Callable[..., Sequence[Event] | Event], seed: int, confidence: float) -> Outcome:
         """Certify; the bound of one Gaussian is exact up to rounding, so no slack is given but 0.1 %."""
-        from dpcheck.accounting import certify
-
-        certificate = certify(version(self.epsilon, self.delta), self.delta)
+        certificate = dpcheck.certify(version(self.epsilon, self.delta), self.delta)
         verdict = "violated" if certificate.epsilon > 1.001 * self.epsilon else "consistent"
         return Outcome(verdict, f"epsilon {certificate.epsilon:.4g} at delta {self.delta:g}: {certificate.method}")

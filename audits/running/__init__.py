@@ -6,6 +6,7 @@ Outputs depend on the seed and the chunk alone, so any number of workers returns
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -228,10 +229,10 @@ class KeptRuns(Protocol):
         """Keep the outputs of a chunk."""
 
 
-class Pool:
+class Pool(AbstractContextManager["Pool"]):
     """Runs the chunks of a mechanism: here (``jobs`` 1), in threads (if it is vectorized) or in processes.
 
-    A context manager, which ends its workers on an error or an interrupt.
+    Its workers start with the first chunk, and end with the context, on an error or an interrupt at once.
 
     kept : outputs by chunk, which are used in place of new runs and to which new ones are added
     executor : who runs the chunks in place of all these; it is left open
@@ -263,10 +264,6 @@ class Pool:
             from dpcheck.running.executor import LostWorkersError
 
             self._lost = (LostWorkersError,)
-
-    def __enter__(self) -> Pool:
-        """Return the pool, whose workers start with the first chunk."""
-        return self
 
     def __exit__(self, *error: Any) -> None:
         """Wait for the workers, or end them if an error occurred."""

@@ -8,7 +8,7 @@ grown on its share of the runs. Nothing is drawn at random.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -149,33 +149,30 @@ class Quadratic:
 
 def fit(a: Floats, b: Floats) -> list[Distance | Projection | Quadratic]:
     """Fit discriminants to outputs ``a`` on one dataset and ``b`` on the other, (n, k) each."""
-    if min(len(a), len(b)) < 4:
+    width, rows = a.shape[1], min(len(a), len(b))
+    if rows < 4:
         return []
     with np.errstate(all="ignore"):
-        return [s for s in _discriminants(a, b) if all(np.isfinite(v).all() for v in vars(s).values())]
-
-
-def _discriminants(a: Floats, b: Floats) -> Iterator[Distance | Projection | Quadratic]:
-    width, rows = a.shape[1], min(len(a), len(b))
-    (mean_a, var_a), (mean_b, var_b) = _moments(a), _moments(b)
-    centre = (mean_a + mean_b) / 2
-    spread = np.sqrt((var_a + var_b) / 2)
-    spread = np.where(spread > 0, spread, 1.0)
-    yield Distance(centre, spread)
-    a, b = _apart(a, centre, spread), _apart(b, centre, spread)
-    half = (a.mean(axis=0) - b.mean(axis=0)) / 2
-    if width <= min(_COVARIANCE, rows // 4):
-        sa, sb = _covariance(a), _covariance(b)
-        if width > 1:
-            slope = _slope(a, b, (sa + sb) / 2, half)
-            yield Projection(centre, spread, slope / np.sqrt(slope @ half))
-        ia, ib = np.linalg.inv(sa), np.linalg.inv(sb)
-        yield Quadratic(centre, spread, (ia + ib) @ half, (ib - ia) / 2)
-    else:
-        va, vb = (np.maximum(v.var(axis=0), 1e-6) for v in (a, b))
-        slope = half / ((va + vb) / 2)
-        yield Projection(centre, spread, slope / np.sqrt(slope @ half))
-        yield Quadratic(centre, spread, (1 / va + 1 / vb) * half, (1 / vb - 1 / va) / 2)
+        (mean_a, var_a), (mean_b, var_b) = _moments(a), _moments(b)
+        centre = (mean_a + mean_b) / 2
+        spread = np.sqrt((var_a + var_b) / 2)
+        spread = np.where(spread > 0, spread, 1.0)
+        fitted: list[Distance | Projection | Quadratic] = [Distance(centre, spread)]
+        a, b = _apart(a, centre, spread), _apart(b, centre, spread)
+        half = (a.mean(axis=0) - b.mean(axis=0)) / 2
+        if width <= min(_COVARIANCE, rows // 4):
+            sa, sb = _covariance(a), _covariance(b)
+            if width > 1:
+                slope = _slope(a, b, (sa + sb) / 2, half)
+                fitted.append(Projection(centre, spread, slope / np.sqrt(slope @ half)))
+            ia, ib = np.linalg.inv(sa), np.linalg.inv(sb)
+            fitted.append(Quadratic(centre, spread, (ia + ib) @ half, (ib - ia) / 2))
+        else:
+            va, vb = (np.maximum(v.var(axis=0), 1e-6) for v in (a, b))
+            slope = half / ((va + vb) / 2)
+            fitted.append(Projection(centre, spread, slope / np.sqrt(slope @ half)))
+            fitted.append(Quadratic(centre, spread, (1 / va + 1 / vb) * half, (1 / vb - 1 / va) / 2))
+        return [score for score in fitted if all(np.isfinite(part).all() for part in vars(score).values())]
 
 
 def _slope(a: Floats, b: Floats, shrunk: Floats, half: Floats) -> Floats:

@@ -13,7 +13,6 @@ import dpcheck
 from dpcheck.audits.bands import band_bound
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits import clopper_pearson_lower, clopper_pearson_upper
-from dpcheck.audits.looks import Plan
 from dpcheck.audits.noise import audit_noise_sample
 from dpcheck.audits.noise_laws import LAWS
 from dpcheck.audits.output_sets import choose
@@ -76,12 +75,6 @@ def test_minibatches_off_in_either_direction(name: str, statistic: str | None) -
 
 class TestLevels:
     """Whatever is tested, the errors of the tests add up to one minus the confidence, and to no more."""
-
-    @pytest.mark.parametrize("trials", [100, 1_000, 5_000, 100_000])
-    def test_of_the_looks(self, trials: int) -> None:
-        plan = Plan.of(trials, 0.9, 1_000)
-        assert sum(plan.levels) == pytest.approx(0.1, rel=1e-12)
-        assert sum(plan.blocks) == trials and len(plan.levels) == len(plan.blocks) - 1
 
     @pytest.mark.parametrize("claim", [PrivacyClaim.point(1.0, 1e-5), PrivacyClaim.read(Gaussian(1.0))])
     def test_of_the_choices_of_one_look(self, claim: PrivacyClaim) -> None:

@@ -137,25 +137,9 @@ def test_scaled_events_have_scaled_noise():
     assert twice[3].events == (Gaussian(8.0), Gaussian(10.0))
 
 
-@pytest.mark.parametrize(
-    ("claim", "words"),
-    [
-        (3.0, "claim must be a PrivacyClaim, privacy events or a curve, got 3.0"),
-        (lambda eps: eps, "claim must map epsilons"),
-        (lambda a, b: 0, "claim must be a curve epsilon -> delta of arrays, got TypeError"),
-        (lambda eps: np.minimum(eps, 1), "never rises"),
-        (lambda eps: np.ones_like(eps), "below 1 somewhere"),
-        (Gaussian(0.0), "below 1 somewhere"),
-    ],
-)
-def test_claims_that_say_nothing_are_refused(claim, words):
-    with pytest.raises(InputError, match=words):
-        audit_privacy(gaussian, 1, 0, claim=claim, vectorized=True)
-
-
-def test_either_epsilon_or_a_claim():
-    with pytest.raises(InputError, match="epsilon must be left out where a claim is given"):
-        audit_privacy(gaussian, 1, 0, epsilon=1.0, claim=Gaussian(SIGMA), vectorized=True)
+def test_a_claim_that_says_nothing_is_refused():
+    with pytest.raises(InputError, match="below 1 somewhere"):
+        audit_privacy(gaussian, 1, 0, claim=Gaussian(0.0), vectorized=True)
 
 
 @pytest.mark.parametrize(("delta", "point"), [(1e-5, 1e-3), (0.0, 1e-5), (1e-3, 1e-5)])

@@ -155,14 +155,10 @@ def test_exceptions_are_reported_and_not_judged():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"query": 3}, "query must be callable, got int"),
-        ({"records": RECORDS[:1]}, "records must hold at least two, got 1"),
         ({"records": pd.DataFrame(RECORDS)}, "records must be an array or a list, got DataFrame: take its to_numpy()"),
         ({"records": {0: RECORDS[0]}}, "records must be an array or a list, got dict"),
         ({"records": iter(RECORDS)}, "records must be an array or a list, got iterator"),
-        ({"bound": 0}, "bound must be a finite number > 0, got 0"),
         ({"divisor": -1}, "divisor must be a finite number > 0, got -1"),
-        ({"query": lambda x: 1 / 0}, "query must return numbers, got ZeroDivisionError: division by zero"),
     ],
 )
 def test_bad_input_is_named(arguments, message):

@@ -19,7 +19,6 @@ from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits import guesses as coin_guesses
 from dpcheck.audits.limits.guesses import joint_p_value
 from dpcheck.audits.one_run import OneRunAudit, audit_one_run, audit_one_run_scores
-from dpcheck.errors import InputError
 from dpcheck.events import Gaussian, Repeated
 
 Floats = NDArray[np.float64]
@@ -538,43 +537,3 @@ class TestResults:
     def test_inconclusive_where_nothing_could_be_shown(self) -> None:
         assert audit_one_run(randomised_response(20.0), 10, epsilon=2.0).verdict == "inconclusive"
         assert audit_one_run(randomised_response(20.0), 40, epsilon=2.0).verdict == "violated"
-
-
-class TestWrongInput:
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            ({"epsilon": -1.0}, "epsilon must be a finite number >= 0, got -1.0"),
-            ({"epsilon": None}, "epsilon or claim must be given, one of them, such as epsilon=1.0"),
-            ({"delta": 1.0}, "delta must lie in [0, 1), got 1.0"),
-            ({"confidence": 0.5}, "confidence must lie in (0.5, 1), got 0.5"),
-            ({"guesses": 101}, "guesses must be at most the number of canaries, 100, got 101"),
-            ({"guesses": []}, "guesses must hold at least one number, got none"),
-            ({"guesses": [50, 0]}, "guesses must be a whole number >= 1, got 0"),
-            ({"runs": 0}, "runs must be a whole number >= 1, got 0"),
-            ({"canaries": 2.5}, "canaries must be a whole number >= 1, got 2.5"),
-            ({"algorithm": 3}, "algorithm must be callable, got int"),
-            ({"algorithm": lambda i, g: i[1:]}, "algorithm must return scores of shape (100,), got (99,)"),
-            ({"algorithm": lambda i, g: i * np.nan}, "algorithm must return scores that are numbers, got nan"),
-            ({"algorithm": lambda i, g: 1 / 0}, "algorithm must return numbers, got ZeroDivisionError: div"),
-        ],
-    )
-    def test_of_a_run(self, options: dict[str, Any], message: str) -> None:
-        with pytest.raises(InputError) as raised:
-            audit_one_run(**{"algorithm": gaussian(1.0), "canaries": 100, "epsilon": 1.0} | options)
-        assert str(raised.value).startswith(message)
-
-    @pytest.mark.parametrize(
-        ("scores", "included", "message"),
-        [
-            ([np.nan, 1.0], [True, False], "scores must be numbers, got nan"),
-            ([], [], "scores must have shape (canaries,) or (runs, canaries), got (1, 0)"),
-            ([1.0, 2.0], [1, 0], "included must be boolean, got int64"),
-            ([1.0, 2.0], [True], "included must have the shape of scores, (1, 2), got (1, 1)"),
-            (np.arange(100.0), np.arange(100) < 90, "included must come from fair coins, got 90 of 100"),
-        ],
-    )
-    def test_of_scores(self, scores: Any, included: Any, message: str) -> None:
-        with pytest.raises(InputError) as raised:
-            audit_one_run_scores(scores, included, epsilon=1.0)
-        assert str(raised.value) == message

@@ -12,7 +12,6 @@ from test_bands import LAWS
 from dpcheck.audits.bands import band_bound
 from dpcheck.audits.limits import epsilon_lower
 from dpcheck.audits.split import split_bound
-from dpcheck.errors import InputError
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -65,17 +64,3 @@ def test_both_tails_count_and_infinite_scores_are_scores() -> None:
     assert (upper.complement, lower.complement) == (False, True)
     for bound in (upper, lower):
         assert json.loads(json.dumps(bound.to_dict(), allow_nan=False)) == bound.to_dict()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        (([1.0] * 19, [1.0] * 19), {}, "trials must be a whole number >= 20, got 19"),
-        (([1.0] * 20, [1.0]), {}, "other_scores must be numbers of shape (20,), got (1,)"),
-        (([1.0] * 20, [1.0] * 20), {"confidence": 1.0}, "confidence must lie in (0.5, 1), got 1.0"),
-    ],
-)
-def test_wrong_input(arguments, options, message) -> None:
-    with pytest.raises(InputError) as raised:
-        split_bound(*arguments, **options)
-    assert str(raised.value) == message
