@@ -15,11 +15,10 @@ from dpcheck.checks.context import Context
 from dpcheck.checks.place import place_of
 from dpcheck.report.findings import Finding
 from reference import minibatch_law as law
-from reference.causes import PARTS
 from reference.defaults import DEFAULTS, compared
 from reference.derivatives import departures
 from reference.draws import draws
-from reference.replay import Replay
+from reference.replay import PARTS, Replay
 from reference.small_runs import CASES, Case, families
 
 # part -> its kind, what it is, and how it was compared
@@ -64,8 +63,8 @@ class _Seen:
 
     def add(self, case: Case, replay: Replay) -> None:
         self.runs += 1
-        for part, difference in replay.differences.found.items():
-            self.first.setdefault(part, f"On {case.problem.name}, {difference.sentence}.")
+        for part, sentence in replay.differences.first.items():
+            self.first.setdefault(part, f"On {case.problem.name}, {sentence}.")
         for part, by in replay.differences.largest.items():
             self.largest[part] = max(self.largest.get(part, 0.0), by)
         self.compared += replay.differences.compared
