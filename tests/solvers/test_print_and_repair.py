@@ -92,22 +92,6 @@ def test_privatediff_as_printed_moves_its_maximiser_beyond_lemma_9():
     assert worst["repaired"] <= 1 + 1e-9
 
 
-def test_privatediff_differences_pair_records_in_the_repaired_variant_only():
-    """Where neither x nor y moves, a difference of the same records is 0; of different records it is their noise.
-
-    With C2 |x_r - x_{r-1}| near 0 that is clipped at C3, which the paper as published needs and the repair does not.
-    """
-    records = np.column_stack([RNG.uniform(-1, 1, 12), np.zeros(12)])  # grad_x = b_i at w = v = 0
-    problem = Quadratic(records, mu_x=0.5, mu_y=1.0, coupling=0.0)
-    sizes = {}
-    for variant in PrivateDiff.variants:
-        solver = replace(private_diff(problem, variant, eta_x=1e-9, C3=0.5), sigma_1=0.0, sigma_2=0.0, sigma_y=0.0)
-        x, _ = releases_of(variant, solver.run(problem, seed=0, record=True).history.clean)
-        sizes[variant] = np.linalg.norm(x[1:], axis=1)
-    assert sizes["repaired"].max() < 1e-8
-    assert sizes["as_printed"].mean() > 1e-2
-
-
 def test_privatediff_repaired_noises_no_difference_beyond_twice_a_gradient():
     """|grad - grad'| <= 2 C1: a threshold beyond it adds noise and clips nothing. The print has C2 |dx| + C3.
 
@@ -167,41 +151,6 @@ def test_dp_rgda_as_printed_never_moves_y():
         assert (solver.K == 1) == (variant == "as_printed")
     assert finals["as_printed"] == 0.0
     assert finals["repaired"] > 0.0
-
-
-def test_dp_rgda_as_printed_adds_a_stale_difference_to_a_fresh_gradient():
-    """At a refresh v is the gradient at x_t already; the published line adds that at x_t less that at x_{t-1} again.
-
-    Whole data, no noise and no clipping: the repaired v is the gradient to rounding at every refresh.
-    """
-    problem = Cosine.sample(30, 2, RNG)
-    added = {}
-    for variant in DPRGDA.variants:
-        solver = recursive(problem, variant, alpha=1e-6, steps=5, K=2).quiet()
-        clean = solver.run(problem, seed=0, record=True).history.clean
-        per_iteration = 2 * solver.K  # v and u of every difference; a refresh, at t = 0 and 4, has two more
-        second = 2 + 4 * per_iteration  # where the refresh of t = 4 begins
-        assert len(clean) == second + 2 + per_iteration
-        added[variant] = np.abs(clean[second + 2 : second + 4]).max()
-    assert added["repaired"] == 0.0
-    assert added["as_printed"] > 1e-2
-
-
-def test_dp_rgda_as_printed_returns_an_anchor_that_it_left():
-    """Out of iterations: the paper as published returns the last anchor, the repair the last iterate, and says so."""
-    problem = Cosine.sample(30, 2, RNG)
-    for variant in DPRGDA.variants:
-        solver = recursive(problem, variant, alpha=0.5, steps=5, K=2, t_thres=100, escapes=1)
-        solver = replace(solver, D_bar=1e9, sigma_v=1e-3, sigma_u=1e-3)  # no move ends an escape
-        run = solver.run(problem, seed=0, record=True)
-        path = run.history.path[:, : problem.dim_w]
-        assert run.outcome == "uncertified"
-        assert run.history.returned == (0 if variant == "as_printed" else 5)
-        gone = np.abs(path - run.x).max(axis=1)
-        if variant == "as_printed":
-            assert gone[0] == 0 < gone[-1]  # the anchor is x_0
-        else:
-            assert 0 < gone[-1] < gone[0]  # one step on from the last kept iterate
 
 
 @pytest.mark.parametrize("anchors", [False, True])
