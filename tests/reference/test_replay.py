@@ -296,7 +296,7 @@ def test_perturbations_of_another_law_are_seen():
 def test_perturbations_are_enough_to_tell_their_length():
     """A length uniform in [0, r] in place of its power 1/d would be rejected."""
     found = [
-        c for case in CASES["dp_rgda"]() if case.free and case.label == "repaired" for c in stage._perturbations(case)
+        c for case in CASES["dp_rgda"]() if case.free and case.label == "repaired" for c in stage.perturbations(case)
     ]
     assert law.perturbations(found, ball=True).ok
     assert not law.perturbations([each * np.linalg.norm(each) for each in found], ball=True).ok
