@@ -42,7 +42,7 @@ def inside(context: Context, name: str) -> Iterator[Finding]:
         for part, wrong in _variant(context, name, list(some)):
             yield _finding(f"{name}.{label}.inside.{part}", wrong)
     if name in DEFAULTS:  # where no theorem of the registry carries the default schedule's formulas
-        yield _finding(f"{name}.inside.schedule", next(iter(compared(name)[0]), ""))
+        yield _finding(f"{name}.inside.schedule", next(iter(compared(name)), ""))
     apart = (
         f"On {label}, {words}."
         for label, problem in families(name)

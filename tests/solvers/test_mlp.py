@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.derivatives import clip, departures, project
+from reference.derivatives import departures, project
 from scipy.optimize import minimize
 
 from dpcheck import InputError, certify
@@ -311,44 +311,6 @@ def test_the_start_is_feasible_public_and_not_the_saddle_at_zero(name):
     np.testing.assert_allclose(project_all(problem, problem.start), problem.start, rtol=1e-15)
     g = np.mean([one_gradient(problem, record, problem.start) for record in problem.records], axis=0)
     assert np.count_nonzero(g) > problem.dim_w / 2
-
-
-def auc_gradients(problem, x, index):
-    """Per-record gradients of AUC with one hidden layer in plain NumPy : (m, d), from the formula."""
-    p, k, H = 0.4, problem.records.shape[1] - 1, problem.hidden[0]
-    W, bias = x[: k * H].reshape(k, H), x[k * H : (k + 1) * H]
-    c, c0, a, b, v = (*np.split(x[(k + 1) * H : -4], 1), *x[-4:])
-    X, y = problem.records[index, :-1], problem.records[index, -1]
-    z = X @ W + bias
-    active = np.where(z >= 0, 1.0, problem.slope)
-    h = (z * active) @ c + c0
-    d_h = np.where(y > 0, 2 * (1 - p) * (h - a - 1 - v), 2 * p * (h - b + 1 + v))
-    d_a, d_b = np.where(y > 0, -2 * (1 - p) * (h - a), 0), np.where(y > 0, 0, -2 * p * (h - b))
-    d_v = np.where(y > 0, -2 * (1 - p) * h, 2 * p * h) - 2 * p * (1 - p) * v
-    signal = d_h[:, None] * active * c
-    parts = (np.einsum("ni,nk->nik", X, signal).reshape(len(X), -1), signal, d_h[:, None] * z * active)
-    return np.column_stack([*parts, d_h, d_a, d_b, d_v])
-
-
-@pytest.mark.parametrize("sampling", ["with_replacement", "without_replacement", "poisson"])
-def test_dp_sgda_equals_plain_numpy(sampling):
-    """A replay of the minibatches and the noise of a run, per-record gradients formed and clipped one by one."""
-    problem, T = problems()["auc"], 25
-    eta_w, eta_v = np.linspace(0.5, 0.1, T), np.full(T, 0.3)
-    solver = DPSGDA(eta_w, eta_v, 0.05, 0.1, 7, sampling, 0.7, 0.3)
-    run = solver.run(problem, seed=3, record=True)
-    history, d, x, cut = run.history.paired(), problem.dim_w, problem.start, 0
-    for t in range(T):
-        np.testing.assert_allclose(history.path[t], x, rtol=0, atol=1e-10)
-        index = history.drawn[t][history.drawn[t] >= 0]
-        rows = auc_gradients(problem, x, index)
-        cut += int((np.linalg.norm(rows[:, :d], axis=1) > 0.7).sum())
-        mean = np.array([[*clip(row[:d], 0.7), *clip(row[d:], 0.3)] for row in rows]).reshape(-1, x.size).sum(0) / 7
-        np.testing.assert_allclose(history.clean[t], mean, rtol=0, atol=1e-10)
-        noisy = mean + history.released[t] - history.clean[t]
-        x = project_all(problem, np.concatenate([x[:d] - eta_w[t] * noisy[:d], x[d:] + eta_v[t] * noisy[d:]]))
-    assert 0 < cut < (history.drawn >= 0).sum()
-    np.testing.assert_allclose([*run.x, *run.y], history.path.mean(0), rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["auc, two layers", "td", "wgan"])

@@ -172,23 +172,15 @@ def test_dp_rgda_as_printed_says_when_it_returns_its_start(anchors):
     assert np.abs(path[1:] - start).max(axis=1).min() > 0  # though the run moved
 
 
-def test_dp_rgda_as_printed_takes_the_escape_and_the_batches_of_its_lemmas():
+def test_dp_rgda_as_printed_takes_the_escape_of_its_lemmas_and_sizes_that_no_threshold_moves():
     problem, epsilon, delta = Cosine.sample(200, 2, RNG), 0.5, 1e-6
     solver = DPRGDA.configure(problem, epsilon=epsilon, delta=delta, variant="as_printed")
-    n, d, logs, L, M = 200, 2, math.log(1 / delta), problem.smoothness, max(problem.lipschitz_w, problem.lipschitz_v)
+    d, L, M = 2, problem.smoothness, max(problem.lipschitz_w, problem.lipschitz_v)
     clipped = DPRGDA.configure(problem, epsilon=epsilon, delta=delta, variant="as_printed", C_v=0.1 * M)
     assert (solver.C_v, clipped.C_v) == (M, 0.1 * M)
     for name in ("steps", "period", "S2"):  # Lemma 5 has them from M, a bound on f's gradients, not from a threshold
         assert getattr(solver, name) == getattr(clipped, name)
     L_Phi, rho = L * (1 + L / problem.concavity), problem.hessian_lipschitz
-    T = max(
-        (L**0.25 / (math.sqrt(M) * math.sqrt(d * logs) / (n * epsilon))) ** (4 / 3),
-        n * epsilon / (math.sqrt(d) * logs),
-    )
-    assert solver.steps == math.ceil(T)
-    assert solver.period == max(1, math.floor(n**2 * epsilon**2 / (L**2 * solver.steps * d * logs)))
-    batches = (M * n * epsilon / math.sqrt(L * d * logs)) ** (2 / 3), (M * n * d * logs) ** (1 / 3) / L ** (1 / 6)
-    assert math.ceil(max(batches)) == solver.S2
     r_0 = 0.1 * solver.r / math.sqrt(d)
     threshold = 2 * math.log(solver.eta_H * math.sqrt(rho * solver.alpha) * L_Phi / (4 * rho * r_0)) / solver.eta_H
     assert solver.t_thres == math.ceil(threshold)
