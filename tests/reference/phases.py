@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -213,9 +214,7 @@ def algorithm_3(problem: Problem, eps: float, delta: float, *, tight: bool = Fal
     return [Phase(slice(0, n), (0, 0), "", moduli, L**2 / (mu * n**2), released, tight)]
 
 
-def algorithm_3_tight(problem: Problem, eps: float, delta: float) -> list[Phase]:
-    """Return the phase of Algorithm 3 by its inequality (12)."""
-    return algorithm_3(problem, eps, delta, tight=True)
+algorithm_3_tight = partial(algorithm_3, tight=True)  # by its inequality (12)
 
 
 def _phased(problem: Problem, eps: float, delta: float, part: str) -> list[Phase]:
@@ -233,14 +232,7 @@ def _phased(problem: Problem, eps: float, delta: float, part: str) -> list[Phase
     return phases
 
 
-def algorithm_4(problem: Problem, eps: float, delta: float) -> list[Phase]:
-    """Return the phases of the primal half."""
-    return _phased(problem, eps, delta, "w")
-
-
-def algorithm_5(problem: Problem, eps: float, delta: float) -> list[Phase]:
-    """Return the phases of the dual half."""
-    return _phased(problem, eps, delta, "v")
+algorithm_4, algorithm_5 = partial(_phased, part="w"), partial(_phased, part="v")
 
 
 def algorithms_4_and_5(problem: Problem, eps: float, delta: float) -> list[Phase]:
@@ -264,14 +256,8 @@ def _one_sided(problem: Problem, eps: float, delta: float, part: str) -> list[Ph
     return phases
 
 
-def convex_strongly_concave(problem: Problem, eps: float, delta: float) -> list[Phase]:
-    """Return the phases of Corollary B.6."""
-    return _one_sided(problem, eps, delta, "w")
-
-
-def strongly_convex_concave(problem: Problem, eps: float, delta: float) -> list[Phase]:
-    """Return the phases of its mirror image."""
-    return _one_sided(problem, eps, delta, "v")
+convex_strongly_concave = partial(_one_sided, part="w")  # Corollary B.6
+strongly_convex_concave = partial(_one_sided, part="v")  # its mirror image
 
 
 def nispp(problem: Problem, batch: int, lam: float, sigma: float, drawn: Sequence[Any] = ()) -> list[Phase]:

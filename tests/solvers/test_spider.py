@@ -115,21 +115,6 @@ def test_neighbours_reach_the_declared_sensitivity_and_never_exceed_it(name):
 
 
 @EVERY
-def test_every_difference_has_one_noise_multiplier(name):
-    """min(sigma_2 |dw|, sigma2hat) over twice min(Ls |dw|, 2 L0)/b2, as the events declare."""
-    solver, problem = SOLVERS[name], PROBLEMS["sensing"]
-    history = solver.run(problem, seed=1, record=True).history
-    noise = history.noise[:-1] if name == "sto_spider" else history.noise
-    fresh = history.drawn[:, 6] >= 0
-    assert fresh[0]
-    sigma, sensitivity = noise.T
-    np.testing.assert_allclose(sigma[fresh] / sensitivity[fresh], 0.1 * 20 / 2)
-    moved = ~fresh & (sensitivity > 0)
-    np.testing.assert_allclose(sigma[moved] / sensitivity[moved], 0.3 * 6 / 2)
-    assert (sensitivity[~fresh] <= 4 * 0.6 / 6 * (1 + 1e-12)).all()
-
-
-@EVERY
 def test_events_hold_the_budget(name):
     """Refreshes and differences at most, whatever the data: exactly as many for DP-SPIDER."""
     solver, problem = SOLVERS[name], PROBLEMS["double_well"]
