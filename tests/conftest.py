@@ -30,7 +30,7 @@ LONGEST = (
     "test_mlp.py",
 )
 TOGETHER = {  # compile the same
-    "test_base_costs.py": "test_bases.py",
+    "test_base_costs.py": "test_base_solvers.py",
     "test_missing_constants.py": "test_mlp.py",
     "test_docstrings.py": "test_dp_sgda.py",
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -11,9 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.problem import Array
-from dpcheck.checks.place import place_of
-from dpcheck.errors import InputError, raised
-from dpcheck.report.findings import Finding
+from dpcheck.errors import InputError
 from reference.derivatives import project
 from reference.objective import Objective, along, least
 
@@ -30,7 +27,7 @@ RUNS, POPULATION = 3, 4000  # of forms about a population: outputs, and records 
 class Compared:
     """One form at one place: what it says, what it is by the numerical route, and how far apart the two may be.
 
-    form : the attribute of the problem;  words : what it is, after "The"
+    form : the attribute of the problem;  words : what it is, after "the"
     off : how far apart they are, relative to 1 and to the size of what is compared
     """
 
@@ -276,39 +273,13 @@ def _at_w(w: Array) -> str:
     return f"at w = ({shown})"
 
 
-# A finding for each problem.
-
-
-def of_problem(name: str, chosen: str, problem: Any) -> Finding:
-    """Say whether each form that the problem declares is what the numerical route finds; the first that is not."""
-    largest: dict[str, float] = {}
-    wrong: Compared | None = None
+def wrong(problem: Any) -> Iterator[str]:
+    """Yield a sentence for each form that the problem declares and the numerical route does not find."""
     try:
         for each in comparisons(problem):
-            if each.differs and wrong is None:
-                wrong = each
-            largest[each.form] = max(largest.get(each.form, 0.0), each.off)
+            if each.differs:
+                yield f"{each.form}: the {each.words} {each.told}"
     except (InputError, ArithmeticError, ValueError) as error:  # a form that refuses the problem's own example
-        form = _raising(problem, error)
-        wrong = wrong or Compared(form, form.replace("_", " "), math.inf, f"stops with {raised(error)}")
-    words = ", ".join(form.replace("_", " ") for form in largest)
-    return Finding(
-        f"{name}.closed_forms.{chosen}", "utility", f"closed forms of the problem {chosen}",
-        "violated" if wrong else "consistent",
-        f"The {wrong.words} of {chosen} {wrong.told}." if wrong else f"By a numerical route: {words}.",
-        evidence={"largest difference, relative": largest},
-        place=place_of(_code(problem, wrong.form if wrong else "value")),
-    )  # fmt: skip
-
-
-def _raising(problem: Any, error: BaseException) -> str:
-    """Return the problem's own function that an error came from."""
-    names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
-    return next((name for name in reversed(names) if hasattr(type(problem), name)), "value")
-
-
-def _code(problem: Any, form: str) -> Callable[..., Any]:
-    """Return the function that computes a form of this problem."""
-    found = getattr(type(problem), form, None)
-    found = getattr(found, "fget", found)
-    return found if callable(found) else type(problem).gradient  # type: ignore[no-any-return]
+        names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+        form = next((name for name in reversed(names) if hasattr(type(problem), name)), "value")
+        yield f"{form}: stops with {error!r}"

@@ -7,6 +7,7 @@ verdicts are the same for every seed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
 
@@ -18,9 +19,7 @@ from dpcheck.algorithms.problem import ball, with_record
 from dpcheck.algorithms.tapes import new_tape, perform
 from dpcheck.audits.constants import audit_constants
 from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS, Phased
-from dpcheck.checks.place import place_of
 from dpcheck.problems import example
-from dpcheck.report.findings import Finding
 from dpcheck.solvers import algorithm, configure
 from reference.constant_search import misprojected, outside, search
 
@@ -32,44 +31,23 @@ PUBLIC = (
     "domain_w", "domain_v", "params",
 )  # fmt: skip
 LOUDER = 1e3  # noise that takes a run to the ends of its domain
-LOOSE = 4.0  # a constant this many times what the search found is mentioned
 
 
-def of_problem(name: str, chosen: str, problem: Any) -> Finding:
-    """Say whether some point or record exceeds a declared constant, and whether a constant depends on the records."""
-    found = tuple(search(problem))
-    exceeded = [each for each in found if each.exceeded]
+def wrong(problem: Any) -> Iterator[str]:
+    """Yield a sentence for each constant that some point or record exceeds, or that depends on the records."""
+    for each in search(problem):
+        if each.exceeded:
+            yield str(each)
     neighbour = with_record(problem, 0, problem.records[1])
-    depends = audit_constants(
-        lambda data: {each: getattr(data, each) for each in PUBLIC}, problem, [neighbour]
-    ).differences
-    projection = misprojected(problem)
-    if exceeded:
-        worst = exceeded[0]
-        side = "larger" if worst.at_most else "smaller"
-        reason = f"A {side} value than the declared {worst.name} = {worst.declared:.6g} was found: {worst.value:.6g}."
-    elif depends:
-        reason = f"{depends[0].name} depends on the records: {depends[0].on_data} becomes {depends[0].on_neighbour}."
-    elif projection:
-        reason = f"The projection is wrong: {projection}."
-    else:
-        reason = f"Nothing found exceeds {', '.join(map(str, found)) or 'any constant, as none is finite'}."
-        loose = [each.name for each in found if each.at_most and each.declared > LOOSE * each.value > 0]
-        reason += f" The search came nowhere near {' and '.join(loose)}, which may be larger than needed." * bool(loose)
-    return Finding(
-        f"{name}.constants.{chosen}", "sensitivity", f"constants and projections of the problem {chosen}",
-        "violated" if exceeded or depends or projection else "consistent", reason,
-        evidence={each.name: {"declared": each.declared, "found": each.value} for each in found},
-        place=place_of(type(problem).gradient),
-    )  # fmt: skip
+    for each in audit_constants(
+        lambda data: {name: getattr(data, name) for name in PUBLIC}, problem, [neighbour]
+    ).differences:
+        yield f"{each.name} depends on the records: {each.on_data} becomes {each.on_neighbour}"
+    yield from filter(None, [misprojected(problem)])
 
 
-def _public(problem: Any) -> dict[str, Any]:
-    return {each: getattr(problem, each) for each in PUBLIC}
-
-
-def stays(name: str) -> Finding:
-    """Say whether the algorithm's iterates and outputs stay within the domains, with noise that drives them out.
+def stays(name: str) -> tuple[float, set[str]]:
+    """Return how far the algorithm's iterates and outputs get outside the domains, with noise that drives them out.
 
     The same runs in domains without ends show which blocks would leave theirs.
     """
@@ -80,13 +58,7 @@ def stays(name: str) -> Finding:
         solver = loud(configure(name, problem, epsilon=1.0, delta=1e-5, variant=variant, **{**chosen.tiny, **options}))
         worst = max(worst, *_left(solver, problem).values())
         free |= {block for block, off in _left(solver, problem, endless=True).items() if off > 0}
-    verdict = "violated" if worst > 1e-9 else "consistent" if free else "inconclusive"
-    reason = {
-        "violated": f"A run on {problem.name} leaves its domain by {worst:.4g}.",
-        "consistent": f"Runs on {problem.name} stay in the domains; {' and '.join(sorted(free))} would leave theirs.",
-        "inconclusive": f"No run on {problem.name} comes to an end of its domain, so that nothing is shown.",
-    }[verdict]
-    return Finding(f"{name}.domain", "feasibility", "iterates and outputs lie in the domain", verdict, reason)
+    return worst, free
 
 
 def _left(solver: Any, problem: Any, *, endless: bool = False) -> dict[str, float]:

@@ -167,10 +167,9 @@ DEFAULTS: dict[str, tuple[Callable[[Problem, float, float, str], Numbers], str]]
 }
 
 
-def compared(name: str) -> tuple[list[str], int]:
-    """Return what differs, in sentences, and how many numbers were compared."""
-    found = list(_differences(name))
-    return [sentence for sentence in found if sentence], len(found)
+def compared(name: str) -> list[str]:
+    """Return what differs, in sentences."""
+    return list(filter(None, _differences(name)))
 
 
 def _differences(name: str) -> Iterator[str]:

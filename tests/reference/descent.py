@@ -23,27 +23,17 @@ def descent_ascent(replay: Replay) -> None:
     """
     s, d = replay.s, replay.d
     G_w, G_v = bounds(replay)
-    x, path, causes = replay.start, [], dict[str, Array]()
+    x, path = replay.start, []
     for t in range(s.steps):
         replay.step = t
-        x = replay.iterate(x, causes=causes)
+        x = replay.iterate(x)
         path.append(x)
         batch = replay.minibatch(s.batch, s.sampling)  # line 4
         mean_w = replay.mean(batch, x, "w", s.clip_w, s.batch)  # line 5
         g_w = replay.release(mean_w, s.sigma_w, 2 * G_w / s.batch, "gradient in w")
         mean_v = replay.mean(batch, x, "v", s.clip_v, s.batch)
         g_v = replay.release(mean_v, s.sigma_v, 2 * G_v / s.batch, "gradient in v")
-
-        def moved(g_w: Array, g_v: Array, x: Array = x, eta_w: float = s.eta_w[t], eta_v: float = s.eta_v[t]) -> Array:
-            return np.concatenate([x[:d] - eta_w * g_w, x[d:] + eta_v * g_v])
-
-        causes = {
-            "it goes up in w": replay.nearest(moved(-g_w, g_v)),
-            "it goes down in v": replay.nearest(moved(g_w, -g_v)),
-            "it moves by the gradients without their noise": replay.nearest(moved(mean_w, mean_v)),
-            "it does not move": x,
-        }
-        x = replay.onto(moved(g_w, g_v))  # lines 6 and 7
+        x = replay.onto(np.concatenate([x[:d] - s.eta_w[t] * g_w, x[d:] + s.eta_v[t] * g_v]))  # lines 6 and 7
     if s.output == "average":
         replay.end([np.mean(path, axis=0)], "the average of the iterates")
     elif s.output == "last":
@@ -62,17 +52,9 @@ def nseg(replay: Replay) -> None:
     def step(u: Array, at: Array, half: str) -> Array:
         """Return P(u - eta (F_B(at) + noise)), F = (grad_w, -grad_v); the release is of (grad_w, grad_v)."""
         batch = replay.minibatch(s.batch, s.sampling)
-
-        def both(x: Array) -> Array:
-            return np.concatenate([replay.mean(batch, x, block, s.clip_w if block == "w" else s.clip_v, s.batch)
-                                   for block in "wv"])  # fmt: skip
-
-        clean = both(at)
-        causes = {"taken where the step began": both(u)} if half == "second" else {}
-        replay.forget()
-        g = replay.release(
-            clean, s.sigma, 2 * float(np.hypot(G_w, G_v)) / s.batch, f"gradient of the {half} half step", causes
-        )
+        clean = [replay.mean(batch, at, block, bound, s.batch) for block, bound in (("w", s.clip_w), ("v", s.clip_v))]
+        sensitivity = 2 * float(np.hypot(G_w, G_v)) / s.batch
+        g = replay.release(np.concatenate(clean), s.sigma, sensitivity, f"gradient of the {half} half step")
         return replay.onto(np.concatenate([u[:d] - s.eta * g[:d], u[d:] + s.eta * g[d:]]))
 
     u, path = replay.start, []
@@ -134,7 +116,6 @@ def privatediff(replay: Replay, *, to_the_letter: bool = False) -> None:
             at = np.concatenate([x, y])
             y = replay.project(y + s.eta_y[i] * replay.mean(batch, at, "v", s.C0, len(batch)), "v")
         if s.repaired:  # released before it is used
-            replay.forget()
             y = onto(replay.release(y, s.sigma_y, _moved(replay), "maximiser"), "v")
         at = np.concatenate([x, y])
         if r % s.restart == 0:  # lines 5 and 6

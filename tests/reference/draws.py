@@ -35,4 +35,4 @@ def draws(scheme: str) -> Judged:
         f"record {worst} of {_POPULATION} is {counts[worst]:.0f} times in {_DRAWS} minibatches of {_BATCH} drawn "
         f"{scheme.replace('_', ' ')}, where {due:.0f} are due"
     )
-    return Judged(bool(off[worst] <= _SIGMAS), told, {"standard deviations": float(off[worst])})
+    return Judged(bool(off[worst] <= _SIGMAS), told)

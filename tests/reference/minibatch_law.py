@@ -30,11 +30,15 @@ _RUNS = 300  # runs whose returned iterate is looked up, at least
 
 @dataclass(frozen=True)
 class Judged:
-    """A verdict with its sentence and what reproduces it."""
+    """A verdict and the numbers that it rests on, in a sentence."""
 
     ok: bool
     sentence: str
-    evidence: dict[str, object]
+
+    @property
+    def wrong(self) -> str:
+        """The sentence where the law is another, else nothing."""
+        return "" if self.ok else self.sentence
 
 
 def minibatches(case: Case, scheme: str, size: int, stream: Callable[..., int]) -> Judged:
@@ -43,7 +47,7 @@ def minibatches(case: Case, scheme: str, size: int, stream: Callable[..., int]) 
     for time in range(_TIMES):
         rows = _drawn(case, scheme, size, lambda k, time=time: stream(70, time, k))  # type: ignore[misc]
         if len(rows) < 10:
-            return Judged(False, f"the runs draw {len(rows)} minibatches of {size} records, too few to judge", {})
+            return Judged(False, f"the runs draw {len(rows)} minibatches of {size} records, too few to judge")
         audits.append(
             audit_sampling(
                 rows, scheme=scheme, population=len(case.problem.records), batch=size, confidence=_CONFIDENCE,
@@ -52,7 +56,7 @@ def minibatches(case: Case, scheme: str, size: int, stream: Callable[..., int]) 
         )  # fmt: skip
         if audits[-1].verdict == "consistent":
             break
-    return Judged(audits[-1].verdict == "consistent", audits[-1].reason, audits[-1].to_dict())
+    return Judged(audits[-1].verdict == "consistent", audits[-1].reason)
 
 
 def _drawn(case: Case, scheme: str, size: int, seed: Callable[[int], int]) -> Index:
@@ -78,20 +82,13 @@ def uniform_iterate(case: Case, stream: Callable[..., int]) -> Judged:
         near = int(np.argmin(apart))
         counts[near if apart[near] <= 1e-9 else len(apart)] += 1  # the last one of all is not kept
     outside = {t: count for t, count in sorted(counts.items()) if t not in numbers}
-    evidence: dict[str, object] = {"counts": {str(t): counts[t] for t in sorted(counts)}, "runs": runs}
     if outside:
         t, count = next(iter(outside.items()))
-        return Judged(
-            False, f"{count} of {runs} runs return iterate {t}, which is not among those to choose from", evidence
-        )
+        return Judged(False, f"{count} of {runs} runs return iterate {t}, which is not among those to choose from")
     found = {t: float(stats.binomtest(counts[t], runs, 1 / len(numbers)).pvalue) for t in numbers}
     worst = min(found, key=lambda t: found[t])
-    evidence |= {"p-value": found[worst], "level": _LEVEL / len(numbers)}
-    ok = found[worst] > _LEVEL / len(numbers)
     told = f"{counts[worst]} of {runs} runs return iterate {worst}, where {runs / len(numbers):.0f} are due"
-    return Judged(
-        ok, told if not ok else f"each of {len(numbers)} iterates is returned about as often; {told}", evidence
-    )
+    return Judged(found[worst] > _LEVEL / len(numbers), told)
 
 
 def perturbations(moves: Sequence[Array], *, ball: bool) -> Judged:
@@ -105,4 +102,4 @@ def perturbations(moves: Sequence[Array], *, ball: bool) -> Judged:
         square = float(sum(move @ move for move in moves))
         p = 2 * float(min(stats.chi2.cdf(square, coordinates), stats.chi2.sf(square, coordinates)))
         words = f"{count} perturbations have standard deviation {np.sqrt(square / coordinates):.3g} r, 1 r is due"
-    return Judged(p > _LEVEL, words, {"p-value": min(p, 1.0), "level": _LEVEL, "perturbations": count})
+    return Judged(p > _LEVEL, words)

@@ -11,26 +11,50 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.algorithms.problem import Array
 from dpcheck.algorithms.run import Run
-from reference.causes import (
-    TOLERANCE,
-    Differences,
-    EndedError,
-    Query,
-    cause_of_gradient,
-    cause_of_iterate,
-    cause_of_output,
-)
 from reference.derivatives import Gradient, clip, gradient_of, project
 
 Index = NDArray[np.int64]
 BLOCKS = "wv"
+# What is compared, in the order of the findings.
+PARTS = ("minibatches", "gradients", "solutions", "scales", "iterates", "feasible", "output", "ending")
+TOLERANCE = 1e-8  # relative to the larger of 1 and the quantity; kernels may sum in any order
+
+
+class EndedError(Exception):
+    """The run holds no more of what the pseudo-code does next."""
+
+
+@dataclass
+class Differences:
+    """first : a sentence, of the first difference of each part;  largest, compared : of each part, in any case."""
+
+    first: dict[str, str] = field(default_factory=dict)
+    largest: dict[str, float] = field(default_factory=dict)
+    compared: Counter[str] = field(default_factory=Counter)
+
+    def keep(self, part: str, by: float, sentence: str) -> None:
+        """Keep the size of a difference, and the sentence where it is none by rounding alone."""
+        self.compared[part] += 1
+        self.largest[part] = max(self.largest.get(part, 0.0), float(by))
+        if by > 0 and sentence:
+            self.first.setdefault(part, sentence)
+
+    def note(self, part: str, by: float, sentence: str, *, allowed: float = TOLERANCE) -> None:
+        """Keep a difference whose sentence counts where it is more than ``allowed``."""
+        self.keep(part, by, sentence if by > allowed else "")
+
+    def stop(self, part: str, sentence: str) -> NoReturn:
+        """Keep a difference after which nothing can be compared."""
+        self.keep(part, 1.0, sentence)
+        raise EndedError
 
 
 class Asked:
@@ -73,8 +97,6 @@ class Replay:
         self.interior: Counter[bool] = Counter()
         self.chosen: int | None = None
         self.step, self._drawn, self._released, self._kept = 0, 0, 0, 0
-        self._query: Query | None = None
-        self._unprojected: Array | None = None
 
     # What the pseudo-code asks for
 
@@ -121,7 +143,6 @@ class Replay:
         self, batch: Sequence[int] | Index, x: Array, block: str, bound: float, size: float, *, together: bool = False
     ) -> Array:
         """Return the mean of clipped gradients over ``size``; together : the clipped mean in its place."""
-        self._query = Query(self, batch, x, None, None, block, bound, size)
         return self._sum(self.each(batch, x, block), x, block, bound, size, together)
 
     def mean_difference(
@@ -133,7 +154,6 @@ class Replay:
         new, old : a minibatch, and the point at which its gradients are taken
         """
         (batch, x), (old_batch, before) = new, old
-        self._query = Query(self, batch, x, old_batch, before, block, bound, size)
         pairs = zip(self.each(batch, x, block), self.each(old_batch, before, block), strict=True)
         return self._sum([mine - theirs for mine, theirs in pairs], x, block, bound, size, together)
 
@@ -143,13 +163,10 @@ class Replay:
             return self.clip(sum(parts, zero) / size, bound)
         return sum((self.clip(g, bound) for g in parts), zero) / size
 
-    def release(
-        self, value: Array, sigma: float, sensitivity: float, words: str, causes: dict[str, Array] | None = None
-    ) -> Array:
+    def release(self, value: Array, sigma: float, sensitivity: float, words: str) -> Array:
         """Compare a private quantity with the run's, and return what the run released in its place.
 
         sigma, sensitivity : of its noise, as the pseudo-code has them;  words : what it is, "gradient in w"
-        causes : what it would be if a certain mistake was made, to name it
         """
         if self._released == len(self.history.clean):
             self.differences.stop("gradients", f"step {self.step + 1} releases no {words}")
@@ -157,13 +174,8 @@ class Replay:
         self._released += 1
         theirs = self.history.clean[row, : value.size]
         by = float(np.linalg.norm(theirs - value))
-        query, self._query = self._query, None
-        told = ""
-        if by > TOLERANCE * max(1.0, float(np.linalg.norm(value))):
-            where = f"the {words} at step {self.step + 1}"
-            cause = cause_of_gradient(theirs, value, query, causes or {})
-            told = f"{where} differs from its value over the records drawn by {by:.3g}{cause}"
-        self.differences.keep("gradients", by, told)
+        told = f"the {words} at step {self.step + 1} differs from its value over the records drawn by {by:.3g}"
+        self.differences.note("gradients", by, told, allowed=TOLERANCE * max(1.0, float(np.linalg.norm(value))))
         self._compare_scale(sigma, float(self.history.noise[row, 0]), "standard deviation of the noise", words)
         self._compare_scale(sensitivity, float(self.history.noise[row, 1]), "sensitivity", words)
         return np.array(self.history.released[row, : value.size])
@@ -171,7 +183,7 @@ class Replay:
     def _compare_scale(self, ours: float, theirs: float, what: str, words: str) -> None:
         apart = abs(theirs - ours)
         told = f"the {what} of the {words} at step {self.step + 1} is stated as {theirs:.6g}, not {ours:.6g}"
-        self.differences.keep("scales", apart, told if apart > TOLERANCE * max(abs(ours), 1e-12) else "")
+        self.differences.note("scales", apart, told, allowed=TOLERANCE * max(abs(ours), 1e-12))
 
     def solved(self, size: int, sigma: float, part: str) -> tuple[Array, Array]:
         """Return the run's next solution of a phase, of so many numbers, and what it released of it."""
@@ -181,10 +193,6 @@ class Replay:
         self._released += 1
         self._compare_scale(sigma, float(self.history.noise[row, 0]), "standard deviation of the noise", part)
         return np.array(self.history.clean[row, :size]), np.array(self.history.released[row, :size])
-
-    def forget(self) -> None:
-        """Say that the next release is of something else than the mean asked for last."""
-        self._query = None
 
     def selected(self, scale: float, seen: Sequence[Array]) -> tuple[int, float]:
         """Return the number that a private choice among ``seen`` released (-1 for none), and the recorded score."""
@@ -253,36 +261,26 @@ class Replay:
 
     def onto(self, x: Array) -> Array:
         """Return the iterate that is offered next, moved into the domains, and count whether they bind."""
-        self._unprojected = x
         inside = self.nearest(x)
         self.moved_by_projection += not np.array_equal(inside, x)
         return inside
 
-    def iterate(self, x: Array, words: str = "iterate", causes: dict[str, Array] | None = None) -> Array:
-        """Compare the next iterate with the run's, look whether that is feasible, and return it.
-
-        causes : what the iterate would be if a certain mistake was made, to name it
-        """
+    def iterate(self, x: Array, words: str = "iterate") -> Array:
+        """Compare the next iterate with the run's, look whether that is feasible, and return it."""
         row = self._kept
         if row == len(self.history.path):
             self.differences.stop("iterates", f"the run keeps no {words} of step {self.step + 1}")
         self._kept += 1
         theirs = np.array(self.history.path[row])
         by = float(np.linalg.norm(theirs - x))
-        told = ""
-        if by > TOLERANCE * max(1.0, float(np.linalg.norm(x))):
-            where = "the start" if row == 0 else f"the {words} after step {row}"
-            block = "w" if np.linalg.norm((theirs - x)[: self.d]) > TOLERANCE else "v"
-            cause = cause_of_iterate(theirs, x, self._unprojected, causes or {})
-            told = f"{where} differs from its update by {by:.3g} in {block}{cause}"
-        self.differences.keep("iterates", by, told)
+        block = "w" if np.linalg.norm((theirs - x)[: self.d]) > TOLERANCE else "v"
+        told = f"the {words} after step {row} differs from its update by {by:.3g} in {block}"
+        self.differences.note("iterates", by, told, allowed=TOLERANCE * max(1.0, float(np.linalg.norm(x))))
         for part, domain, block in ((theirs[: self.d], self.problem.domain_w, "w"),
                                     (theirs[self.d :], self.problem.domain_v, "v")):  # fmt: skip
             out = float(np.linalg.norm(part - project(part, domain)))
-            far = out > TOLERANCE * max(1.0, float(np.linalg.norm(part)))
-            told = f"the {words} after step {row} lies {out:.3g} outside the domain of {block}" if far else ""
-            self.differences.keep("feasible", out, told)
-        self._unprojected = None
+            told = f"the {words} after step {row} lies {out:.3g} outside the domain of {block}"
+            self.differences.note("feasible", out, told, allowed=TOLERANCE * max(1.0, float(np.linalg.norm(part))))
         return theirs
 
     # The end
@@ -293,11 +291,9 @@ class Replay:
         apart = [float(np.linalg.norm(out - point)) for point in candidates]
         self.chosen = int(np.argmin(apart))
         by = apart[self.chosen]
-        told = ""
-        if by > TOLERANCE * max(1.0, float(np.linalg.norm(out))):
-            told = f"the output differs from {words} by {by:.3g}{cause_of_output(out, self.history.path)}"
-        self.differences.keep("output", by, told)
-        told = f"the run says that it {_said(self.run.outcome)}, where it {_said(ending)}"
+        told = f"the output differs from {words} by {by:.3g}"
+        self.differences.note("output", by, told, allowed=TOLERANCE * max(1.0, float(np.linalg.norm(out))))
+        told = f"the run ends as {self.run.outcome}, where it is {ending}"
         self.differences.note("ending", float(self.run.outcome != ending), told)
         for part, done, made, name in (
             ("minibatches", self._drawn, len(self.history.drawn), "minibatches"),
@@ -305,10 +301,6 @@ class Replay:
             ("iterates", self._kept, len(self.history.path), "iterates"),
         ):
             self.differences.keep(part, made - done, f"the run makes {made} {name} and the pseudo-code {done}")
-
-
-def _said(outcome: str) -> str:
-    return {"finished": "finished", "certified": "certified its output"}.get(outcome, "ended without a certificate")
 
 
 def replayed(

@@ -15,10 +15,7 @@ from dpcheck.algorithms.problem import Array, Defaults, ball
 from dpcheck.bounds.registry import PAPERS
 from dpcheck.bounds.theorem import Theorem
 from dpcheck.checks.games import gradient
-from dpcheck.checks.place import place_of_schedule
 from dpcheck.errors import InputError
-from dpcheck.report.findings import Finding
-from dpcheck.solvers import algorithm
 
 TOLERANCE = 1e-9  # relative: one number comes from exact arithmetic, the other from floating point
 
@@ -74,74 +71,24 @@ def numbers(
     theorem = promises.catalogued(promising) if isinstance(promising, str) else promising
     known = {str(parameter.symbol) for parameter in theorem.parameters}
     given = {letter: value for letter, value in values.items() if letter in known}
-    promised = _promised(theorem, given)
+    promised = theorem.schedule(**given) if theorem.schedule_formulas else {}
+    if theorem.noise_formulas:
+        promised |= theorem.noise(**given)
     for letter, pair in found.items():
         name, number = pair if isinstance(pair, tuple) else (letter, pair)
         has = theorem.bound(constant=1.0, **given) if letter == "order" else promised[letter]
         yield Number(name, float(number), theorem.id, float(has), given)
 
 
-def _promised(theorem: Theorem, given: Mapping[str, float]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    if theorem.schedule_formulas:
-        found |= theorem.schedule(**given)
-    if theorem.noise_formulas:
-        found |= theorem.noise(**given)
-    return found
-
-
-def compared(name: str, variant: str, binding: Binding | Unbound | None, place: str) -> Finding:
-    """Return the finding of one variant: violated where a number differs, inconclusive where there is none to
-    compare.
-    """
-    found: list[Number] = []
-    evidence: dict[str, Any] = {}
-    if isinstance(binding, Binding):
-        try:
-            found = list(binding.numbers())
-        except (InputError, ArithmeticError) as error:
-            verdict, reason = "violated", f"the schedule has no number to compare: {error}"
-        else:
-            verdict, reason = _judged(found, binding.unbound)
-    else:
-        verdict = "inconclusive"
-        reason = binding.why if binding else "No theorem of the catalogue is bound to this algorithm's numbers."
-    if found:
-        evidence = {
-            "theorems": sorted({each.theorem for each in found}),
-            "settings": len({tuple(each.at.items()) for each in found}),
-            "numbers": sorted({each.name for each in found}),
-            "differ": [str(each) for each in found if not each.same],
-        }
-    words = variant.replace("_", " ")
-    return Finding(
-        f"{name}.{variant}.schedule", "schedule", f"{name}, {words}: the schedule against its theorems", verdict,
-        reason, evidence=evidence, place=place,
-    )  # fmt: skip
-
-
-def _judged(found: list[Number], unbound: str) -> tuple[str, str]:
-    """Return for each number that differs the setting where it does so most."""
-    worst: dict[str, Number] = {}
-    for each in found:
-        if not each.same:
-            before = worst.get(each.name)
-            if before is None or _distance(each) > _distance(before):
-                worst[each.name] = each
-    if worst:
-        return "violated", "; ".join(map(str, worst.values()))
-    theorems = ", ".join(dict.fromkeys(each.theorem for each in found))
-    settings = len({tuple(each.at.items()) for each in found})
-    names = ", ".join(dict.fromkeys(each.name for each in found))
-    left = f" No theorem gives {unbound}." if unbound else ""
-    return "consistent", f"{names} are those of {theorems} at {settings} settings.{left}"
-
-
-def _distance(number: Number) -> float:
-    """Return how far apart the two are, in orders."""
-    if number.found <= 0 or number.promised <= 0 or not math.isfinite(number.found):
-        return math.inf
-    return abs(math.log(number.found / number.promised))
+def differences(name: str, variant: str) -> list[str]:
+    """Return how the numbers of a variant differ from its theorems', a sentence each; nothing where none is bound."""
+    binding = bindings()[name, variant]
+    if isinstance(binding, Unbound):
+        return []
+    try:
+        return [str(number) for number in binding.numbers() if not number.same]
+    except (InputError, ArithmeticError) as error:
+        return [f"the schedule has no number to compare: {error}"]
 
 
 # A problem that only declares its constants: a schedule is made from them, and nothing is run.
@@ -189,15 +136,7 @@ class Declared(Defaults):
 # as a theorem describes it; what no theorem gives is named.
 
 
-def schedules(name: str) -> Iterator[Finding]:
-    """Yield a finding for each variant: whether its numbers are those of its theorems."""
-    chosen = algorithm(name)
-    found = bindings()
-    for variant in chosen.variants:
-        yield compared(name, variant, found.get((name, variant)), place_of_schedule(chosen, variant))
-
-
-def bindings() -> dict[tuple[str, str], Binding]:
+def bindings() -> dict[tuple[str, str], Binding | Unbound]:
     """Return for each algorithm and variant what of it a theorem gives."""
     modules = (importlib.import_module(f"reference.schedules_{paper}") for paper in PAPERS)
     return {key: binding for module in modules for key, binding in module.BINDINGS.items()}

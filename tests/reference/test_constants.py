@@ -1,4 +1,4 @@
-"""Constants that problems declare, projections onto their domains, and runs that stay there; what is wrong is named."""
+"""Constants that problems declare, their gradients and projections, and whether runs stay in the domains."""
 
 from __future__ import annotations
 
@@ -8,48 +8,53 @@ import pytest
 from mutants import Edit
 
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
-from dpcheck.problems import PROBLEMS, example
+from dpcheck.problems import example
 from dpcheck.problems.hinge_game import HingeGame
 from dpcheck.problems.linear import Linear
 from dpcheck.problems.quadratic import Quadratic
 from dpcheck.solvers import ALGORITHMS
 from reference import constant_search
-from reference.constants import of_problem, stays
+from reference.constants import stays, wrong
+from reference.derivatives import departures
+from reference.instances import INSTANCES, instance
+
+# How near the search comes to each upper bound, where less than 0.6: a product of norms over layers, whose worst points
+# are not all met at once, and a twist that few points have.
+NEAR = {"auc_mlp": 0.05, "td_mlp": 0.002, "wgan": 0.004, "polyak": 0.35, "sensing": 0.4, "tanh_auc": 0.3}
+SLOW_OR_BENT = {"matrix_sensing", "auc_mlp"}  # their examples: 520 coordinates, and a kink within a difference
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_nothing_exceeds_a_constant_of_a_problem(name):
-    finding = of_problem("x", name, example(name))
-    assert finding.verdict == "consistent", finding.reason
+@pytest.mark.parametrize("label", INSTANCES)
+def test_no_point_exceeds_a_constant_and_some_come_near(label):
+    problem = instance(label)
+    assert list(wrong(problem)) == []
+    for each in constant_search.search(problem):
+        if each.at_most and (problem.name, each.name) != ("matrix_sensing", "hessian_lipschitz"):
+            assert each.value >= NEAR.get(problem.name, 0.6) * each.declared, each
+
+
+@pytest.mark.parametrize("label", [label for label in INSTANCES if label not in SLOW_OR_BENT])
+def test_gradients_are_the_derivatives_of_the_value(label):
+    """One record's, means and differences of many, clipped and not, and the end of an ascent."""
+    assert [words for words, by in departures(instance(label), np.random.default_rng(0)) if by > 1e-6] == []
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_every_algorithm_stays_in_its_domain(name):
-    finding = stays(name)
-    assert finding.verdict == "consistent", finding.reason
+def test_every_algorithm_stays_in_a_domain_that_it_would_leave(name):
+    worst, free = stays(name)
+    assert worst <= 1e-9
+    assert free
 
 
-WRONG = {
-    "lipschitz_w": (Linear, "linear", 0.9, "A larger value than the declared lipschitz_w = 0.9 was found: 1."),
-    "smoothness": (Quadratic, "quadratic", 1.0, "A larger value than the declared smoothness = 1 was found: 1.4142"),
-    "concavity": (Quadratic, "quadratic", 1.1, "A smaller value than the declared concavity = 1.1 was found: 1."),
-}
-
-
-@pytest.mark.parametrize("constant", WRONG)
-def test_a_wrong_constant_is_named(constant, monkeypatch):
-    kind, name, value, reason = WRONG[constant]
-    assert of_problem("an algorithm", name, example(name)).verdict == "consistent"
+@pytest.mark.parametrize(
+    ("kind", "name", "constant", "value"),
+    [(Linear, "linear", "lipschitz_w", 0.9), (Quadratic, "quadratic", "smoothness", 1.0),
+     (Quadratic, "quadratic", "concavity", 1.1),
+     (Linear, "linear", "lipschitz_w", property(lambda self: 2 + self.records[0, 0]))],
+)  # fmt: skip
+def test_a_wrong_constant_and_one_of_the_data_are_named(kind, name, constant, value, monkeypatch):
     monkeypatch.setattr(kind, constant, value)
-    found = of_problem("an algorithm", name, example(name))
-    assert found.verdict == "violated"
-    assert found.reason.startswith(reason.removesuffix("."))
-
-
-def test_a_constant_of_the_data_is_named(monkeypatch):
-    monkeypatch.setattr(Linear, "lipschitz_w", property(lambda self: 2 + self.records[0, 0]))
-    found = of_problem("an algorithm", "linear", example("linear"))
-    assert (found.verdict, found.reason[:36]) == ("violated", "lipschitz_w depends on the records: ")
+    assert next(wrong(example(name))).startswith(constant)
 
 
 def test_the_hinge_game_is_as_smooth_as_it_says():
@@ -72,14 +77,6 @@ def test_a_wrong_projection_is_seen(monkeypatch):
 @pytest.mark.thorough
 @pytest.mark.parametrize("block", ["w", "v"])
 def test_a_projection_that_is_left_out_is_seen(block, monkeypatch):
-    assert stays("dp_sgda").verdict == "consistent"
     edit = Edit("sgda", f"project({block}, data.domain_{block})", "")
     monkeypatch.setattr(DPSGDA, "kernel", staticmethod(mutants.compiled(edit).sgda))
-    found = stays("dp_sgda")
-    assert found.verdict == "violated"
-    assert found.reason.startswith("A run on quadratic leaves its domain by ")
-
-
-@pytest.mark.parametrize("name", ["dptd", "phased_dual", "output_perturbation"])
-def test_runs_that_stay_would_leave(name):
-    assert "would leave" in stays(name).reason
+    assert stays("dp_sgda")[0] > 1e-9

@@ -12,9 +12,8 @@ import pytest
 from dpcheck.algorithms.schedule import Number
 from dpcheck.errors import InputError
 from dpcheck.solvers import ALGORITHMS, algorithm
-from reference.defaults import DEFAULTS, compared, nseg
+from reference.defaults import DEFAULTS, compared
 from reference.schedules import Binding, bindings
-from reference.small_runs import problem
 
 SCHEDULED = [
     (name, variant)
@@ -61,19 +60,9 @@ def differences(name: str, variant: str) -> Iterator[object]:
     """Yield what is seen, by the formulas and then by the theorems."""
     try:
         if name in DEFAULTS:
-            yield from compared(name)[0]
+            yield from compared(name)
         binding = bindings()[name, variant]
         if isinstance(binding, Binding):
             yield from (number for number in binding.numbers() if not number.same)
     except (InputError, ValueError, KeyError) as error:  # such a number is refused
         yield error
-
-
-def test_the_numbers_of_nseg_with_replacement() -> None:
-    """n^2 gradients one at a time, with steps that are n times as small."""
-    game: Any = problem("bilinear")
-    n, given = len(game.records), {"epsilon": 1.0, "delta": 1e-3, "private": False}
-    found = algorithm("nseg").scheduled(game, variant="repaired", sampling="with_replacement", **given)
-    eta = nseg(game, 1.0, 1e-3, "repaired")["eta"]
-    assert (found.steps, found.batch) == (n**2, 1)
-    assert found.eta == pytest.approx(eta / n, rel=1e-12)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import re
 from collections import Counter
 from importlib import import_module
 
@@ -27,10 +26,10 @@ from reference import defaults, draws
 from reference import minibatch_law as law
 from reference import recorded_runs as stage
 from reference.derivatives import gradient_of, of_the_value, project
-from reference.small_runs import CASES, families
+from reference.small_runs import CASES
 
 CONTEXT = Context()
-REPLAYS = ("causes", "defaults", "derivatives", "descent", "minibatch_law", "phases", "recorded_runs", "replay",
+REPLAYS = ("defaults", "derivatives", "descent", "minibatch_law", "phases", "recorded_runs", "replay",
            "small_runs", "spider")  # fmt: skip
 
 
@@ -73,13 +72,13 @@ def test_every_step_is_that_of_the_replay(name):
 
 
 @pytest.mark.parametrize("name", ["dp_sgda", "dp_sgda_clipped", "nseg", "dptd"])
-def test_numbers_that_reach_the_solver_under_another_name_are_named(name, monkeypatch):
+def test_numbers_that_reach_the_solver_under_another_name_are_seen(name, monkeypatch):
     """The replay follows the numbers that were asked for, and not what the solver has of them."""
     for chosen in algorithm(name).schedules.values():
         crossed = {**chosen.fields, "clip_w": "clip_v", "clip_v": "clip_w"}
         monkeypatch.setattr(chosen, "fields", crossed)
     label = f"{next(iter(CASES[name]())).label}.inside.gradients"
-    assert " at step 1 differs from its value over the records drawn" in finding(name, label).reason
+    assert finding(name, label).verdict == "violated"
 
 
 @pytest.mark.thorough
@@ -134,7 +133,7 @@ def test_replays_share_nothing_with_the_kernels():
         assert not [each for each in imports - allowed if each.startswith(shared)], file
 
 
-# Faults: what is changed, the algorithm and the kernel that runs it, the finding and words of its sentence.
+# Faults: what is changed, the algorithm and the kernel that runs it, and the finding that has to see it.
 
 RELEASE_V = "release(g_v, reals.sigma_v, reals.sensitivity_v, rng, tape)"
 UPDATE_W = "for i in range(dim_w):\n    w[i] -= steps[0, t] * g_w[i]"
@@ -143,100 +142,85 @@ UPDATE_W_FIRST = (
 )
 FAULTS = {
     "descent in v": (
-        Edit("sgda", "v[i] += steps[1, t] * g_v[i]", "v[i] -= steps[1, t] * g_v[i]"), "dp_sgda", "sgda",
-        "repaired.inside.iterates", "it goes down in v"),
+        Edit("sgda", "v[i] += steps[1, t] * g_v[i]", "v[i] -= steps[1, t] * g_v[i]"),
+        "dp_sgda", "sgda", "repaired.inside.iterates"),
     "y updated with the new x": (
-        Edit("sgda", f"{RELEASE_V}\n{UPDATE_W}", UPDATE_W_FIRST), "dp_sgda", "sgda", "repaired.inside.gradients",
-        "gradient in v at step 1 .* taken at the next w"),
+        Edit("sgda", f"{RELEASE_V}\n{UPDATE_W}", UPDATE_W_FIRST), "dp_sgda", "sgda", "repaired.inside.gradients"),
     "average in place of the last": (
-        Edit("sgda", "output == AVERAGE", "output != UNIFORM"), "dp_sgda", "sgda", "repaired.inside.output",
-        "the last iterate by .* it is the average"),
+        Edit("sgda", "output == AVERAGE", "output != UNIFORM"), "dp_sgda", "sgda", "repaired.inside.output"),
     "last in place of the average": (
-        Edit("run", "out[i] += z[i] / T", "out[i] = z[i]", "nseg"), "nseg", "run", "repaired.poisson.inside.output",
-        "it is the last iterate"),
+        Edit("run", "out[i] += z[i] / T", "out[i] = z[i]", "nseg"), "nseg", "run", "repaired.poisson.inside.output"),
     "uniform iterate always the last": (
-        Edit("sgda", "below(T, rng) if output == UNIFORM else T - 1", "T - 1"), "dp_sgda_clipped", "sgda",
-        "repaired.inside.uniform", "return iterate"),
+        Edit("sgda", "below(T, rng) if output == UNIFORM else T - 1", "T - 1"),
+        "dp_sgda_clipped", "sgda", "repaired.inside.uniform"),
     "PrivateDiff returns the last round": (
-        Edit("run", "1 + below(rounds, rng)", "rounds", "privatediff"), "privatediff", "run", "repaired.inside.uniform",
-        "300 are|runs"),
+        Edit("run", "1 + below(rounds, rng)", "rounds", "privatediff"),
+        "privatediff", "run", "repaired.inside.uniform"),
     "PrivateDiff returns the start": (
-        Edit("run", "1 + below(rounds, rng)", "0", "privatediff"), "privatediff", "run", "repaired.inside.output",
-        "after step 0"),
+        Edit("run", "1 + below(rounds, rng)", "0", "privatediff"), "privatediff", "run", "repaired.inside.output"),
     "DP-SPIDER returns the last iterate": (
-        Edit("run", "below(T, rng)", "T - 1", "dp_spider"), "dp_spider", "run", "repaired.inside.uniform",
-        r"(\d+) of \1 runs return iterate 30"),
+        Edit("run", "below(T, rng)", "T - 1", "dp_spider"), "dp_spider", "run", "repaired.inside.uniform"),
     "refresh skipped": (
-        Edit("run", "t % q == 0", "t == 0", "dp_spider"), "dp_spider", "run", "repaired.inside.minibatches",
-        "at step 8, holds 6 records, not 20"),
+        Edit("run", "t % q == 0", "t == 0", "dp_spider"), "dp_spider", "run", "repaired.inside.minibatches"),
     "restart skipped": (
-        Edit("run", "r % counts.restart == 0", "r == 0", "privatediff"), "privatediff", "run",
-        "repaired.inside.gradients", "gradient in w at step 4"),
+        Edit("run", "r % counts.restart == 0", "r == 0", "privatediff"),
+        "privatediff", "run", "repaired.inside.gradients"),
     "no refresh after a perturbation": (
-        Edit("rgda", "t % counts.period == 0 or (repaired > 0 and perturbed)", "t % counts.period == 0"), "dp_rgda",
-        "rgda", "repaired.inside.minibatches", "records, not 20"),
+        Edit("rgda", "t % counts.period == 0 or (repaired > 0 and perturbed)", "t % counts.period == 0"),
+        "dp_rgda", "rgda", "repaired.inside.minibatches"),
     "stale gradient": (
-        Edit("run", "u if half == 0 else z", "u", "nseg"), "nseg", "run", "repaired.poisson.inside.gradients",
-        "second half step at step 1 .* taken where the step began"),
+        Edit("run", "u if half == 0 else z", "u", "nseg"), "nseg", "run", "repaired.poisson.inside.gradients"),
     "stale difference": (
-        Edit("estimate", "copy(z[:d], room.last_x)", ""), "dp_rgda", "rgda", "as_printed.inside.gradients",
-        "gradient difference in"),
+        Edit("estimate", "copy(z[:d], room.last_x)", ""), "dp_rgda", "rgda", "as_printed.inside.gradients"),
     "projection left out": (
-        Edit("sgda", "project(w, data.domain_w)", ""), "dp_sgda", "sgda", "repaired.inside.feasible",
-        "outside the domain of w"),
+        Edit("sgda", "project(w, data.domain_w)", ""), "dp_sgda", "sgda", "repaired.inside.feasible"),
     "projection left out of averages": (
-        Edit("run", "project(moved[:d], data.domain_w)", "", "dptd"), "dptd", "run", "repaired.inside.iterates",
-        "differs from its update"),
+        Edit("run", "project(moved[:d], data.domain_w)", "", "dptd"), "dptd", "run", "repaired.inside.iterates"),
     "projection of the release left out": (
-        Edit("publish", "project(z_w, domain_w)", ""), "minimax_output_perturbation", "run",
-        "as_printed.inside.output", ""),
+        Edit("publish", "project(z_w, domain_w)", ""),
+        "minimax_output_perturbation", "run", "as_printed.inside.output"),
     "minibatch with repeats": (
         Edit("run", "sample(scheme, n, batch, deck, rng, index, tape)",
-             "sample(0, n, batch, deck, rng, index, tape)", "nseg"), "nseg", "run",
-        "repaired.without_replacement.inside.minibatches", "twice"),
+             "sample(0, n, batch, deck, rng, index, tape)", "nseg"),
+        "nseg", "run", "repaired.without_replacement.inside.minibatches"),
     "the same records again and again": (
         Edit("run", "sample(WITHOUT_REPLACEMENT, n, batch, deck, rng, index, tape)",
-             "sample(WITHOUT_REPLACEMENT, batch + 1, batch, deck, rng, index, tape)", "dptd"), "dptd", "run",
-        "repaired.inside.sampling", "more often|evenly|again"),
+             "sample(WITHOUT_REPLACEMENT, batch + 1, batch, deck, rng, index, tape)", "dptd"),
+        "dptd", "run", "repaired.inside.sampling"),
     "averages not renewed": (
-        Edit("run", "(1 - (alpha if i < d else beta) * nu) * average[i]", "average[i]", "dptd"), "dptd", "run",
-        "repaired.inside.iterates", "differs from its update"),
+        Edit("run", "(1 - (alpha if i < d else beta) * nu) * average[i]", "average[i]", "dptd"),
+        "dptd", "run", "repaired.inside.iterates"),
     "phases about the start": (
-        Edit("publish", "copy(z_w, centre[:d])", ""), "phased_primal", "run", "as_printed.inside.solutions",
-        "phase 2 .* about the start"),
+        Edit("publish", "copy(z_w, centre[:d])", ""), "phased_primal", "run", "as_printed.inside.solutions"),
     "dual half about the primal one's end": (
-        Edit("run", "k == 0 or fresh > 0", "k == 0"), "phased_minimax_output_perturbation", "run",
-        "as_printed.inside.solutions", "phase 6"),
+        Edit("run", "k == 0 or fresh > 0", "k == 0"),
+        "phased_minimax_output_perturbation", "run", "as_printed.inside.solutions"),
     "weights of the regulariser exchanged": (
         Edit("run", "constants[R_W], constants[R_V] = r_w, r_v", "constants[R_W], constants[R_V] = r_v, r_w"),
-        "phased_dual", "run", "as_printed.inside.solutions", "the v that phase"),
+        "phased_dual", "run", "as_printed.inside.solutions"),
     "mean of phases left out": (
-        Edit("run", "counts.average > 0", "counts.average < 0"), "nispp", "run", "repaired.single_pass.inside.output",
-        "the average of the phases"),
+        Edit("run", "counts.average > 0", "counts.average < 0"), "nispp", "run", "repaired.single_pass.inside.output"),
     "anchor not returned to": (
-        Edit("run", "copy(anchor, w)", "", "ada_dp_spider"), "ada_dp_spider", "run", "repaired.inside.iterates",
-        "differs from its update"),
+        Edit("run", "copy(anchor, w)", "", "ada_dp_spider"), "ada_dp_spider", "run", "repaired.inside.iterates"),
     "certificate without its rounds": (
-        Edit("run", "rounds == counts.Q", "rounds == 1", "ada_dp_spider"), "ada_dp_spider", "run",
-        "repaired.inside.iterates", "keeps no iterate of step"),
+        Edit("run", "rounds == counts.Q", "rounds == 1", "ada_dp_spider"),
+        "ada_dp_spider", "run", "repaired.inside.iterates"),
     "noise near saddles too large": (
         Edit("run", "reals.r * rng.standard_normal()", "3 * reals.r * rng.standard_normal()", "sto_spider"),
-        "sto_spider", "run", "repaired.inside.perturbations", "standard deviation"),
+        "sto_spider", "run", "repaired.inside.perturbations"),
     "perturbation too long": (
-        Edit("rgda", "move_in_ball(x, reals.r, rng)", "move_in_ball(x, 4 * reals.r, rng)"), "dp_rgda", "rgda",
-        "repaired.inside.iterates", "where the ball has radius"),
+        Edit("rgda", "move_in_ball(x, reals.r, rng)", "move_in_ball(x, 4 * reals.r, rng)"),
+        "dp_rgda", "rgda", "repaired.inside.iterates"),
 }  # fmt: skip
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_turns_its_finding_red(fault, monkeypatch):
-    edit, name, kernel, id, words = FAULTS[fault]
+    edit, name, kernel, id = FAULTS[fault]
     broken = mutants.interpreted(edit)
     monkeypatch.setattr(algorithm(name), "kernel", staticmethod(getattr(broken, kernel)))
-    found = finding(name, id)
-    assert found.verdict == "violated", found.reason
-    assert re.search(words, found.reason), found.reason
+    assert finding(name, id).verdict == "violated"
 
 
 SUM = "add_clipped(one, d, clip, batch, out)"
@@ -250,57 +234,26 @@ CLIPPED_MEAN = (
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("edit", "words"),
-    [(Edit("mean", OF_EACH + SUM, CLIPPED_MEAN), "not clipped record by record"),
-     (Edit("mean", SUM, SUM.replace("clip,", "clip * np.inf,")), "not clipped record by record"),
-     (Edit("mean", SUM, SUM.replace("batch", "2 * batch")), "0.5 times as large")],
+    ("attribute", "edit"),
+    [("mean", Edit("mean", OF_EACH + SUM, CLIPPED_MEAN)),
+     ("mean", Edit("mean", SUM, SUM.replace("clip,", "clip * np.inf,"))),
+     ("mean", Edit("mean", SUM, SUM.replace("batch", "2 * batch"))),
+     ("gradient", Edit("gradient", "a * w[i] - record[d + i]", "record[d + i] - a * w[i]", "bilinear"))],
 )  # fmt: skip
-def test_a_wrong_mean_is_named(edit, words, monkeypatch):
-    broken = mutants.compiled(edit)
-    monkeypatch.setattr(bilinear.Bilinear, "mean", staticmethod(broken.mean))
-    found = finding("dp_sgda", "repaired.inside.gradients")
-    assert found.verdict == "violated"
-    assert words in found.reason
-    assert "On bilinear" in finding("dp_sgda", "inside.problems").reason
+def test_a_wrong_gradient_is_seen_in_the_run_and_beside_the_value(attribute, edit, monkeypatch):
+    broken = getattr(mutants.compiled(edit), attribute)
+    monkeypatch.setattr(bilinear.Bilinear, attribute, staticmethod(broken))
+    assert finding("dp_sgda", "repaired.inside.gradients").verdict == "violated"
+    assert finding("dp_sgda", "inside.problems").verdict == "violated"
 
 
 @pytest.mark.thorough
-def test_a_gradient_of_the_wrong_sign_is_seen_where_it_is(monkeypatch):
-    """In the run that uses it, and beside the value, with the problem's own line."""
-    broken = mutants.compiled(Edit("gradient", "a * w[i] - record[d + i]", "record[d + i] - a * w[i]", "bilinear"))
-    monkeypatch.setattr(bilinear.Bilinear, "gradient", staticmethod(broken.gradient))
-    found = finding("dp_sgda", "repaired.inside.gradients")
-    assert found.verdict == "violated"
-    assert "gradient in v at step 1" in found.reason
-    assert "opposite sign" in found.reason
-    beside = finding("dp_sgda", "inside.problems")
-    assert beside.verdict == "violated"
-    assert "the gradient in v" in beside.reason
-
-
-@pytest.mark.thorough
-def test_a_difference_of_the_wrong_clip_is_named(monkeypatch):
+def test_a_difference_of_the_wrong_clip_is_seen(monkeypatch):
     broken = mutants.interpreted(Edit("estimate", "clip[0] = bound", "clip[0] = 2 * bound"))
     changed = mutants.interpreted(of=dp_spider)
     changed.estimate = broken.estimate
     monkeypatch.setattr(algorithm("dp_spider"), "kernel", staticmethod(changed.run))
-    assert "gradient difference at step" in finding("dp_spider", "repaired.inside.gradients").reason
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("option", "old", "new"),
-    [("eta_w", "16 * (l / mu + 1) ** 2", "8 * (l / mu + 1) ** 2"),
-     ("eta_v", "1 / self.problem.smoothness", "1 / modulus(self.problem)"),
-     ("eta_w", "(l / mu + 1) ** 2", "(l / mu + 1)"), ("output", 'fixed("uniform")', 'fixed("last")')],
-)  # fmt: skip
-def test_a_wrong_default_step_is_seen(option, old, new, monkeypatch):
-    changed = mutants.mutated(Edit(f"Printed.{option}", old, new, "dp_sgda_clipped"))
-    broken = {"as_printed": changed.Printed, "repaired": changed.Repaired}
-    monkeypatch.setattr(algorithm("dp_sgda_clipped"), "schedules", broken)
-    differs, _ = defaults.compared("dp_sgda_clipped")
-    assert f"The default {option} is" in differs[0]
-    assert finding("dp_sgda_clipped", "inside.schedule").verdict == "violated"
+    assert finding("dp_spider", "repaired.inside.gradients").verdict == "violated"
 
 
 # The means of the stage
@@ -337,21 +290,13 @@ def test_perturbations_of_another_law_are_seen():
     assert not law.perturbations(sphere, ball=True).ok
 
 
-def test_an_algorithm_without_a_replay_gets_a_sentence(monkeypatch):
-    monkeypatch.delitem(CASES, "nseg")
-    first = next(stage.inside(CONTEXT, "nseg"))
-    assert first.verdict == "inconclusive"
-    assert "no replay of nseg" in first.reason
-    assert next(label for label, _ in families("nseg")) == "worst_case"
-
-
 # Enough runs to see another law
 
 
 def test_perturbations_are_enough_to_tell_their_length():
     """A length uniform in [0, r] in place of its power 1/d would be rejected."""
     found = [
-        c for case in CASES["dp_rgda"]() if case.free and case.label == "repaired" for c in stage._perturbations(case)
+        c for case in CASES["dp_rgda"]() if case.free and case.label == "repaired" for c in stage.perturbations(case)
     ]
     assert law.perturbations(found, ball=True).ok
     assert not law.perturbations([each * np.linalg.norm(each) for each in found], ball=True).ok
@@ -372,11 +317,3 @@ def test_draws_of_another_law_are_seen(scheme, monkeypatch):
 
     monkeypatch.setattr(draws, "draw", other)
     assert not draws.draws.__wrapped__(scheme).ok
-
-
-@pytest.mark.parametrize(("name", "option"), [("nispp", "lam"), ("privatediff", "C3"), ("privatediff", "eta_y")])
-def test_a_wrong_default_is_named(name, option, monkeypatch):
-    for number in {getattr(schedule, option) for schedule in algorithm(name).schedules.values()}:
-        monkeypatch.setattr(number, "own", lambda schedule, own=number.own: own(schedule) * 1.1)
-    differs, _ = defaults.compared(name)
-    assert f"The default {option} is" in differs[0]

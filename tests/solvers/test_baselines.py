@@ -57,17 +57,6 @@ def test_nispp_takes_n_to_the_three_halves_gradients_up_to_a_logarithm():
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_minibatches_are_drawn_from_all_records_again_and_again(name):
-    problem, solver = sampled(name, **SMALL[name])
-    drawn = solver.run(problem, seed=1, record=True).history.drawn
-    assert len(drawn) == solver.rows(problem)[1]
-    assert len(np.unique(drawn)) == 60
-    assert np.bincount(drawn.ravel()).std() < 3 * math.sqrt(drawn.size / 60)
-    if name == "nispp":
-        assert any(len(np.unique(batch)) < len(batch) for batch in drawn)
-
-
-@pytest.mark.parametrize("name", SMALL)
 def test_what_is_declared_is_what_is_certified(name):
     """One Gaussian a minibatch drawn with replacement, at the noise that the accountant asks for."""
     problem, solver = sampled(name, **SMALL[name])

@@ -76,15 +76,3 @@ def test_escapes_with_noise(keep):
 def test_a_primal_function_without_a_lipschitz_hessian_is_refused():
     with pytest.raises(InputError, match="primal function with a Lipschitz Hessian, got quadratic"):
         DPRGDA.configure(Quadratic.example(np.random.default_rng(0)), epsilon=1.0, delta=1e-5)
-
-
-@pytest.mark.parametrize("family", [Cosine, Quartic])
-def test_the_printed_parameters_leave_the_dual_variable_alone(family):
-    """K = 1 and argmin over k in {0}: y stays where it started, and so the gradient is not that of the primal."""
-    problem = family.example(np.random.default_rng(0))
-    printed = DPRGDA.configure(problem, epsilon=0.9, delta=1e-6, variant="as_printed", steps=40).quiet()
-    repaired = DPRGDA.configure(problem, epsilon=0.9, delta=1e-6, steps=40, alpha=0.05).quiet()
-    d = problem.dim_w
-    path = printed.run(problem, record=True).history.path[:, d:]
-    np.testing.assert_array_equal(path, np.broadcast_to(problem.start[d:], path.shape))
-    assert np.ptp(repaired.run(problem, record=True).history.path[:, d:]) > 0

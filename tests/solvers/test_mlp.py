@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.derivatives import clip, departures, project
+from reference.derivatives import departures, project
 from scipy.optimize import minimize
 
 from dpcheck import InputError, certify
@@ -247,20 +247,6 @@ def test_norms_of_differences_keep_their_digits_where_the_gram_identity_loses_th
     assert abs(gram - exact) > 0.1 * exact
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_gradients_are_those_of_the_value(name):
-    """Central differences, away from the kinks of the leaky ReLU."""
-    problem = problems()[name]
-    x = problem.start + 0.3 * np.random.default_rng(5).normal(size=problem.start.size)
-    for record in problem.records[:2]:
-        numeric = []
-        for i in range(x.size):
-            step = np.zeros(x.size)
-            step[i] = 1e-6
-            numeric.append((value_at(problem, record, x + step) - value_at(problem, record, x - step)) / 2e-6)
-        np.testing.assert_allclose(one_gradient(problem, record, x), numeric, rtol=1e-6, atol=1e-7)
-
-
 def test_values_are_the_papers_formulas():
     problem = problems()["auc, two layers"]
     x = problem.start + 0.3 * np.random.default_rng(5).normal(size=problem.start.size)
@@ -296,34 +282,6 @@ def test_without_hidden_layers_it_is_the_linear_problem_with_a_bias():
         assert value_at(narrow, narrow.records[i], x) == pytest.approx(expected, rel=1e-12)
 
 
-def on_the_domain(problem, rng):
-    """A point whose blocks are anywhere in their domains, most often on the boundary, some layers small."""
-    point = []
-    for size, domain in ((problem.dim_w, problem.domain_w), (problem.dim_v, problem.domain_v)):
-        x = rng.normal(size=size) * rng.choice([0.05, 1.0, 5.0], size=size)
-        for start, stop, kind, radius in domain:
-            block = x[int(start) : int(stop)]
-            block *= radius / (np.linalg.norm(block) if kind == 0 else np.abs(block).max())
-        point.append(x * rng.choice([1.0, rng.random()]))
-    return np.concatenate(point)
-
-
-@pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 2**32 - 1))
-def test_gradients_respect_the_proved_constants(name, seed):
-    problem, rng = problems()[name], np.random.default_rng(seed)
-    record = problem.records[rng.integers(len(problem.records))]
-    x, d = on_the_domain(problem, rng), problem.dim_w
-    g = one_gradient(problem, record, x)
-    assert np.linalg.norm(g[:d]) <= problem.lipschitz_w * (1 + 1e-12)
-    assert np.linalg.norm(g[d:]) <= problem.lipschitz_v * (1 + 1e-12)
-    if math.isfinite(problem.smoothness):
-        other = project_all(problem, x + 1e-3 * rng.normal(size=x.size))
-        moved = np.linalg.norm(g - one_gradient(problem, record, other))
-        assert moved <= problem.smoothness * np.linalg.norm(x - other) * (1 + 1e-9)
-
-
 def project_all(problem, x):
     d = problem.dim_w
     return np.concatenate([project(x[:d], problem.domain_w), project(x[d:], problem.domain_v)])
@@ -353,44 +311,6 @@ def test_the_start_is_feasible_public_and_not_the_saddle_at_zero(name):
     np.testing.assert_allclose(project_all(problem, problem.start), problem.start, rtol=1e-15)
     g = np.mean([one_gradient(problem, record, problem.start) for record in problem.records], axis=0)
     assert np.count_nonzero(g) > problem.dim_w / 2
-
-
-def auc_gradients(problem, x, index):
-    """Per-record gradients of AUC with one hidden layer in plain NumPy : (m, d), from the formula."""
-    p, k, H = 0.4, problem.records.shape[1] - 1, problem.hidden[0]
-    W, bias = x[: k * H].reshape(k, H), x[k * H : (k + 1) * H]
-    c, c0, a, b, v = (*np.split(x[(k + 1) * H : -4], 1), *x[-4:])
-    X, y = problem.records[index, :-1], problem.records[index, -1]
-    z = X @ W + bias
-    active = np.where(z >= 0, 1.0, problem.slope)
-    h = (z * active) @ c + c0
-    d_h = np.where(y > 0, 2 * (1 - p) * (h - a - 1 - v), 2 * p * (h - b + 1 + v))
-    d_a, d_b = np.where(y > 0, -2 * (1 - p) * (h - a), 0), np.where(y > 0, 0, -2 * p * (h - b))
-    d_v = np.where(y > 0, -2 * (1 - p) * h, 2 * p * h) - 2 * p * (1 - p) * v
-    signal = d_h[:, None] * active * c
-    parts = (np.einsum("ni,nk->nik", X, signal).reshape(len(X), -1), signal, d_h[:, None] * z * active)
-    return np.column_stack([*parts, d_h, d_a, d_b, d_v])
-
-
-@pytest.mark.parametrize("sampling", ["with_replacement", "without_replacement", "poisson"])
-def test_dp_sgda_equals_plain_numpy(sampling):
-    """A replay of the minibatches and the noise of a run, per-record gradients formed and clipped one by one."""
-    problem, T = problems()["auc"], 25
-    eta_w, eta_v = np.linspace(0.5, 0.1, T), np.full(T, 0.3)
-    solver = DPSGDA(eta_w, eta_v, 0.05, 0.1, 7, sampling, 0.7, 0.3)
-    run = solver.run(problem, seed=3, record=True)
-    history, d, x, cut = run.history.paired(), problem.dim_w, problem.start, 0
-    for t in range(T):
-        np.testing.assert_allclose(history.path[t], x, rtol=0, atol=1e-10)
-        index = history.drawn[t][history.drawn[t] >= 0]
-        rows = auc_gradients(problem, x, index)
-        cut += int((np.linalg.norm(rows[:, :d], axis=1) > 0.7).sum())
-        mean = np.array([[*clip(row[:d], 0.7), *clip(row[d:], 0.3)] for row in rows]).reshape(-1, x.size).sum(0) / 7
-        np.testing.assert_allclose(history.clean[t], mean, rtol=0, atol=1e-10)
-        noisy = mean + history.released[t] - history.clean[t]
-        x = project_all(problem, np.concatenate([x[:d] - eta_w[t] * noisy[:d], x[d:] + eta_v[t] * noisy[d:]]))
-    assert 0 < cut < (history.drawn >= 0).sum()
-    np.testing.assert_allclose([*run.x, *run.y], history.path.mean(0), rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["auc, two layers", "td", "wgan"])

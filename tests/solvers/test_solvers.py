@@ -5,20 +5,19 @@ Each is run in every variant on the example problem its class names, at small si
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
 import os
 import subprocess
 import sys
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 from chunks import map_chunks
 
-from dpcheck import InputError, certify, check, prove, solve
+from dpcheck import InputError, check, prove, solve
 from dpcheck.algorithms.problem import ball, with_record
 from dpcheck.algorithms.solver import rows_of
 from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS, Phased
@@ -140,25 +139,6 @@ def test_a_replay_on_the_same_data_is_the_run(name, variant):
 
 
 @pytest.mark.parametrize(("name", "variant"), CASES)
-def test_kept_iterates_are_feasible(name, variant):
-    problem, solver = case(name, variant)
-    run = solver.run(problem, seed=0, record=True)
-    for x in [*run.history.path, np.concatenate([run.x, run.y])]:
-        for part, domain in ((x[: problem.dim_w], problem.domain_w), (x[problem.dim_w :], problem.domain_v)):
-            for start, stop, kind, radius in domain:
-                block = part[int(start) : int(stop)]
-                size = np.linalg.norm(block) if kind == 0 else np.abs(block).max()
-                assert size <= radius * (1 + 1e-12)
-
-
-@pytest.mark.parametrize("name", ALGORITHMS)
-def test_the_repaired_variant_is_certified_at_its_claim(name):
-    problem, solver = case(name, algorithm(name).variants[-1])
-    if solver.variants[-1] == "repaired":
-        assert certify(solver.events(problem), delta=DELTA).epsilon <= EPSILON
-
-
-@pytest.mark.parametrize(("name", "variant"), CASES)
 def test_solve_reports_progress_and_history(name, variant):
     seen = []
     run = solve(
@@ -204,16 +184,6 @@ def test_without_the_compiler_the_kernels_do_the_same(name, variant):
     tiny = configure(name, problem, epsilon=EPSILON, delta=DELTA, variant=variant, **algorithm(name).tiny)
     run = tiny.run(problem, seed=2)
     np.testing.assert_allclose([*run.x, *run.y], interpreted()[f"{name} {variant}"], rtol=1e-9, atol=1e-11)
-
-
-@pytest.mark.parametrize("name", ALGORITHMS)
-def test_each_says_where_it_is_from(name):
-    solver = algorithm(name)
-    assert solver.name == name
-    assert solver.paper and solver.source
-    text = importlib.import_module(solver.__module__).__doc__ or ""
-    assert not solver.reconstructed or "reconstructed" in text.lower()
-    assert {"notes"} <= {field.name for field in fields(solver)}
 
 
 @pytest.mark.parametrize(("name", "variant"), CASES)
@@ -297,13 +267,6 @@ def test_privatediff_says_which_thresholds_its_theorem_asks_for(variant):
     assert [part.split(" = ")[0] for part in told.split("; here ")[1].split(", ")] == ["C1", "C2"]
     with pytest.raises(InputError, match=r"failure must lie in \(0, 1\), got -1"):
         configure("privatediff", problem, **budget, failure=-1)
-    configured = configure("privatediff", problem, **budget)
-    rounds, inner, theta = configured.rounds, len(configured.eta_y), 0.05
-    logs = math.log(rounds * math.log(inner))
-    logs = logs / theta if variant == "as_printed" else logs - math.log(theta)
-    kappa, G = problem.smoothness / problem.concavity, max(problem.lipschitz_w, problem.lipschitz_v)
-    expected = 50 * kappa * G * math.sqrt((logs + 1) / inner)
-    assert math.isclose(configured.C3, expected)
 
 
 def test_algorithm_5_holds_the_part_that_it_does_not_release_near_zero():
