@@ -12,11 +12,22 @@ from contextlib import suppress
 from typing import NoReturn
 
 from dpcheck import __version__
-from dpcheck.commands import COMMANDS
-from dpcheck.commands.command import HelpFormatter
+from dpcheck.commands.algorithms import MEASURE, SOLVE
+from dpcheck.commands.audit import AUDIT
+from dpcheck.commands.certify import CERTIFY
+from dpcheck.commands.command import Command, HelpFormatter
+from dpcheck.commands.lookups import BUGS, LIST, SHOW
+from dpcheck.commands.rate import RATE
+from dpcheck.commands.runs import COMPARE, HISTORY, REPORT, REPRODUCE
 from dpcheck.commands.terminal import tell
+from dpcheck.commands.verdicts import CHECK, PROVE
 from dpcheck.errors import InputError, one_line
 
+# In the order in which `dpcheck --help` lists them.
+_IN_ORDER = (
+    CHECK, LIST, SHOW, PROVE, AUDIT, CERTIFY, BUGS, RATE, MEASURE, REPRODUCE, HISTORY, COMPARE, SOLVE, REPORT,
+)  # fmt: skip
+COMMANDS: dict[str, Command] = {command.name: command for command in _IN_ORDER}
 _INTERRUPTED = 130
 _LONGEST = 300  # letters of an error
 # How NumPy says that no memory of this world holds an array.

@@ -19,8 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpcheck.data.entries import ENTRIES, Entry, File
-from dpcheck.data.formats import Array, Rows, parse_idx, parse_libsvm, parse_npy, unpack
+from dpcheck.data.entries import ENTRIES, Array, Entry, File, Rows, parse_idx, parse_libsvm, parse_npy, unpack
 from dpcheck.errors import InputError, one_line, require, require_known, require_positive
 
 __all__ = ["Dataset", "load", "names"]

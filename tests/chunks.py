@@ -9,8 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from dpcheck.errors import require_count
-from dpcheck.running.executor import Executor, Threads
-from dpcheck.running.streams import OnStream, portions, workers
+from dpcheck.running.executor import Executor, OnStream, Threads, portions, workers
 
 Result = TypeVar("Result")
 

@@ -12,8 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcheck.commands import inputs, terminal
-from dpcheck.commands.command import SEED, Command, add_backend, add_outputs, add_store
-from dpcheck.commands.outputs import (
+from dpcheck.commands.command import (
+    SEED,
+    Command,
+    add_backend,
+    add_outputs,
+    add_store,
     chosen_executor,
     chosen_store,
     deliver,

@@ -12,9 +12,8 @@ from typing import Any
 
 from dpcheck.errors import InputError, require, require_count
 from dpcheck.experiments.experiment import Cell, Experiment, Measure, Trial, key_text
-from dpcheck.running.executor import Executor, Serial, Threads
+from dpcheck.running.executor import Executor, Serial, Threads, workers
 from dpcheck.running.store import Store, digest_of
-from dpcheck.running.streams import workers
 
 FILE = "reproduce.sqlite"  # of the store, in the folder that the user names
 _ROOT = Path(__file__).parents[1]

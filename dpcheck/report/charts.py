@@ -9,8 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from dpcheck.report.drawing import RATES, Variant, along_of, has_bound, number_in, settings_of, variants_of, words_of
-from dpcheck.report.results import Finding
-from dpcheck.report.verdicts import format_number, standing
+from dpcheck.report.results import Finding, format_number, standing
 from dpcheck.style import plain
 
 _MOST = 7  # ticks

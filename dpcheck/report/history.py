@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 from dpcheck.audits.limits.binomial import clopper_pearson_lower, clopper_pearson_upper
 from dpcheck.errors import InputError, is_finite, one_line
 from dpcheck.json_text import parse
-from dpcheck.report.findings import SCHEMA, Report
-from dpcheck.report.results import Finding, Results
+from dpcheck.report.findings import Report
+from dpcheck.report.results import SCHEMA, Finding, Results
 from dpcheck.running.store import KeptRun, Store, open_store
 
 LEVEL = 0.05
@@ -70,7 +70,6 @@ def history(folder: str | PathLike[str]) -> list[dict[str, Any]]:
     Runs are alike if they looked at the same algorithms or mechanisms with the same profile. Of a run whose report
     cannot be read, as that of another version, "findings" is "unreadable".
     """
-    from dpcheck.report.history import compare
 
     with closing(open_store(folder, "FOLDER", new=False)) as store:
         runs = store.runs()

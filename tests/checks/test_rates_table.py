@@ -17,7 +17,7 @@ from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.privacy.entry import CONFIDENCE
 from dpcheck.checks.rates import experiments, stages
 from dpcheck.checks.rates.judgement import TABLE
-from dpcheck.running.streams import cores
+from dpcheck.running.executor import cores
 from dpcheck.solvers import ALGORITHMS
 
 COLUMNS = (

@@ -23,8 +23,7 @@ from pages import Page
 import dpcheck
 from dpcheck.bounds import ledger, registry
 from dpcheck.catalogue.bases import BASES
-from dpcheck.cli import _parse, main
-from dpcheck.commands import COMMANDS
+from dpcheck.cli import COMMANDS, _parse, main
 from dpcheck.problems import PROBLEMS
 from dpcheck.report.claims import describe
 from dpcheck.report.findings import Finding, Report

@@ -223,7 +223,7 @@ def test_only_so_many_chunks_are_taken_ahead() -> None:
 
 def test_a_scheduler_that_does_not_answer_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="pip install 'dpcheck[dask]'")
-    from dpcheck.running import clusters
+    from dpcheck.running import process_pool as clusters
 
     monkeypatch.setattr(clusters, "_WITHIN", 1.0)
     for address in ("tcp://127.0.0.1:9", "nonsense://x"):

@@ -21,8 +21,8 @@ from dpcheck import InputError, checks, cli
 from dpcheck.bounds import registry
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.place import place_for, place_of_claim
-from dpcheck.report.findings import BROKEN, SCHEMA, Catalogue, Finding, Report, to_json_text
-from dpcheck.report.formats import render
+from dpcheck.report.findings import Finding, Report, render
+from dpcheck.report.results import BROKEN, SCHEMA, Catalogue, to_json_text
 from dpcheck.report.terminal import Decided
 
 FINE = ("consistent", "inconclusive", "proved", "conditional", "unresolved", "supported", "not asymptotic")
@@ -112,7 +112,7 @@ def test_sarif_locations_are_relative_to_a_base_that_is_declared():
 
 
 def test_every_kind_of_finding_has_help():
-    from dpcheck.report import formats as sarif
+    from dpcheck.report import findings as sarif
 
     kinds = re.search(r"kind : (.*?)\nsubject", inspect.cleandoc(Finding.__doc__), re.S).group(1)
     assert set(re.findall(r'"(\w+)"', kinds)) | {"missing", "stopped"} == set(sarif._HELP)

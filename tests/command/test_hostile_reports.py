@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcheck import InputError
-from dpcheck.report.findings import Finding, Report
-from dpcheck.report.formats import render
+from dpcheck.report.findings import Finding, Report, render
 
 HUGE = 10**400
 FINDING = Finding(

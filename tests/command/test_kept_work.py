@@ -22,7 +22,7 @@ import tables
 
 from dpcheck import cli
 from dpcheck.algorithms.measure import Experiment
-from dpcheck.commands.measure import Table
+from dpcheck.commands.algorithms import Table
 from dpcheck.commands.mechanisms import sources
 from dpcheck.errors import StoreError
 from dpcheck.running.store import FILE, VERSION, Store, open_store

@@ -18,7 +18,7 @@ from dpcheck import InputError
 from dpcheck.algorithms.measure import Experiment, metrics_of, text
 from dpcheck.cli import main
 from dpcheck.commands import inputs
-from dpcheck.commands.measure import Table
+from dpcheck.commands.algorithms import Table
 from dpcheck.problems.mean_estimation import MeanEstimation
 from dpcheck.solvers import ALGORITHMS, algorithm, configure
 

@@ -13,8 +13,8 @@ import pytest
 from dpcheck.audits.bugs.bug import Examination, find
 from dpcheck.audits.bugs.testers import Outcome
 from dpcheck.report import template
-from dpcheck.report.bugs import page as bugs_page
 from dpcheck.report.charts import HEIGHT, WIDTH, Axis, charts, epsilon_strips, exponent_strips
+from dpcheck.report.claims import bugs_page
 from dpcheck.report.findings import Finding, Report
 from dpcheck.report.html import to_html
 

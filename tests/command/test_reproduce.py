@@ -18,7 +18,7 @@ import tables
 
 from dpcheck import InputError
 from dpcheck.cli import main
-from dpcheck.commands.reproduce import experiment_text
+from dpcheck.commands.runs import experiment_text
 from dpcheck.experiments import NAMES, auc_runs, choices, find, kept, runner, starts, zhang2025
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED
 from dpcheck.experiments.rendering import listing

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpcheck.commands.reproduce import experiment_text
+from dpcheck.commands.runs import experiment_text
 from dpcheck.experiments import NAMES, find, kept, page
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED, Cell, Trial
 from dpcheck.experiments.page import headlines

@@ -10,9 +10,8 @@ import pytest
 from dpcheck.algorithms.registry import titles
 from dpcheck.cli import _parse
 from dpcheck.report.findings import Finding, Report
-from dpcheck.report.results import Catalogue
+from dpcheck.report.results import Catalogue, sign, standing
 from dpcheck.report.summary import Summary
-from dpcheck.report.verdicts import sign, standing
 
 
 def leak(id="nseg.as_printed.transcript", **fields):

@@ -6,14 +6,12 @@ import pytest
 
 from dpcheck.audits.bugs.bug import catalogue
 from dpcheck.bounds.registry import carrying, theorem
-from dpcheck.cli import main
-from dpcheck.commands import COMMANDS
+from dpcheck.cli import COMMANDS, main
 from dpcheck.commands.command import HelpFormatter
-from dpcheck.commands.history import runs_text
-from dpcheck.commands.list import listing
-from dpcheck.report.columns import listed, wrapped
+from dpcheck.commands.lookups import listing
+from dpcheck.commands.runs import runs_text
 from dpcheck.report.results import Finding
-from dpcheck.report.terminal import explanation
+from dpcheck.report.terminal import explanation, listed, wrapped
 
 RUN = ["certify", "--multiplier", "1.1", "--sampling", "none", "--steps", "10"]
 
