@@ -78,7 +78,7 @@ def code(experiment: Experiment) -> str:
 def _digest(module: str) -> str:
     folders = ("algorithms", "catalogue", "problems", "solvers", "data", "accounting")
     files = [path for folder in folders for path in (_ROOT / folder).rglob("*.py")]
-    files += [_ROOT / "datasets.py", _ROOT / "events.py", _ROOT / "running" / "streams.py"]
+    files += [_ROOT / "datasets.py", _ROOT / "events.py", _ROOT / "running" / "executor.py"]
     return digest_of([*files, Path(__file__).with_name(f"{module}.py")])
 
 

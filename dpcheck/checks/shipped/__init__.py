@@ -23,7 +23,7 @@ CLAIMS, MEASUREMENTS = "claims.json.xz", "measurements.json.xz"
 _DECIDE = ("sympy", "mpmath", "python-flint", "z3-solver")
 # What turns seeds into measurements; what judges them runs in every check.
 _MEASURE = ("algorithms", "catalogue", "solvers", "problems", "accounting", "checks/rates")
-_SHARED = ("running/streams", "arrays", "events")
+_SHARED = ("running/executor", "arrays", "events")
 _ALIKE = 1e-6  # relative; another processor sums in another order
 
 
