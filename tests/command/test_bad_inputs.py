@@ -719,10 +719,6 @@ def test_a_table_is_not_kept_in_a_pipe(
     assert capsys.readouterr().err.splitlines()[-1] == said
 
 
-def test_there_are_enough_of_them() -> None:
-    assert len(API) + len(LINES) >= 500
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_command_refuses(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import io
 import math
-import re
 import warnings
 
 import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from files import ROOT, sources
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
@@ -123,14 +121,6 @@ def test_the_title_says_whether_the_bound_holds(ratio, error, said):
     assert words(over_bound([{"n": 7, "measured": 3 * ratio, "error": 3 * error, "bound": 3.0}])) == said
 
 
-def test_what_clearly_exceeds_the_bound_is_named_before_what_may():
-    rows = [
-        {"n": 1, "measured": 9.0, "error": 9.0, "bound": 1.0},
-        {"n": 2, "measured": 1.5, "error": 0.1, "bound": 1.0},
-    ]
-    assert words(over_bound(rows)) == "Measured exceeds the bound: 1.5 times the bound, at n = 2"
-
-
 def test_settings_in_words_and_another_factor_along():
     rows = [
         {"problem": name, "same": name + "s", "epsilon": e, "n": 100, "measured": 0.1, "bound": 1.0}
@@ -221,30 +211,6 @@ def test_verdicts_are_told_apart_by_shape_and_colour_and_fill():
     np.testing.assert_allclose(stripes, [figure.axes[0].get_yticks()[2]])  # behind the contradicted row alone
     said = "1 contradicted, 1 not asymptotic, 1 inconclusive, 1 supported, 1 another word"
     assert words(figure) == f"Exponents: {said}"
-
-
-def test_rows_are_grouped_by_paper_and_named_by_what_tells_them_apart():
-    rows = [
-        rate("zhang2022.corollary_b_6"), rate("yang2022.theorem_2a"), rate("zhang2022.corollary_b_6", "d"),
-        rate("yang2022.theorem_2a", experiment="other", algorithm="dp_sgda"),
-        rate("yang2022.theorem_5", experiment="twin"), rate("yang2022.theorem_5", experiment="twins"),
-    ]  # fmt: skip
-    labels = [tick.get_text().replace("\u00a0", " ") for tick in forest(rows).axes[0].get_yticklabels()]
-    assert labels == [
-        "zhang2022", "Corollary B.6, privacy: n", "d", "yang2022", "Theorem 2a, output_perturbation, privacy: n",
-        "Theorem 2a, dp_sgda, privacy: n", "output_perturbation, twin: n", "output_perturbation, twins: n",
-    ]  # fmt: skip
-
-
-def test_experiments_of_one_name_are_one_only_for_one_theorem_and_algorithm():
-    named = {"experiment": "theorem_2.privacy"}
-    rows = [rate("yang2022.theorem_2", **named), rate("yang2022.theorem_2", "d", **named, algorithm="dp_sgda"),
-            rate("xu2026.theorem_2", **named)]  # fmt: skip
-    labels = [tick.get_text().replace("\u00a0", " ") for tick in forest(rows).axes[0].get_yticklabels()]
-    assert labels == [
-        "yang2022", "Theorem 2, output_perturbation, privacy: n", "Theorem 2, dp_sgda, privacy: d",
-        "xu2026", "Theorem 2, privacy: n",
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("infinity", [INF, "inf"])
@@ -373,17 +339,6 @@ def test_a_report_has_the_figures_that_it_has_numbers_for():
     assert report([finding("a.b.output", 1.0, None, None)], {RATES: [{"other": 1}]}).figures() == {}
 
 
-def test_the_page_holds_the_drawings(tmp_path):
-    full = report(FINDINGS, {RATES: many(3), "Risks": risks()})
-    full.to_html(tmp_path / "a.html")
-    full.to_html(tmp_path / "b.html")
-    page = (tmp_path / "a.html").read_text("utf-8")
-    assert page == (tmp_path / "b.html").read_text("utf-8")
-    drawn = [re.sub(" <small.*", "", each) for each in re.findall(r"<figcaption>(.*?)</figcaption>", page)]
-    assert drawn == ["dp_sgda", "dp_spider", "dp_rgda", "nseg", "phased_dual", "Measured exponents", "Risks: measured",
-                     "Risks: measured over bound"]  # fmt: skip
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("draw", ["forest", "one", "sandwiches", "over bound", "single"])
 def test_no_text_is_cut_off_or_overlaps(draw, width):
@@ -429,15 +384,6 @@ def test_a_run_shows_its_output_apart_from_the_iterates(run):
     assert fits(figure)
 
 
-@pytest.mark.parametrize("panels", range(1, 6))
-def test_the_panels_of_a_run_fit_a_page(run, panels):
-    frame = pd.DataFrame({"iteration": [0, 10, 1000]} | {f"column_{i}": [1.0, 0.5, 1e-9] for i in range(panels)})
-    figure = run.plot(frame)
-    assert sum(axis.get_visible() for axis in figure.axes) == panels
-    assert figure.get_figwidth() in WIDTHS
-    assert fits(figure)
-
-
 def test_a_run_with_an_output_alone_and_one_without_numbers(run):
     figure = run.plot(run.to_frame()[-1:])
     assert legend(figure) == ["released output"]
@@ -472,23 +418,6 @@ def test_a_fit_without_a_power_and_with_means_below_zero():
     assert fits(figure)
 
 
-def test_a_fit_says_what_was_removed():
-    frame = gaps(lambda n: np.log(n) / n)
-    fit = dpcheck.fit_rate(frame, response="gap", factors=["n"], claimed={"n": -1}, offset="log(n)")
-    assert fit.plot().axes[0].get_ylabel() == "gap, log(n) removed"
-    assert fits(fit.plot())
-
-
-def test_local_slopes_of_many_levels_are_few():
-    n = np.repeat(np.unique(np.geomspace(100, 20_000, 60).astype(int)), 3)
-    frame = pd.DataFrame({"n": n, "gap": 1.0 / n})
-    figure = dpcheck.fit_rate(frame, response="gap", factors=["n"], claimed={"n": -1}).plot()
-    slopes = figure.axes[1].containers[0].lines[0].get_ydata()
-    assert 10 <= len(slopes) <= 12
-    np.testing.assert_allclose(slopes, -1, atol=1e-9)
-    assert figure.axes[1].get_lines()[-1].get_ydata() == [-1, -1]
-
-
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0.05, "0.05"), (16384, "16384"), (1048576, "1048576"), (5e-5, "5e-5"), (0.0, "0"), (1, "1"), (2.5e9, "2.5e9")],
@@ -498,19 +427,3 @@ def test_numbers_are_plain(value, text):
 
 
 # One style
-
-
-def test_sizes_and_colours_are_those_of_the_style_everywhere():
-    """No drawing makes a figure, or names a colour or a font, by itself."""
-    for path, place in sources().items():
-        if path.endswith(".py") and place != "dpcheck/style.py":
-            code = (ROOT / path).read_text("utf-8")
-            found = re.findall(r"figsize|pyplot|rcParams|[\"']#[0-9a-fA-F]{6}[\"']|fontfamily|color=[\"']", code)
-            assert not found, (path, found)
-
-
-def test_colours_are_told_apart_by_the_colour_blind():
-    """Okabe and Ito's colours, each for one kind of line, and no two the same."""
-    okabe = {"#000000", "#e69f00", "#56b4e9", "#009e73", "#0072b2", "#d55e00", "#cc79a7"}
-    assert {*style.SERIES} == okabe
-    assert {style.MEASURED, style.CLAIMED, style.PREDICTED} < okabe

@@ -107,11 +107,6 @@ def test_every_algorithm_is_measured_on_its_example(name):
     assert line["outcome"] in ("finished", "certified", "uncertified")
 
 
-def test_a_problem_of_one_size_has_no_d(call):
-    table = frame(call("measure", "dp_sgda", "n=20", "steps=5", "--problem", "polyak", "--seeds", "1")[1])
-    assert "d" not in table
-
-
 def test_numbers_read_back_to_the_bit():
     for value in (0.1, 1 / 3, 5e-324, 1e300, -2.5):
         assert float(text(value)) == value
@@ -234,14 +229,6 @@ def test_a_failure_keeps_what_was_measured(tmp_path, monkeypatch):
     ):
         table.fill(jobs=1)
     assert len((tmp_path / "t.csv").read_text().splitlines()) == 1 + 6
-
-
-def test_progress_counts_the_rows_that_are_there(tmp_path):
-    experiment = Experiment.of("output_perturbation", vary={"n": [32]}, seeds=3)
-    for first in (0, 3):
-        seen = []
-        Table(experiment, str(tmp_path / "t.csv")).fill(jobs=1, watch=lambda *now, seen=seen: seen.append(now))
-        assert seen == [(done, 3) for done in range(first, 4)]
 
 
 # The whole loop

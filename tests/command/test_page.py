@@ -13,7 +13,7 @@ import pytest
 from dpcheck.audits.bugs.bug import Examination, find
 from dpcheck.audits.bugs.testers import Outcome
 from dpcheck.report import template
-from dpcheck.report.charts import HEIGHT, WIDTH, Axis, charts, epsilon_strips, exponent_strips
+from dpcheck.report.charts import HEIGHT, WIDTH, Axis, charts, epsilon_strips
 from dpcheck.report.claims import bugs_page
 from dpcheck.report.findings import Finding, Report
 from dpcheck.report.html import to_html
@@ -192,29 +192,6 @@ def test_a_rate_is_drawn_with_its_fit_its_claim_and_its_bound():
     assert ratio.words == "Measured is at most 0.5 times the bound."
     assert all(0 <= p.x <= WIDTH and 0 <= p.y <= HEIGHT for each in values.series for p in each.points)
     assert charts({"Other": [{"n": 1, "gap": 2.0}], "None": []}) == []
-
-
-def test_findings_about_one_thing_are_told_apart_by_their_ids():
-    twice = [finding(id, "rate", "supported", subject="the same") for id in ("a.rate.one", "a.rate.two")]
-    page = to_html(report(*twice, FINDINGS[0]))
-    for each in twice:
-        assert f"<small>[{each.id}]</small>" in page
-    assert f"[{FINDINGS[0].id}]" not in page
-
-
-def test_experiments_of_one_theorem_have_names_of_their_own():
-    rows = [RATES[0] | {"experiment": name} for name in ("theorem_2a", "theorem_2a.without_noise", "small_n")]
-    assert [row.name for row in exponent_strips(rows).rows] == [
-        "yang2022 theorem 2a, privacy, in n (dp_sgda)",
-        "yang2022 theorem 2a, without noise, privacy, in n (dp_sgda)",
-        "yang2022 theorem 2a, small n, privacy, in n (dp_sgda)",
-    ]
-
-
-def test_exponents_stand_beside_their_claims():
-    (row,) = exponent_strips(RATES).rows
-    assert row.words == "supported: -1.00 [-1.10, -0.90], claimed -0.50"
-    assert exponent_strips([{"other": 1}]) is None
 
 
 # What a browser says
