@@ -48,11 +48,6 @@ def test_the_worst_of_several_audits_is_named():
     assert [f.id.rsplit(".", 1)[1] for f in found.broken] == ["iterates", "transcript", "output"]
 
 
-def test_a_certificate_above_the_claim_is_no_leak_and_not_consistent():
-    found = summary(leak(audited=0.5, certified=3.01))
-    assert found.result == ("nseg as published is certified at epsilon 3.01 only, where 1 is claimed.",)
-
-
 def test_an_expected_leak_is_as_expected_and_leaks_all_the_same():
     found = summary(leak(expected="violated"))
     assert (found.badge, found.holds) == ("as expected", False)
@@ -99,18 +94,6 @@ def test_the_command_of_an_algorithm_of_one_s_own_names_its_file():
     assert summary(noise, algorithms=("my_sgd",)).command(noise) == (
         "dpcheck check 'a folder/my_sgd.py' --explain my_sgd.releases"
     )
-
-
-def test_many_algorithms_are_counted_and_those_that_leak_named():
-    names = ("a", "b", "c", "d")
-    found = summary(leak("b.as_printed.output"), *(sound(f"{name}.output") for name in names), algorithms=names)
-    assert found.result == (
-        "1 of 4 audited algorithms breaks the claimed privacy.",
-        "b as published leaks: epsilon >= 4.05 where 1 is claimed.",
-    )
-    whole = summary(*(sound(f"{name}.output") for name in names), algorithms=names)
-    assert whole.result == ("No privacy guarantee of 4 audited algorithms was found broken.",)
-    assert found.title == "4 algorithms"
 
 
 def test_what_was_computed_about_a_claim_is_no_statement_of_the_paper():
