@@ -121,18 +121,6 @@ def test_the_title_says_whether_the_bound_holds(ratio, error, said):
     assert words(over_bound([{"n": 7, "measured": 3 * ratio, "error": 3 * error, "bound": 3.0}])) == said
 
 
-def test_settings_in_words_and_another_factor_along():
-    rows = [
-        {"problem": name, "same": name + "s", "epsilon": e, "n": 100, "measured": 0.1, "bound": 1.0}
-        for name in ("linear", "$\\frac{$") for e in (0.5, 1.0)
-    ]  # fmt: skip
-    figure = over_bound(rows, along="epsilon")
-    assert [each.get_label() for each in figure.axes[0].containers] == ["linear", "$\\frac{$"]
-    assert legend(figure) == ["linear", "$\\frac{$"]
-    assert svg(figure)  # a dollar sign begins no formula
-    assert figure.axes[0].get_xlabel() == "epsilon"
-
-
 def test_means_that_are_not_positive_stand_at_the_foot():
     rows = [{"n": n, "measured": m, "error": 0.1, "bound": 1.0} for n, m in ((1, 0.5), (2, -0.1), (4, 0.0))]
     figure = over_bound(rows)
@@ -220,15 +208,6 @@ def test_an_infinite_interval_ends_in_arrows(infinity):
     assert [each[2] for each in lines(figure, "<")] == [[figure.axes[0].get_xlim()[0]]]
     assert [each[2] for each in lines(figure, ">")] == [[figure.axes[0].get_xlim()[1]]]
     assert all(np.isfinite(figure.axes[0].get_xlim()))
-
-
-def test_missing_exponents_are_not_drawn():
-    figure = forest([rate(predicted=None, claimed=NAN), rate(factor="d", measured=NAN, low=NAN, high=NAN)])
-    assert len(lines(figure, "D")) == 1
-    assert [text.get_text() for text in figure.axes[0].texts] == ["-1.05 [-1.20, -0.90]", "no power law"]
-    assert len([each for each in figure.axes[0].collections if each.get_label().startswith("claimed")]) == 1
-    assert svg(forest([rate(predicted=None, claimed=None, measured=None, low=None, high=None)]))
-    assert "predicted for the instance" not in legend(forest([rate(predicted=None)]))
 
 
 def test_nothing_to_draw_in_a_forest():

@@ -169,21 +169,6 @@ def test_a_line_that_was_cut_off_is_measured_again(call, tmp_path):
         assert file.read_bytes() == whole
 
 
-def test_the_file_can_be_gone_on_with_at_any_time(tmp_path):
-    """Also from a cut line on: what a stop would leave there holds every row that is finished."""
-    file, seen = tmp_path / "t.csv", []
-    experiment = Experiment.of("output_perturbation", vary={"n": [32, 64]}, seeds=3)
-    Table(experiment, str(file)).fill()
-    file.write_bytes(file.read_bytes()[:-200])
-
-    def watch(done, total):
-        seen.append(len(Table(experiment, str(file)).rows) - done)
-
-    Table(experiment, str(file)).fill(jobs=1, watch=watch)
-    assert len(seen) > 2
-    assert set(seen) == {0}
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -201,15 +186,6 @@ def test_a_file_of_other_settings_is_refused_and_left_as_it_is(call, tmp_path, a
     assert re.fullmatch(r"dpcheck: error: --output must be a new file, or hold rows of this command alone, .+\n", err)
     assert words in err
     assert (tmp_path / "t.csv").read_bytes() == before
-
-
-@pytest.mark.parametrize("content", ["some notes", "a,b\n1,2\n", "\x00\xff\n"])
-def test_another_file_is_refused(call, tmp_path, content):
-    (tmp_path / "t.csv").write_bytes(content.encode("latin-1"))
-    code, _, err = call("measure", *QUICK, "--output", "t.csv")
-    assert code == 2
-    assert err.startswith("dpcheck: error: --output must be a new file, or hold rows of this command alone, got t.csv:")
-    assert (tmp_path / "t.csv").read_bytes() == content.encode("latin-1")
 
 
 def test_a_failure_keeps_what_was_measured(tmp_path, monkeypatch):
