@@ -114,12 +114,7 @@ def _title(module: str) -> str:
 LIST = Command(
     name="list",
     help="name theorems, algorithms, base solvers, problems, testers and data sets",
-    examples=(
-        "dpcheck list",
-        "dpcheck list theorems xu2026",
-        "dpcheck list problems auc",
-        "dpcheck list --format csv",
-    ),
+    examples=("dpcheck list", "dpcheck list theorems xu2026", "dpcheck list problems auc", "dpcheck list --format csv"),
     add_options=add_list_options,
     run=run_list,
 )
@@ -200,11 +195,7 @@ def run_bugs(options: Namespace) -> int:
 BUGS = Command(
     name="bugs",
     help="bugs that broke privacy: list them, or audit some of them beside their fixed twins",
-    examples=(
-        "dpcheck bugs",
-        "dpcheck bugs lower-bound-twice",
-        "dpcheck bugs all --format html > bugs.html",
-    ),
+    examples=("dpcheck bugs", "dpcheck bugs lower-bound-twice", "dpcheck bugs all --format html > bugs.html"),
     add_options=add_bugs_options,
     run=run_bugs,
 )

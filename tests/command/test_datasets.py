@@ -165,16 +165,7 @@ def test_libsvm_text_keeps_every_bit(X):
     [
         *("", " ", "0 1:1", "2 1:1", "+1.0 1:1", "1:1", "# comment", "1 1:1 # comment"),
         *("1 0:1", "1 4:1", "1 -1:1", "1 2:1 2:1", "1 2:1 1:1", "1 1.0:1", "1 1", "1 1:", "1 :1"),
-        *(
-            "1 1:nan",
-            "1 1:inf",
-            "1 1:1e999",
-            "1 1:1_0",
-            "1 1:0x1",
-            "1 1:1:1",
-            "1 1: 1",
-            "1 1:1,2:1",
-        ),
+        *("1 1:nan", "1 1:inf", "1 1:1e999", "1 1:1_0", "1 1:0x1", "1 1:1:1", "1 1: 1", "1 1:1,2:1"),
         *("1 1:1\r", "1\t1:1", "1 \u0661:1", "1 1:\u0661", "1 1:1\x00", "1 " + "9" * 5000 + ":1"),
     ],
 )
@@ -338,12 +329,7 @@ def test_damaged_download_is_refused_and_not_kept(monkeypatch, server, cache, pa
 def test_damaged_values_are_refused(monkeypatch, server, cache):
     expected = value_hash(TEXT_X, TEXT_Y)
     add(monkeypatch, "toy", (File(server.url("toy"), expected, "values"),))
-    for bad in (
-        TEXT.replace(b"0.5", b"0.6"),
-        TEXT.replace(b"-1 \n", b"+1 \n"),
-        TEXT[:-6],
-        b"<html>",
-    ):
+    for bad in (TEXT.replace(b"0.5", b"0.6"), TEXT.replace(b"-1 \n", b"+1 \n"), TEXT[:-6], b"<html>"):
         server.files["toy"] = bad
         with pytest.raises(InputError, match="was damaged and not kept"):
             datasets.load("toy")
