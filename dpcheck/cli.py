@@ -7,8 +7,9 @@ import argparse
 import difflib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import NoReturn
 
 from dpcheck import __version__
@@ -131,35 +132,30 @@ def _complete(parser: argparse.ArgumentParser, commands: dict[str, argparse.Argu
         return
     import argcomplete
 
-    names: dict[tuple[str, str], Callable[..., list[str]]] = {
-        ("check", "names"): _algorithms, ("solve", "algorithm"): _algorithms, ("measure", "algorithm"): _algorithms,
-        ("show", "theorem"): _theorems, ("prove", "target"): _claims, ("bugs", "names"): _bugs,
+    arguments = {
+        "check": "names", "solve": "algorithm", "measure": "algorithm", "show": "theorem", "prove": "target",
+        "bugs": "names",
     }  # fmt: skip
-    for (command, argument), completer in names.items():
+    for command, argument in arguments.items():
         action = next(action for action in commands[command]._actions if action.dest == argument)
-        action.completer = completer  # type: ignore[attr-defined]
+        action.completer = partial(_names, command)  # type: ignore[attr-defined]
     argcomplete.autocomplete(parser)
 
 
-def _algorithms(**_: object) -> list[str]:
+def _names(command: str, **_: object) -> list[str]:
+    """Return what a command can be asked about."""
+    if command == "show":
+        from dpcheck.bounds.registry import theorems
+
+        return [theorem.id for theorem in theorems()]
+    if command == "prove":
+        from dpcheck.bounds.ledger import recorded
+
+        return [*dict.fromkeys(claim["paper"] for claim in recorded().values()), *recorded()]
+    if command == "bugs":
+        from dpcheck.audits.bugs.bug import find
+
+        return [bug.id for bug in find(["all"])]
     from dpcheck.solvers import ALGORITHMS
 
     return list(ALGORITHMS)
-
-
-def _theorems(**_: object) -> list[str]:
-    from dpcheck.bounds.registry import theorems
-
-    return [theorem.id for theorem in theorems()]
-
-
-def _claims(**_: object) -> list[str]:
-    from dpcheck.bounds.ledger import recorded
-
-    return [*dict.fromkeys(claim["paper"] for claim in recorded().values()), *recorded()]
-
-
-def _bugs(**_: object) -> list[str]:
-    from dpcheck.audits.bugs.bug import find
-
-    return [bug.id for bug in find(["all"])]

@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from dpcheck.running.store import Store
 
 
-def _anything(parser: ArgumentParser, options: Namespace) -> None:
-    """Accept whatever the options themselves accept."""
-
-
 @dataclass(frozen=True)
 class Command:
     """A command of ``dpcheck``.
@@ -58,7 +54,7 @@ class Command:
     add_options: Callable[[ArgumentParser], None]
     run: Callable[[Namespace], int]
     further: str = ""
-    require: Callable[[ArgumentParser, Namespace], None] = _anything
+    require: Callable[[ArgumentParser, Namespace], None] = lambda parser, options: None
     runs_others_code: bool = False
 
 

@@ -120,7 +120,7 @@ def run_report(options: Namespace) -> int:
     require_writable(options)
     if options.file in NAMES:
         return _report_kept(options)
-    report = Report.from_json(inputs.report(options.file), Catalogue(*titles()))
+    report = Report.from_json(inputs.content(options.file, "REPORT.json"), Catalogue(*titles()))
     require(bool(report.findings), "REPORT.json", "hold findings, of which to say something", "none")
     return deliver(report, options)
 

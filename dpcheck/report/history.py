@@ -78,7 +78,7 @@ def history(folder: str | PathLike[str]) -> list[dict[str, Any]]:
     for run in runs:
         row: dict[str, Any] = {"run": run.number, "date": run.date, "commit": run.revision, "command": run.command}
         try:
-            report = _report(run)
+            report = Report.from_json(run.report)
         except InputError:  # of another version; the other runs can be read all the same
             rows.append(row | {"findings": "unreadable", "unexpected": None, "changed": None, "seconds": None})
             continue
@@ -127,7 +127,7 @@ def find(text: str) -> Named:
         known = f"runs 1 to {len(runs)}" if runs else "no run that came to its end"
         raise InputError(f"a run must be one of {folder}, which has {known}, got {one_line(text)[:200]}")
     run = named[-1]
-    return Named(f"{folder}:{run.number}{f' ({run.revision})' if run.revision else ''}", _report(run))
+    return Named(f"{folder}:{run.number}{f' ({run.revision})' if run.revision else ''}", Report.from_json(run.report))
 
 
 def read(text: str) -> Report:
@@ -149,10 +149,6 @@ def _is(run: KeptRun, wanted: str) -> bool:
     if wanted.isdecimal() and len(wanted) < 7:  # which no commit is told by
         return run.number == int(wanted)
     return len(wanted) >= 4 and run.revision.startswith(wanted)
-
-
-def _report(run: KeptRun) -> Report:
-    return Report.from_json(run.report)
 
 
 @dataclass(frozen=True)

@@ -95,15 +95,15 @@ class Executor(ABC):
                                                "a row") from error  # fmt: skip
                     self._begin(work)
                     waiting = {
-                        self._submitted(work, chunk) if self._failed(each) else each: chunk
-                        for each, chunk in waiting.items()
+                        self._submitted(work, chunk) if self._failed(future) else future: chunk
+                        for future, chunk in waiting.items()
                     }
                     continue
                 lost = 0
                 yield waiting.pop(future), result
         finally:
-            for each in waiting:
-                each.cancel()
+            for future in waiting:
+                future.cancel()
 
     def _submitted(self, work: Callable[[Task], Result], chunk: Task) -> Future[Result]:
         try:
@@ -127,11 +127,11 @@ class Executor(ABC):
 def _first(waiting: Iterable[Future[Result]]) -> Future[Result]:
     """Wait for one that is finished; of several, results come before errors, which end everything."""
     done = wait(waiting, return_when=FIRST_COMPLETED).done
-    return min(done, key=lambda each: each.cancelled() or each.exception() is not None)
+    return min(done, key=lambda future: future.cancelled() or future.exception() is not None)
 
 
 class Serial(Executor):
-    """This very thread; a chunk is run when its result is asked for."""
+    """Run the chunks in the calling thread, each when its result is asked for."""
 
     jobs = 1
     here = True
@@ -153,7 +153,7 @@ class Serial(Executor):
 
 
 class Threads(Executor):
-    """So many threads."""
+    """Run the chunks in threads of this process."""
 
     here = True
 

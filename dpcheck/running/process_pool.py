@@ -44,17 +44,17 @@ def packed(work: Callable[[Any], Any], cloudpickle: Any) -> bytes:
 
 @contextmanager
 def _by_value(cloudpickle: Any) -> Iterator[None]:
-    own = [module for module in list(sys.modules.values()) if _is_own(module)]
-    for module in own:
+    modules = [module for module in list(sys.modules.values()) if _is_the_users(module)]
+    for module in modules:
         cloudpickle.register_pickle_by_value(module)
     try:
         yield
     finally:
-        for module in own:
+        for module in modules:
             cloudpickle.unregister_pickle_by_value(module)
 
 
-def _is_own(module: ModuleType) -> bool:
+def _is_the_users(module: ModuleType) -> bool:
     """Whether a module is the user's, so that other machines do not have it."""
     file = getattr(module, "__file__", None)
     if not file or module.__name__.partition(".")[0] in ("dpcheck", "__main__", "__mp_main__"):
@@ -79,9 +79,9 @@ def _unpack_and_run(work: bytes, chunk: Any) -> Any:
             _unpacked[work] = pickle.loads(work)
             while len(_unpacked) > _KEPT:
                 _unpacked.popitem(last=False)
-        found = _unpacked[work]
+        function = _unpacked[work]
     with one_blas_thread():
-        return found(chunk)
+        return function(chunk)
 
 
 _WITHIN = 30.0  # seconds, a scheduler answers
@@ -126,8 +126,8 @@ class Dask(Executor):
         self.jobs = max(1, sum(self._client.nthreads().values()))
 
     def _submit(self, chunk: Any) -> Future[Any]:
-        found: Future[Any] = self._pool.submit(_unpack_and_run, self._payload, chunk)
-        return found
+        future: Future[Any] = self._pool.submit(_unpack_and_run, self._payload, chunk)
+        return future
 
     def _end(self, *, now: bool) -> None:
         self._pool.shutdown(wait=False)
@@ -165,8 +165,8 @@ class Ray(Executor):
             self._payload = self._ray.put(packed(work, self._ray.cloudpickle))
 
     def _submit(self, chunk: Any) -> Future[Any]:
-        found: Future[Any] = self._remote.remote(self._payload, chunk).future()
-        return found
+        future: Future[Any] = self._remote.remote(self._payload, chunk).future()
+        return future
 
     def _taken(self, result: Any) -> Any:
         """Ray's arrays lie in memory that all share, and cannot be written."""
