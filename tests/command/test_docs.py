@@ -7,10 +7,7 @@ pages is skipped where there are none.
 from __future__ import annotations
 
 import ast
-import json
 import re
-import shutil
-import subprocess
 import sys
 from functools import cache
 from html.parser import HTMLParser
@@ -19,6 +16,7 @@ from urllib.parse import unquote
 
 import pytest
 from files import ROOT
+from pages import looked_at
 from public import public
 
 import dpcheck
@@ -196,14 +194,7 @@ def test_formulas_are_drawn():
 @pytest.mark.parametrize("name", ["index", "generated/findings/zhang2025"])
 def test_a_page_in_a_browser(name, width, colours):
     """It is not wider than the screen, fetches nothing from elsewhere, and axe finds no fault."""
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    node, look = shutil.which("node"), ROOT / "tests" / "browser" / "look.js"
-    if browser is None or node is None or not (look.parent / "node_modules").is_dir():
-        pytest.skip("no browser: install Debian's chromium and nodejs, and run npm install --prefix tests/browser")
-    command = [node, look, SITE / f"{name}.html", browser, str(width), colours]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    found = json.loads(run.stdout)
+    found = looked_at(SITE / f"{name}.html", width, colours)
     assert found["axe"] == []
     assert found["wide"] <= 0
     assert not [each for each in found["requests"] if not each.startswith(("file:", "data:"))]

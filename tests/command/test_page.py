@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
+from pages import looked_at
 
 from dpcheck.audits.bugs.bug import Examination, find
 from dpcheck.audits.bugs.testers import Outcome
@@ -18,7 +16,6 @@ from dpcheck.report.claims import bugs_page
 from dpcheck.report.findings import Finding, Report
 from dpcheck.report.html import to_html
 
-LOOK = Path(__file__).resolve().parent.parent / "browser" / "look.js"
 HOSTILE = "<script>window.pwned = 1</script>\"'><img src=x onerror='window.pwned = 2'>&"
 EVENT = {"words": "output <= -0.5", "hits": 2117, "other_hits": 1095, "trials": 87000, "favours": "neighbour"}
 STEPS = [
@@ -228,20 +225,12 @@ def test_a_foreign_report_is_text_alone():
 @pytest.fixture(scope="module")
 def look(tmp_path_factory):
     """Open a page in a browser; the answer is what it and axe say."""
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    node = shutil.which("node")
-    if browser is None or node is None or not (LOOK.parent / "node_modules").is_dir():
-        pytest.skip("no browser: install Debian's chromium and nodejs, and run npm install --prefix tests/browser")
     folder = tmp_path_factory.mktemp("pages")
 
     def look(page, width=1400, colours="light"):
         file = folder / "page.html"
         file.write_text(page, "utf-8")
-        run = subprocess.run(
-            [node, LOOK, file, browser, str(width), colours], capture_output=True, text=True, check=False
-        )
-        assert run.returncode == 0, run.stderr
-        return json.loads(run.stdout), file
+        return looked_at(file, width, colours), file
 
     return look
 
