@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import lzma
 import math
 import re
@@ -53,19 +52,6 @@ def unpack(packed: bytes) -> bytes:
             except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
                 raise ValueError(f"it does not decompress: {error}") from None
     return packed
-
-
-def parse_npy(raw: bytes) -> Array:
-    """Read the array of a .npy file; pickled objects are refused."""
-    array: Array = np.load(io.BytesIO(raw), allow_pickle=False)
-    return array
-
-
-def parse_idx(raw: bytes) -> Array:
-    """Read the unsigned bytes of an idx file: 0, 0, 8, number of axes, big-endian lengths, values."""
-    axes = raw[3]
-    shape = np.frombuffer(raw, ">u4", count=axes, offset=4).tolist()
-    return np.frombuffer(raw, np.uint8, offset=4 + 4 * axes).reshape(shape)
 
 
 def parse_libsvm(text: bytes, features: int) -> tuple[Rows, Rows]:
