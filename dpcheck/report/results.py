@@ -1,4 +1,4 @@
-"""Findings: what was looked at, what was expected, what was seen; and all of one run together."""
+"""Findings, how their verdicts and numbers are written on every surface, and all of one run, to JSON and back."""
 
 from __future__ import annotations
 

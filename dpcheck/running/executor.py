@@ -1,7 +1,6 @@
 """Work that is divided into chunks on random streams of their own, and whatever runs the chunks: here, or in threads.
 
 The bits are the same for any number of workers and cores.
-
 """
 
 from __future__ import annotations
