@@ -29,7 +29,7 @@ from typing import Any, NoReturn
 from dpcheck.bounds.claim import Claim, ClaimResult
 from dpcheck.bounds.kind import Method
 from dpcheck.errors import InputError, one_line, require, require_count, require_positive
-from dpcheck.running.streams import workers
+from dpcheck.running.executor import workers
 
 _LENGTH = struct.Struct("!Q")  # of a message, which goes before it
 _MEMORY = 4 * 2**30  # bytes of address space of a worker, and of each solver it starts

@@ -7,16 +7,28 @@ import argparse
 import difflib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import NoReturn
 
 from dpcheck import __version__
-from dpcheck.commands import COMMANDS
-from dpcheck.commands.command import HelpFormatter
+from dpcheck.commands.algorithms import MEASURE, SOLVE
+from dpcheck.commands.audit import AUDIT
+from dpcheck.commands.certify import CERTIFY
+from dpcheck.commands.command import Command, HelpFormatter
+from dpcheck.commands.lookups import BUGS, LIST, SHOW
+from dpcheck.commands.rate import RATE
+from dpcheck.commands.runs import COMPARE, HISTORY, REPORT, REPRODUCE
 from dpcheck.commands.terminal import tell
+from dpcheck.commands.verdicts import CHECK, PROVE
 from dpcheck.errors import InputError, one_line
 
+# In the order in which `dpcheck --help` lists them.
+_IN_ORDER = (
+    CHECK, LIST, SHOW, PROVE, AUDIT, CERTIFY, BUGS, RATE, MEASURE, REPRODUCE, HISTORY, COMPARE, SOLVE, REPORT,
+)  # fmt: skip
+COMMANDS: dict[str, Command] = {command.name: command for command in _IN_ORDER}
 _INTERRUPTED = 130
 _LONGEST = 300  # letters of an error
 # How NumPy says that no memory of this world holds an array.
@@ -120,35 +132,30 @@ def _complete(parser: argparse.ArgumentParser, commands: dict[str, argparse.Argu
         return
     import argcomplete
 
-    names: dict[tuple[str, str], Callable[..., list[str]]] = {
-        ("check", "names"): _algorithms, ("solve", "algorithm"): _algorithms, ("measure", "algorithm"): _algorithms,
-        ("show", "theorem"): _theorems, ("prove", "target"): _claims, ("bugs", "names"): _bugs,
+    arguments = {
+        "check": "names", "solve": "algorithm", "measure": "algorithm", "show": "theorem", "prove": "target",
+        "bugs": "names",
     }  # fmt: skip
-    for (command, argument), completer in names.items():
+    for command, argument in arguments.items():
         action = next(action for action in commands[command]._actions if action.dest == argument)
-        action.completer = completer  # type: ignore[attr-defined]
+        action.completer = partial(_names, command)  # type: ignore[attr-defined]
     argcomplete.autocomplete(parser)
 
 
-def _algorithms(**_: object) -> list[str]:
+def _names(command: str, **_: object) -> list[str]:
+    """Return what a command can be asked about."""
+    if command == "show":
+        from dpcheck.bounds.registry import theorems
+
+        return [theorem.id for theorem in theorems()]
+    if command == "prove":
+        from dpcheck.bounds.ledger import recorded
+
+        return [*dict.fromkeys(claim["paper"] for claim in recorded().values()), *recorded()]
+    if command == "bugs":
+        from dpcheck.audits.bugs.bug import find
+
+        return [bug.id for bug in find(["all"])]
     from dpcheck.solvers import ALGORITHMS
 
     return list(ALGORITHMS)
-
-
-def _theorems(**_: object) -> list[str]:
-    from dpcheck.bounds.registry import theorems
-
-    return [theorem.id for theorem in theorems()]
-
-
-def _claims(**_: object) -> list[str]:
-    from dpcheck.bounds.ledger import recorded
-
-    return [*dict.fromkeys(claim["paper"] for claim in recorded().values()), *recorded()]
-
-
-def _bugs(**_: object) -> list[str]:
-    from dpcheck.audits.bugs.bug import find
-
-    return [bug.id for bug in find(["all"])]

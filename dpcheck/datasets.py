@@ -9,6 +9,7 @@ their licences, and what was checked against what: ``dpcheck/data/SOURCES.md``.
 from __future__ import annotations
 
 import hashlib
+import io
 import operator
 import os
 import sys
@@ -19,8 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpcheck.data.entries import ENTRIES, Entry, File
-from dpcheck.data.formats import Array, Rows, parse_idx, parse_libsvm, parse_npy, unpack
+from dpcheck.data.entries import ENTRIES, Array, Entry, File, Rows, parse_libsvm, unpack
 from dpcheck.errors import InputError, one_line, require, require_known, require_positive
 
 __all__ = ["Dataset", "load", "names"]
@@ -216,8 +216,12 @@ def _decode(entry: Entry, file: File, packed: bytes) -> list[Array]:
             return [X, y]
     except ValueError as error:
         raise _DamagedError(str(error)) from None
-    stored = file in entry.stored
-    array = parse_npy(raw) if stored else parse_idx(raw)
+    if stored := file in entry.stored:
+        array: Array = np.load(io.BytesIO(raw), allow_pickle=False)
+    else:  # idx: 0, 0, 8, number of axes, big-endian lengths, unsigned bytes
+        axes = raw[3]
+        shape = np.frombuffer(raw, ">u4", count=axes, offset=4).tolist()
+        array = np.frombuffer(raw, np.uint8, offset=4 + 4 * axes).reshape(shape)
     if array.ndim > 1:
         return [entry.stored_rows(array) if stored else entry.public_rows(array)]
     return [array.astype(np.int64 if array.dtype == np.uint8 else np.float64)]

@@ -52,33 +52,28 @@ class Mechanism:
 
 
 def accused(mechanism: Mechanism, seed: int, trials: int) -> bool:
-    audit = audit_privacy(
-        mechanism.draw, 1, 0, epsilon=mechanism.epsilon, delta=mechanism.delta, trials=trials, seed=seed,
-        vectorized=True,
-    )  # fmt: skip
+    claimed = {"epsilon": mechanism.epsilon, "delta": mechanism.delta}
+    audit = audit_privacy(mechanism.draw, 1, 0, **claimed, trials=trials, seed=seed, vectorized=True)
     return audit.verdict == "violated"
 
 
 def accused_as_curve(mechanism: Mechanism, seed: int, trials: int) -> bool:
-    audit = audit_privacy(
-        mechanism.draw, 1, 0, claim=mechanism.claim, delta=1e-5, trials=trials, seed=seed, vectorized=True
+    claimed = {"claim": mechanism.claim, "delta": 1e-5}
+    return (
+        audit_privacy(mechanism.draw, 1, 0, **claimed, trials=trials, seed=seed, vectorized=True).verdict == "violated"
     )
-    return audit.verdict == "violated"
 
 
 def accused_after_a_search(mechanism: Mechanism, seed: int, trials: int) -> bool:
     pairs = [Pair(1, 1, "equal"), Pair(1, 0, "one way"), Pair(0, 1, "the other")]
-    audit = audit_neighbours(
-        mechanism.draw, pairs, epsilon=mechanism.epsilon, delta=mechanism.delta, trials=trials, seed=seed,
-        vectorized=True,
-    )  # fmt: skip
+    claimed = {"epsilon": mechanism.epsilon, "delta": mechanism.delta}
+    audit = audit_neighbours(mechanism.draw, pairs, **claimed, trials=trials, seed=seed, vectorized=True)
     return audit.verdict == "violated"
 
 
 def accused_sequentially(mechanism: Mechanism, seed: int, trials: int) -> bool:
-    audit = audit_sequential(
-        mechanism.draw, 1, 0, epsilon=mechanism.epsilon, delta=mechanism.delta, most=trials, seed=seed, vectorized=True
-    )
+    claimed = {"epsilon": mechanism.epsilon, "delta": mechanism.delta}
+    audit = audit_sequential(mechanism.draw, 1, 0, **claimed, most=trials, seed=seed, vectorized=True)
     return audit.verdict == "violated"
 
 
@@ -105,11 +100,7 @@ def accused_in_one_run(mechanism: Mechanism, seed: int, trials: int) -> bool:
 # estimator: how it accuses, trials, and which mechanisms it can be asked about
 ESTIMATORS: dict[str, tuple[Callable[[Mechanism, int, int], bool], int, Callable[[Mechanism], bool]]] = {
     "audit_privacy": (accused, 1_000, lambda mechanism: True),
-    "audit_privacy_curve": (
-        accused_as_curve,
-        1_000,
-        lambda mechanism: mechanism.narrow and mechanism.claim is not None,
-    ),
+    "audit_privacy_curve": (accused_as_curve, 1_000, lambda each: each.narrow and each.claim is not None),
     "audit_neighbours": (accused_after_a_search, 300, lambda mechanism: mechanism.narrow),
     "audit_sequential": (accused_sequentially, 300, lambda mechanism: mechanism.narrow),
     "audit_one_run": (accused_in_one_run, 1_000, lambda mechanism: mechanism.narrow),

@@ -20,15 +20,9 @@ import dpcheck
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = (
-    "checked",
-    "test_cli.py",
-    "test_kernel_cache.py",
-    "test_training_step.py",
-    "test_accounting.py",
-    "test_second_route.py",
-    "test_replay.py",
-    "test_mlp.py",
-)
+    "checked", "test_cli.py", "test_kernel_cache.py", "test_training_step.py", "test_accounting.py",
+    "test_second_route.py", "test_replay.py", "test_mlp.py",
+)  # fmt: skip
 TOGETHER = {  # compile the same
     "test_base_costs.py": "test_base_solvers.py",
     "test_missing_constants.py": "test_mlp.py",

@@ -27,16 +27,11 @@ def others() -> set[str]:
     texts |= {"CITATION.cff"}
     found = [path for folder in ("tests", "notebooks", "docs") for path in (ROOT / folder).rglob("*")]
     return texts | {".ci/run", ".ci/coq", ".ci/browser", ".ci/libraries"} | {
-        path.relative_to(ROOT).as_posix()
-        for path in found
-        if path.is_file() and not generated(path.relative_to(ROOT))
+        path.relative_to(ROOT).as_posix() for path in found if path.is_file() and not generated(path.relative_to(ROOT))
     }  # fmt: skip
 
 
 def generated(path: Path) -> bool:
     """Whether Python, Numba, npm or Sphinx wrote it."""
-    return not {"__pycache__", "node_modules", "generated"}.isdisjoint(path.parts) or path.suffix in (
-        ".pyc",
-        ".nbi",
-        ".nbc",
-    )
+    made = {"__pycache__", "node_modules", "generated"}
+    return not made.isdisjoint(path.parts) or path.suffix in (".pyc", ".nbi", ".nbc")

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
 from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LOOK = Path(__file__).with_name("browser") / "look.js"
 
 ALONE = ("meta", "br", "rect", "line", "input", "wbr")  # tags that have no end
 
@@ -38,3 +47,14 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.words.append(data)
+
+
+def looked_at(page: Path, width: int, colours: str) -> Any:
+    """Return what a browser and axe say of a page; the test is skipped where there is no browser."""
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    node = shutil.which("node")
+    if browser is None or node is None or not (LOOK.parent / "node_modules").is_dir():
+        pytest.skip("no browser: install Debian's chromium and nodejs, and run npm install --prefix tests/browser")
+    run = subprocess.run([node, LOOK, page, browser, str(width), colours], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)

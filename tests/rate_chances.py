@@ -37,45 +37,38 @@ _NORMAL = NormalDist()
 
 def measure(path: Path, algorithms: list[str], jobs: int) -> None:
     """Each experiment's first look and as much again at each seed, where the file does not hold them yet."""
+    from dpcheck.catalogue.zhang2022.rate_table_2 import counted
     from dpcheck.checks.context import Context
     from dpcheck.checks.rates import experiments, more, points
 
     for experiment in experiments():
-        known = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
-        of = known[(known.algorithm == experiment.algorithm) & (known.experiment == experiment.name)]
-        for seed in SEEDS:
-            if seed in set(of.seed) or (algorithms and experiment.algorithm not in algorithms):
-                continue
+        for seed in _missing(path, experiment.algorithm, experiment.name, algorithms):
             context = Context(seed=seed, jobs=jobs)
             found = points(experiment, context)
             found = more(experiment, context, found, 1, 1) if len(found[0].values) else []
-            rows = [
-                [experiment.algorithm, experiment.name, seed, json.dumps(dict(point.cell)), value]
-                for point in found
-                for value in point.values
-            ]
-            pd.DataFrame(rows, columns=COLUMNS).to_csv(path, mode="a", header=not path.exists(), index=False)
-            print(f"{experiment.algorithm}: {experiment.name}, seed {seed}", flush=True)
-
-
-def count(path: Path, algorithms: list[str], jobs: int) -> None:
-    """Twice a first look at each seed, of each line of counted gradients that the file does not hold yet."""
-    from dpcheck.catalogue.zhang2022.rate_table_2 import counted
-    from dpcheck.checks.context import Context
-
-    for line in _lines(algorithms):
-        known = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
-        for seed in SEEDS:
-            if len(known[(known.experiment == line.id) & (known.seed == seed)]):
-                continue
+            cells = [(json.dumps(dict(point.cell)), value) for point in found for value in point.values]
+            _append(path, experiment.algorithm, experiment.name, seed, cells)
+    for line in _lines(algorithms):  # of counted gradients
+        name = line.id.partition(".")[0]
+        for seed in _missing(path, name, line.id, []):
             context = Context(seed=seed, jobs=jobs)
-            rows = [
-                [line.id.partition(".")[0], line.id, seed, cell.key, value]
-                for cell in line.cells
-                for value in counted(cell, context, 2 * line.runs)
-            ]
-            pd.DataFrame(rows, columns=COLUMNS).to_csv(path, mode="a", header=not path.exists(), index=False)
-            print(f"{line.id}, seed {seed}", flush=True)
+            cells = [(cell.key, value) for cell in line.cells for value in counted(cell, context, 2 * line.runs)]
+            _append(path, name, line.id, seed, cells)
+
+
+def _missing(path: Path, algorithm: str, experiment: str, algorithms: list[str]) -> list[int]:
+    """The seeds at which an experiment is to be measured and is not in the file."""
+    if algorithms and algorithm not in algorithms:
+        return []
+    known = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
+    of = known[(known.algorithm == algorithm) & (known.experiment == experiment)]
+    return [seed for seed in SEEDS if seed not in set(of.seed)]
+
+
+def _append(path: Path, algorithm: str, experiment: str, seed: int, cells: list[tuple[str, float]]) -> None:
+    rows = [[algorithm, experiment, seed, *cell] for cell in cells]
+    pd.DataFrame(rows, columns=COLUMNS).to_csv(path, mode="a", header=not path.exists(), index=False)
+    print(f"{algorithm}: {experiment}, seed {seed}", flush=True)
 
 
 def table(path: Path) -> None:
@@ -184,7 +177,6 @@ def main() -> None:
         table(options.measured)
     else:
         measure(options.measured, options.algorithm, options.jobs)
-        count(options.measured, options.algorithm, options.jobs)
 
 
 if __name__ == "__main__":

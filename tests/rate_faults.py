@@ -11,7 +11,7 @@ import mutants
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.rates import stages
-from dpcheck.running.streams import cores
+from dpcheck.running.executor import cores
 from dpcheck.solvers import algorithm
 
 

@@ -253,9 +253,8 @@ class Pool(AbstractContextManager["Pool"]):
         self._done = [2 * _PROBES, 2 * _PROBES]
         self._executor, self._workers = executor, None
         if executor is None and jobs > 1:
-            from dpcheck.running.executor import Threads
+            from dpcheck.running.executor import Threads, workers
             from dpcheck.running.process_pool import Processes
-            from dpcheck.running.streams import workers
 
             self._workers = (Threads if runner.vectorized else Processes)(workers(jobs))
             self._executor = self._workers

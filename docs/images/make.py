@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.text import Text
 
 from dpcheck.algorithms.registry import titles
-from dpcheck.report.findings import Catalogue, Report
-from dpcheck.report.formats import render
+from dpcheck.report.findings import Report, render
+from dpcheck.report.results import Catalogue
 
 HERE = Path(__file__).parent
 PAGES = {"page-1400": (1400, 1000), "page-390": (390, 844)}

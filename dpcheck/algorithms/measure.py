@@ -23,8 +23,7 @@ from dpcheck.algorithms.problem import Array, Defaults, Problem
 from dpcheck.algorithms.run import Run, measured
 from dpcheck.errors import InputError, require, require_count
 from dpcheck.problems import problem_class
-from dpcheck.running.executor import Executor, Threads
-from dpcheck.running.streams import one_blas_thread, workers
+from dpcheck.running.executor import Executor, Threads, one_blas_thread, workers
 from dpcheck.solvers import algorithm, configure
 
 # Column -> the method that a family of problems overrides where it has that closed form.

@@ -19,7 +19,7 @@ from dpcheck.algorithms.run import History, Run
 from dpcheck.algorithms.tapes import history_of, new_tape, perform, require_sound, rows_of, watched
 from dpcheck.errors import require_seed
 from dpcheck.events import Event
-from dpcheck.running.streams import one_blas_thread
+from dpcheck.running.executor import one_blas_thread
 
 if TYPE_CHECKING:
     from dpcheck.algorithms.promises import Given, Promise

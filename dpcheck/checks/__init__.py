@@ -18,13 +18,11 @@ from dpcheck.checks.declared import Declared
 from dpcheck.checks.place import place_for
 from dpcheck.checks.subject import Record, Subject
 from dpcheck.errors import StoreError, raised, require
-from dpcheck.report.findings import Finding, Report
+from dpcheck.report.findings import Finding, Report, provenance
 from dpcheck.report.history import keep_run
 from dpcheck.report.results import Catalogue
-from dpcheck.running.executor import Executor
-from dpcheck.running.provenance import provenance
+from dpcheck.running.executor import Executor, workers
 from dpcheck.running.store import open_store
-from dpcheck.running.streams import workers
 from dpcheck.solvers import ALGORITHMS, algorithm
 
 Named = str | Algorithm | PathLike[str]

@@ -11,8 +11,7 @@ import numpy as np
 
 from dpcheck.errors import require, require_count
 from dpcheck.report.findings import Finding
-from dpcheck.running.executor import Executor, Threads
-from dpcheck.running.streams import OnStream, Portion, portions
+from dpcheck.running.executor import Executor, OnStream, Portion, Threads, portions
 
 if TYPE_CHECKING:
     from dpcheck.checks.shipped import Measurements

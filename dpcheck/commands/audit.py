@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from dpcheck.commands import inputs, terminal
 from dpcheck.commands.baseline import against, read_baseline, write_baseline
-from dpcheck.commands.command import SEED, Command, add_backend, add_outputs, add_store
-from dpcheck.commands.outputs import (
+from dpcheck.commands.command import (
+    SEED,
+    Command,
+    add_backend,
+    add_outputs,
+    add_store,
     chosen_executor,
     chosen_store,
     deliver,

@@ -15,9 +15,9 @@ from typing import Any
 
 from dpcheck.errors import InputError, one_line, require
 from dpcheck.json_text import parse
-from dpcheck.report.findings import SCHEMA, Finding, Report
+from dpcheck.report.findings import Finding, Report
 from dpcheck.report.history import Change, compare
-from dpcheck.report.results import to_json_text
+from dpcheck.report.results import SCHEMA, to_json_text
 from dpcheck.running.files import write_text
 
 BASELINE = "dpcheck.baseline/2"

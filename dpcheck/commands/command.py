@@ -1,18 +1,26 @@
-"""What a command is, how its help is laid out, and the options that several commands take."""
+"""What a command is, and what several commands share: options, and the store, workers and files that they name."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import textwrap
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from dpcheck.commands import terminal
+from dpcheck.errors import InputError, one_line, require
+from dpcheck.running.files import descriptor, write_text
 from dpcheck.shown import TABLE_FORMATS
 
-
-def _anything(parser: ArgumentParser, options: Namespace) -> None:
-    """Accept whatever the options themselves accept."""
+if TYPE_CHECKING:
+    from dpcheck.report.findings import Report
+    from dpcheck.running.executor import Executor
+    from dpcheck.running.store import Store
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,7 @@ class Command:
     add_options: Callable[[ArgumentParser], None]
     run: Callable[[Namespace], int]
     further: str = ""
-    require: Callable[[ArgumentParser, Namespace], None] = _anything
+    require: Callable[[ArgumentParser, Namespace], None] = lambda parser, options: None
     runs_others_code: bool = False
 
 
@@ -114,3 +122,130 @@ def add_fail_on(parser: Options) -> None:
     parser.add_argument(
         "--fail-on", choices=("violated", "inconclusive"), default="violated", help="what makes the exit code 1"
     )
+
+
+def deliver(report: Report, options: Namespace, texts: dict[str, str] | None = None) -> int:
+    """Write and print a report in the formats asked for; ``texts`` are those of formats that are ready."""
+
+    def text_in(format: str, **layout: Any) -> str:
+        if texts and format in texts:
+            return texts[format]
+        from dpcheck.report.findings import render
+
+        return render(report, format, **layout)
+
+    for name, target in _targets(options).items():
+        if name != "output":
+            write_text(target, text_in(name.removesuffix("_output")))
+    if options.explain:
+        from dpcheck.report.terminal import explanations
+
+        text = explanations(report, options.explain, width=terminal.width()) + "\n"
+    else:
+        text = text_in(
+            options.format, color=options.output is None and terminal.coloured(),
+            width=120 if options.output else terminal.width(120), verbose=options.verbose,
+        )  # fmt: skip
+    if options.output:
+        write_text(options.output, text)
+    elif texts and options.format in texts and not options.explain:
+        terminal.say_verdict(report.findings[0].verdict, text.removesuffix("\n"))
+    else:
+        terminal.say(text.removesuffix("\n"))
+    return exit_code(options, broken=not report.ok, undecided=report.inconclusive)
+
+
+def exit_code(options: Namespace, *, broken: bool, undecided: bool) -> int:
+    """Return the exit code of a judgement."""
+    return int(broken or (undecided and options.fail_on == "inconclusive"))
+
+
+def _targets(options: Namespace) -> dict[str, str]:
+    """Return the files asked for, by option: "output", "json_output", ..."""
+    return {name: value for name, value in vars(options).items() if name.endswith("output") and value is not None}
+
+
+def require_writable(options: Namespace) -> None:
+    """Find out before the work, not after it, that a result cannot be written."""
+    written: dict[Path, str] = {}
+    for name, target in _targets(options).items():
+        option = f"--{name.replace('_', '-')}"
+        require_place(target, option)
+        place = Path(target).resolve()
+        if descriptor(Path(target)) is None:  # what is open already takes one text after the other
+            other = written.setdefault(place, option)
+            require(other == option, option, f"be another file than {other}", target)
+    if getattr(options, "write_baseline", None):
+        require_place(options.write_baseline, "--write-baseline")
+
+
+def require_place(target: str, option: str) -> None:
+    """Require a file that can be written."""
+    require(bool(target), option, "be a file that can be written", "an empty name")
+    try:
+        if descriptor(Path(target)) is not None:
+            return
+        path = Path(target).resolve()
+    except (OSError, RuntimeError):  # a name that is too long, a circle of links
+        path = Path()
+    if path.is_symlink():  # from Python 3.13 on, a circle of links is left as it is
+        path = Path()
+    require(path.parent.is_dir(), option, "lie in an existing folder", target)
+    good = os.access(path.parent, os.W_OK) and not path.is_dir()
+    require(good, option, "be a file that can be written", target)
+
+
+def require_picture(target: str | None) -> None:
+    """Require a file whose ending says what kind of picture it is, or none."""
+    if not target:
+        return
+    from matplotlib.figure import Figure
+
+    require_place(target, "--plot")
+    known = Figure().canvas.get_supported_filetypes()
+    ending = Path(target).suffix.removeprefix(".")
+    require(ending.lower() in known, "--plot", f"end in one of .{', .'.join(known)}", target)
+
+
+def save_picture(figure: Any, path: str) -> None:
+    """Write a figure."""
+    try:
+        figure.savefig(path, dpi=150)
+    except (OSError, ValueError, RuntimeError) as error:  # such as a picture for which TeX is missing
+        raise InputError(f"--plot must be a writable picture file, got {path}: {one_line(error)}") from error
+
+
+@contextmanager
+def chosen_store(options: Namespace) -> Iterator[Store | None]:
+    """Open the store that was asked for; None where none was."""
+    if options.store is None:
+        yield None
+        return
+    from dpcheck.running.store import open_store
+
+    with closing(open_store(options.store)) as store:
+        yield store
+
+
+@contextmanager
+def chosen_executor(options: Namespace) -> Iterator[Executor | None]:
+    """Start the workers that were asked for; None where each kind of work chooses for itself."""
+    if options.backend is None:
+        require(options.scheduler is None, "--scheduler", "come with --backend dask or ray", options.scheduler)
+        yield None
+        return
+    from dpcheck.running.process_pool import executor
+
+    with executor(options.backend, jobs=options.jobs, scheduler=options.scheduler) as workers:
+        yield workers
+
+
+@contextmanager
+def kept_when_interrupted(options: Namespace) -> Iterator[None]:
+    """Let an interrupt say where the store keeps what was done."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if options.store is None:
+            raise
+        raise KeyboardInterrupt(f"what was done is in {options.store}, and the same command goes on") from None

@@ -212,20 +212,14 @@ def _is_number(text: str) -> bool:
 
 def saved(text: str, name: str) -> Any:
     """Read the JSON of a file that dpcheck wrote."""
-    try:
-        content = Path(text).read_text("utf-8-sig")
-    except (OSError, ValueError) as error:
-        raise InputError(f"{name} must be a readable file, got {one_line(text)[:200]}: {one_line(error)}") from error
-    value = parse(content, name)
+    value = parse(content(text, name), name)
     require(isinstance(value, dict), name, "be a JSON object", type(value).__name__)
     return value
 
 
-def report(path: str) -> str:
-    """Read the text of a report."""
+def content(path: str, name: str) -> str:
+    """Read the text of a file."""
     try:
         return Path(path).read_text("utf-8-sig")
     except (OSError, ValueError) as error:
-        raise InputError(
-            f"REPORT.json must be a readable file, got {one_line(path)[:200]}: {one_line(error)}"
-        ) from error
+        raise InputError(f"{name} must be a readable file, got {one_line(path)[:200]}: {one_line(error)}") from error

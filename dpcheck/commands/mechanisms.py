@@ -37,10 +37,9 @@ from dpcheck.audits.running import SIDES, Chunk
 from dpcheck.audits.running.datasets import fingerprint
 from dpcheck.commands import inputs
 from dpcheck.errors import InputError, one_line, require, require_confidence, require_count
-from dpcheck.report.findings import Finding, Report
+from dpcheck.report.findings import Finding, Report, provenance
 from dpcheck.report.results import AUDIT
 from dpcheck.running.executor import Executor
-from dpcheck.running.provenance import provenance
 from dpcheck.running.store import Store, digest_of
 from dpcheck.source import place_of
 

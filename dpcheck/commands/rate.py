@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcheck.commands import inputs, terminal
-from dpcheck.commands.command import Command, add_fail_on, add_format
-from dpcheck.commands.outputs import exit_code, require_picture, save_picture
+from dpcheck.commands.command import Command, add_fail_on, add_format, exit_code, require_picture, save_picture
 from dpcheck.errors import InputError, one_line, require
 
 if TYPE_CHECKING:

@@ -81,7 +81,7 @@ def say_verdict(verdict: str, text: str) -> int:
     if coloured() and text.startswith(verdict):
         from rich.style import Style
 
-        from dpcheck.report.verdicts import colour
+        from dpcheck.report.results import colour
 
         text = Style.parse(colour(verdict)).render(verdict) + text.removeprefix(verdict)
     return say(text)

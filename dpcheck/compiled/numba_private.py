@@ -27,7 +27,7 @@ from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 
-from dpcheck.compiled import content, folder
+from dpcheck.compiled import kept
 
 _DISPATCHER = ("compile", "_compile_for_args", "_compiler", "_cache", "overloads", "disable_compile", "targetoptions")
 _RESULT = ("_reduce", "_rebuild")
@@ -91,13 +91,13 @@ class _Kept(NullCache):
     @property
     def cache_path(self) -> str:
         """The folder, which Numba's statistics show."""
-        return str(folder.place())
+        return str(kept.place())
 
     def name(self, signature: Any, codegen: Any) -> str | None:
         """Return the name of the file for a signature; None where something that is compiled in has no digest."""
         try:
-            compiled_in = content.digest(self._compiled)
-        except content.UnknownValueError:
+            compiled_in = kept.digest(self._compiled)
+        except kept.UnknownValueError:
             return None
         function = self._compiled.py_func
         where = function.__module__, function.__qualname__  # which the code's own symbols hold
@@ -109,13 +109,13 @@ class _Kept(NullCache):
         """Return the kept code for a signature; None where there is none that works."""
         target_context.refresh()
         name = self.name(sig, target_context.codegen())
-        data = None if name is None else folder.read(name)
+        data = None if name is None else kept.read(name)
         if name is None or data is None:
             return None
         try:
             return CompileResult._rebuild(target_context, *pickle.loads(data))
         except Exception:  # what another version of a library wrote may fail in any way
-            folder.drop(name)
+            kept.drop(name)
             return None
 
     def save_overload(self, sig: Any, cres: Any) -> None:
@@ -124,4 +124,4 @@ class _Kept(NullCache):
             return
         name = self.name(sig, cres.target_context.codegen())
         if name is not None:
-            folder.write(name, serialize.dumps(cres._reduce()))
+            kept.write(name, serialize.dumps(cres._reduce()))

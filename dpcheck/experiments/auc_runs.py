@@ -43,7 +43,7 @@ from dpcheck.algorithms.solver import Solver
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED, Plan
 from dpcheck.problems.auc import AUC, auc_score
 from dpcheck.problems.auc_mlp import AUCMLP
-from dpcheck.running.streams import one_blas_thread
+from dpcheck.running.executor import one_blas_thread
 from dpcheck.solvers import configure
 
 IJCNN1_TRAIN = 39_992  # 80 % of its 49,990 training rows: Table 3 of Yang et al.

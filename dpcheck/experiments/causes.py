@@ -181,7 +181,7 @@ def measure_clipping(plan: Mapping[str, Any], seed: int = 0) -> float:
     """Return the test AUC, in per cent, of a run with the clipping of certified noise and no noise."""
     from dpcheck.experiments import auc_runs
     from dpcheck.problems.auc import auc_score
-    from dpcheck.running.streams import one_blas_thread
+    from dpcheck.running.executor import one_blas_thread
 
     with one_blas_thread():
         train, (X, y) = auc_runs.parts(dict(plan), CERTIFIED, seed)

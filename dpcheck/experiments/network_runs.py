@@ -18,7 +18,7 @@ from dpcheck.algorithms.run import measured
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, Plan
 from dpcheck.problems.td_mlp import TDMLP
 from dpcheck.problems.wgan import WGAN
-from dpcheck.running.streams import one_blas_thread
+from dpcheck.running.executor import one_blas_thread
 from dpcheck.solvers import configure
 
 _SCORED = 500  # images on which the estimate is read off

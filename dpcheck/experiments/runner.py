@@ -12,9 +12,8 @@ from typing import Any
 
 from dpcheck.errors import InputError, require, require_count
 from dpcheck.experiments.experiment import Cell, Experiment, Measure, Trial, key_text
-from dpcheck.running.executor import Executor, Serial, Threads
+from dpcheck.running.executor import Executor, Serial, Threads, workers
 from dpcheck.running.store import Store, digest_of
-from dpcheck.running.streams import workers
 
 FILE = "reproduce.sqlite"  # of the store, in the folder that the user names
 _ROOT = Path(__file__).parents[1]
@@ -79,7 +78,7 @@ def code(experiment: Experiment) -> str:
 def _digest(module: str) -> str:
     folders = ("algorithms", "catalogue", "problems", "solvers", "data", "accounting")
     files = [path for folder in folders for path in (_ROOT / folder).rglob("*.py")]
-    files += [_ROOT / "datasets.py", _ROOT / "events.py", _ROOT / "running" / "streams.py"]
+    files += [_ROOT / "datasets.py", _ROOT / "events.py", _ROOT / "running" / "executor.py"]
     return digest_of([*files, Path(__file__).with_name(f"{module}.py")])
 
 

@@ -24,7 +24,7 @@ from dpcheck.algorithms.solver import Solver
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, Cell, Curve, Experiment, Missing, Plan, Setting
 from dpcheck.problems.matrix_sensing import MatrixSensing
 from dpcheck.problems.sensing import Sensing
-from dpcheck.running.streams import one_blas_thread
+from dpcheck.running.executor import one_blas_thread
 from dpcheck.solvers import configure
 
 CLAIM: dict[str, Any] = {"epsilon": 2.0, "delta": 1e-6}

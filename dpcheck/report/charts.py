@@ -9,8 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from dpcheck.report.drawing import RATES, Variant, along_of, has_bound, number_in, settings_of, variants_of, words_of
-from dpcheck.report.results import Finding
-from dpcheck.report.verdicts import format_number, standing
+from dpcheck.report.results import Finding, format_number, standing
 from dpcheck.style import plain
 
 _MOST = 7  # ticks
@@ -102,7 +101,6 @@ class Chart:
 
     title: str
     x_name: str
-    y_name: str
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
     series: tuple[Series, ...]
@@ -153,7 +151,7 @@ def _values(title: str, rows: Sequence[dict[str, Any]], along: str, fit: dict[st
             if math.isfinite(slope):
                 words = f"fitted: {along}^{slope:.2f}" if look == "fit" else f"claimed: order {along}^{slope:.2f}"
                 series.append(Series(look, words, _power(drawn, along, slope, x, y)))
-    return Chart(f"{title}: measured", along, "measured", _x(x), _y(y), _once(series), summary or _span(drawn, along))
+    return Chart(f"{title}: measured", along, _x(x), _y(y), _once(series), summary or _span(drawn, along))
 
 
 def _fit_words(fit: dict[str, Any], along: str) -> str:
@@ -192,7 +190,7 @@ def _over_bound(title: str, rows: Sequence[dict[str, Any]], along: str) -> Chart
     worst = max(ratios)
     words = f"Measured is at most {worst:.2g} times the bound." if worst <= 1 else (
         f"Measured reaches {worst:.2g} times the bound.")  # fmt: skip
-    return Chart(f"{title}: measured over bound", along, "measured / bound", _x(x), _y(y), _once(series), words)
+    return Chart(f"{title}: measured over bound", along, _x(x), _y(y), _once(series), words)
 
 
 def _grouped(rows: Sequence[dict[str, Any]], along: str) -> dict[str, list[dict[str, Any]]]:

@@ -1,4 +1,4 @@
-"""Claims and theorems for a person at a terminal: verdicts a row each, one with every step, a theorem in full."""
+"""Claims, theorems and bugs for a reader: at a terminal, and the bugs as a page."""
 
 from __future__ import annotations
 
@@ -6,22 +6,27 @@ import io
 import shlex
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from textwrap import shorten
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dpcheck import __version__
+from dpcheck.audits.bugs.bug import Bug, Examination
 from dpcheck.bounds.claim import ClaimResult
 from dpcheck.errors import InputError
-from dpcheck.report.columns import paragraph, say, wrapped
-from dpcheck.report.verdicts import colour, sign
+from dpcheck.report.results import colour, sign, standing
+from dpcheck.report.template import fill
+from dpcheck.report.terminal import listed, paragraph, say, wrapped
 
 if TYPE_CHECKING:
     from dpcheck.bounds.claim import Claim, ClaimResult
     from dpcheck.bounds.theorem import Theorem
+
 
 _NARROW = 100  # columns below which rows are stacked
 _ORDER = ("refuted", "unresolved", "conditional", "proved")
@@ -211,3 +216,66 @@ def _numbers(theorem: Theorem, values: dict[str, float]) -> list[str]:
 def _wrapped(text: str, indent: str = "  ") -> list[str]:
     """Wrap a text into lines of at most 80 columns, those after the first one further in."""
     return textwrap.wrap(text, 80, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)
+
+
+_WIDTH = 100
+
+
+def bugs_list(bugs: Sequence[Bug], width: int = _WIDTH) -> str:
+    """List the bugs by family: id, title, what catches it."""
+    lines = []
+    longest = max(len(bug.id) for bug in bugs)
+    for family, members in groupby(bugs, lambda bug: bug.family):
+        entries = [(bug.id, f"{bug.title} [{bug.tester.name}]") for bug in members]
+        lines += [f"{family}:", *listed(entries, width, longest=longest)]
+    return "\n".join(lines)
+
+
+def bug_explained(examination: Examination, width: int = _WIDTH) -> str:
+    """The bug, what the audit says of it and of its fixed twin, then both versions of the code with the evidence."""
+    bug = examination.bug
+
+    def _wrapped(text: str) -> list[str]:
+        return textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="  ")
+
+    lines = textwrap.wrap(f"{bug.id}: {bug.title}", width, subsequent_indent="  ")
+    lines += _wrapped(
+        f"Result: {sign(examination.broken.verdict)} the bug is {examination.broken.verdict}; "
+        f"{sign(examination.fixed.verdict)} its fixed twin is {examination.fixed.verdict}"
+    )
+    lines += [*_wrapped(f"Source: {bug.source}"), "", *_wrapped(bug.explanation), ""]
+    lines += _wrapped(f"Claimed: {bug.tester.promise}")
+    if bug.shared:
+        lines += ["", textwrap.indent(bug.shared, "    ")]
+    for name, code, outcome in zip(("broken", "fixed"), bug.code, (examination.broken, examination.fixed), strict=True):
+        lines += ["", textwrap.indent(code.rstrip(), "    "), "", *_wrapped(f"{name}: {outcome.verdict}")]
+        lines += _wrapped(f"{bug.tester.name}: {outcome.evidence}")
+    return "\n".join(lines)
+
+
+def bugs_page(bugs: Sequence[Bug], examinations: Mapping[str, Examination]) -> str:
+    """A self-contained HTML page of ``bugs``, with verdicts where their examinations are given, by id."""
+    halves = {bug.id: _halves(bug, examinations.get(bug.id)) for bug in bugs}
+    leaks = sum(examination.broken.verdict == "violated" for examination in examinations.values())
+    changed = [bug.id for bug in bugs if not all(half["right"] for half in halves[bug.id])]
+    result = f"{leaks} of {len(examinations)} planted bugs break their promise, as their audits show."
+    return fill(
+        "bugs.html", title="Bugs that broke privacy, and their fixed twins", version=__version__, bugs=bugs,
+        families=[(family, list(members)) for family, members in groupby(bugs, lambda bug: bug.family)],
+        halves=halves, leaks=leaks, changed=changed,
+        result=result if examinations else "",
+        badge=f"{len(changed)} bugs changed" if changed else "as expected",
+    )  # fmt: skip
+
+
+def _halves(bug: Bug, examination: Examination | None) -> list[dict[str, Any]]:
+    """Both versions of a bug's code; a violation is never good, though it is what is expected of the broken one."""
+    outcomes = (None, None) if examination is None else (examination.broken, examination.fixed)
+    return [
+        {
+            "name": name, "code": code.rstrip(), "outcome": outcome,
+            "tone": standing(outcome.verdict) if outcome else "", "sign": sign(outcome.verdict) if outcome else "",
+            "right": outcome is None or (outcome.verdict == "violated") == expected,
+        }
+        for name, code, outcome, expected in zip(("broken", "fixed"), bug.code, outcomes, (True, False), strict=True)
+    ]  # fmt: skip

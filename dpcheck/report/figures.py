@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,21 +13,13 @@ import numpy as np
 from dpcheck import style
 from dpcheck.errors import require
 from dpcheck.report.drawing import (
-    LEGEND,
-    NARROW,
     RATES,
     Row,
     Variant,
     along_of,
-    below,
     has_bound,
-    literal,
     number_in,
-    rows_of,
-    segment,
     settings_of,
-    stripe,
-    title,
     variants_of,
     words_of,
 )
@@ -37,7 +31,7 @@ if TYPE_CHECKING:
     from dpcheck.report.results import Finding, Results
 
 
-NEEDED = frozenset({"experiment", "theorem", "factor", "measured", "verdict"})
+_NEEDED = frozenset({"experiment", "theorem", "factor", "measured", "verdict"})
 # How a measured exponent is drawn: marker, colour, filled. Shapes differ too, for print without colours.
 _VERDICTS = {
     "contradicted": ("X", ALARM, True),
@@ -50,6 +44,9 @@ _RELEASED = {"transcript": "o", "iterates": "D", "output": "^", "": "s"}
 _ABSURD = 1e9  # an epsilon that says as much as infinity
 _FARTHEST = 100.0  # how many times above or below the claims epsilon is drawn
 _MARKS = "osD^vPX"
+_NARROW = 5.0  # inches below which a figure has no room beside its axes
+_LEGEND: dict[str, Any] = {"fontsize": TEXT - 1, "frameon": False}
+_ROW, _LINE = 0.17, 0.14  # inches of a row, and of a line of the legend
 _BESIDE = 30  # letters of a legend that stands beside the axes
 
 
@@ -57,7 +54,7 @@ def figures(report: Results) -> dict[str, Figure]:
     """Draw every figure that the findings and tables of a report have numbers for, by its name."""
     drawn = {}
     rates = report.tables.get(RATES, [])
-    if rates and all(row.keys() >= NEEDED for row in rates):
+    if rates and all(row.keys() >= _NEEDED for row in rates):
         drawn["rates"] = forest(rates)
     if variants_of(report.findings):
         drawn["epsilon"] = sandwiches(report.findings)
@@ -86,7 +83,7 @@ def forest(rows: Sequence[Row], *, width: float = PAGE) -> Figure:
     """
     require(len(rows) > 0, "rows", "hold at least one exponent", "none")
     for row in rows:
-        require(row.keys() >= NEEDED, "rows", f"have {', '.join(sorted(NEEDED))}", sorted(row))
+        require(row.keys() >= _NEEDED, "rows", f"have {', '.join(sorted(_NEEDED))}", sorted(row))
     papers: dict[str, list[tuple[str, Row]]] = {}
     for label, row in zip(_labels(rows), rows, strict=True):
         papers.setdefault(_paper(row), []).append((label, row))
@@ -97,7 +94,7 @@ def forest(rows: Sequence[Row], *, width: float = PAGE) -> Figure:
         for label, row in members:
             names.append((str(row["factor"]) if _key(row) == last else f"{label}:\u00a0{row['factor']}", row))
             last = _key(row)
-    figure, axis, places = rows_of([name for name, _ in names], width)
+    figure, axis, places = _rows_of([name for name, _ in names], width)
     points = [number_in(row, name) for row in rows for name in ("measured", "predicted", "claimed")]
     known = [point for point in points if np.isfinite(point)] or [0.0]
     reach = max(0.25, 0.1 * (max(known) - min(known)))
@@ -108,15 +105,15 @@ def forest(rows: Sequence[Row], *, width: float = PAGE) -> Figure:
             text.set_fontweight("bold")
             continue
         _exponent(axis, y, drawn, ends)
-        if width > NARROW:
+        if width > _NARROW:
             axis.text(1.03, y, _interval(drawn), transform=axis.get_yaxis_transform(), va="center", fontsize=TEXT - 1)
-    axis.locator_params(axis="x", nbins=6 if width > NARROW else 4)
+    axis.locator_params(axis="x", nbins=6 if width > _NARROW else 4)
     axis.set_xlabel("exponent", fontsize=TEXT)
     axis.grid(axis="x", color=FAINT, alpha=0.25, linewidth=0.6)
     counts = Counter(str(row["verdict"]) for row in rows)
     order = [*(word for word in _VERDICTS if word in counts), *sorted(counts.keys() - _VERDICTS.keys())]
-    below(figure, axis, width)
-    title(figure, f"Exponents: {', '.join(f'{counts[word]} {word}' for word in order)}", width)
+    _below(figure, axis, width)
+    _title(figure, f"Exponents: {', '.join(f'{counts[word]} {word}' for word in order)}", width)
     return figure
 
 
@@ -159,14 +156,14 @@ def _exponent(axis: Any, y: float, row: Row, ends: tuple[float, float]) -> None:
     mark, color, filled = _VERDICTS.get(verdict, ("P", FAINT, False))
     measured, low, high = (number_in(row, name) for name in ("measured", "low", "high"))
     if verdict == "contradicted":
-        stripe(axis, y)
+        _stripe(axis, y)
     claimed, predicted = number_in(row, "claimed"), number_in(row, "predicted")
     if np.isfinite(claimed):
         axis.vlines(claimed, y - 0.5, y + 0.5, color=CLAIMED, linewidth=1.6, label="claimed by the theorem")
     if np.isfinite(predicted):
         label = "predicted for the instance"
         axis.plot(predicted, y, "D", color=PREDICTED, fillstyle="none", markersize=5.5, label=label)
-    segment(axis, y, low, high, ends, color)
+    _segment(axis, y, low, high, ends, color)
     face = color if filled else "white"
     axis.plot(measured, y, mark, color=color, markerfacecolor=face, markersize=4, label=f"measured, {verdict}")
 
@@ -196,7 +193,7 @@ def sandwiches(findings: Iterable[Finding], *, width: float = PAGE) -> Figure:
     """
     variants = variants_of(findings)
     require(bool(variants), "findings", "hold one about privacy with a claimed epsilon", "none")
-    figure, axis, places = rows_of([variant.label for variant in variants], width)
+    figure, axis, places = _rows_of([variant.label for variant in variants], width)
     positive = [variant.claimed for variant in variants if 1 / _ABSURD < variant.claimed < _ABSURD] or [1.0]
     least, most = min(positive) / _FARTHEST, max(positive) * _FARTHEST
     values = [value for variant in variants for value in (*variant.audits.values(), variant.certified, variant.claimed)]
@@ -209,19 +206,19 @@ def sandwiches(findings: Iterable[Finding], *, width: float = PAGE) -> Figure:
     axis.set_xlabel("epsilon", fontsize=TEXT)
     style.plain_logs(axis.xaxis)
     axis.grid(axis="x", color=FAINT, alpha=0.25, linewidth=0.6)
-    below(figure, axis, width)
-    title(figure, _counted(variants), width)
+    _below(figure, axis, width)
+    _title(figure, _counted(variants), width)
     return figure
 
 
 def _variant(axis: Any, y: float, variant: Variant, ends: tuple[float, float]) -> None:
     broken = variant.audited > variant.claimed
     if broken:
-        stripe(axis, y)
-    segment(axis, y, variant.audited, min(variant.certified, variant.claimed), ends, MEASURED)
+        _stripe(axis, y)
+    _segment(axis, y, variant.audited, min(variant.certified, variant.claimed), ends, MEASURED)
     if variant.certified > variant.claimed:
         start = max(variant.claimed, np.nan_to_num(variant.audited))
-        segment(axis, y, start, variant.certified, ends, ALARM, "certified above the claim")
+        _segment(axis, y, start, variant.certified, ends, ALARM, "certified above the claim")
     axis.vlines(np.clip(variant.claimed, *ends), y - 0.5, y + 0.5, color=CLAIMED, linewidth=1.6, label="claimed")
     certified = np.clip(variant.certified, *ends)
     axis.plot(certified, y, "|", color=MEASURED, markersize=7, markeredgewidth=1.6, label="certified")
@@ -297,12 +294,12 @@ def over_bound(rows: Sequence[Row], *, along: str = "n", width: float = PAGE) ->
     style.ticks_at(axis, sizes, most=int(1.4 * width))
     style.small(axis)
     if len(lines) > 1 or low:
-        if width > NARROW and max(map(len, axis.get_legend_handles_labels()[1])) < _BESIDE:
-            literal(axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), **LEGEND))
+        if width > _NARROW and max(map(len, axis.get_legend_handles_labels()[1])) < _BESIDE:
+            _literal(axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), **_LEGEND))
         else:
-            below(figure, axis, width)
+            _below(figure, axis, width)
     left_out = f"; rows left out for lack of numbers: {len(rows) - len(drawn)}" if len(drawn) < len(rows) else ""
-    title(figure, _largest(drawn, along, settings) + left_out, width)
+    _title(figure, _largest(drawn, along, settings) + left_out, width)
     return figure
 
 
@@ -327,3 +324,69 @@ def _largest(rows: Sequence[Row], along: str, settings: list[str]) -> str:
     if _ratio(row)[0] > 1:
         return f"Measured reaches {ratio}, {place}, within two standard errors"
     return f"Measured is at most {ratio}, {place}"
+
+
+def _rows_of(names: list[str], width: float) -> tuple[Figure, Any, list[float]]:
+    """A figure with a named row for each name, the first on top; its axes, and where the rows are."""
+    labels = ["\n".join(_wrapped(name, int(8 * width))) for name in names]
+    lines = np.array([1 + 0.7 * label.count("\n") for label in labels])
+    places = np.cumsum(lines) - lines / 2
+    figure = style.figure(width, _ROW * lines.sum() + 0.7)
+    axis = figure.subplots()
+    size = TEXT - 1 if width > _NARROW else TEXT - 2
+    axis.set_yticks(places, labels, fontsize=size, parse_math=False)
+    axis.set_ylim(lines.sum() + 0.1, -0.1)
+    axis.tick_params(axis="y", length=0)
+    axis.tick_params(axis="x", labelsize=TEXT)
+    return figure, axis, places.tolist()
+
+
+def _wrapped(name: str, most: int) -> list[str]:
+    """Break a name into lines, after spaces and underscores."""
+    lines = [""]
+    for part in re.findall(r"[^_ ]*[_ ]*", name):
+        if len(lines[-1]) + len(part.rstrip()) > most and lines[-1]:
+            lines.append("")
+        lines[-1] += part
+    return [line.rstrip() for line in lines]
+
+
+def _stripe(axis: Any, y: float) -> None:
+    """Draw a stripe behind a row that breaks a promise."""
+    axis.axhspan(y - 0.5, y + 0.5, color=ALARM, alpha=0.1, linewidth=0)
+
+
+def _segment(
+    axis: Any, y: float, low: float, high: float, ends: tuple[float, float], color: str, label: str = ""
+) -> None:
+    """Draw a line from low to high, with an arrow where it goes beyond the axis."""
+    if np.isnan(low) or np.isnan(high) or low > high:
+        return
+    inside = np.clip([low, high], *ends)
+    axis.plot(inside, [y, y], color=color, linewidth=1.4, solid_capstyle="butt", label=label)
+    for value, end, mark in ((low, ends[0], "<"), (high, ends[1], ">")):
+        if (value < end) if mark == "<" else (value > end):
+            axis.plot(end, y, mark, color=color, markersize=4, clip_on=False)
+
+
+def _below(figure: Figure, axis: Any, width: float) -> None:
+    """Draw a legend below the figure, each kind of mark once, in as many columns as there is room for."""
+    handles, labels = axis.get_legend_handles_labels()
+    once = dict(zip(labels, handles, strict=True))
+    columns = max(1, min(4, int(width / (0.05 * max(map(len, labels)) + 0.5))))
+    _literal(figure.legend(once.values(), once, loc="outside lower center", ncols=columns, **_LEGEND))
+    figure.set_figheight(figure.get_figheight() + _LINE * -(-len(once) // columns))
+
+
+def _literal(legend: Any) -> None:
+    """Return names as they are: a dollar sign is no formula."""
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+
+
+def _title(figure: Figure, words: str, width: float) -> None:
+    """Write words above a figure, in lines that it has room for."""
+    whole = words.replace(" = ", "\u00a0=\u00a0")  # one setting stays on one line
+    lines = textwrap.wrap(whole, int(14.5 * width))
+    figure.suptitle("\n".join(lines), fontsize=TEXT + 1, parse_math=False)
+    figure.set_figheight(figure.get_figheight() + _LINE * len(lines))

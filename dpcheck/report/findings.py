@@ -1,33 +1,32 @@
-"""The report of a run of the check: its findings, to be shown, drawn, stored and read again."""
+"""The report of a run: its findings, to be shown, drawn, stored and read again, in each format that is asked for.
+
+The formats of CI systems and code hosts are made here: SARIF, JUnit, GitHub.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+import io
+import platform
+import shlex
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from html import escape
-from pathlib import Path
+from importlib import metadata
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+from xml.etree import ElementTree as ET
 
-from dpcheck.errors import is_finite, require
-from dpcheck.json_text import parse
-from dpcheck.report.results import BROKEN as BROKEN
-from dpcheck.report.results import SCHEMA as SCHEMA
-from dpcheck.report.results import Catalogue as Catalogue
+from dpcheck.report.results import BROKEN, Catalogue, Results, parsed, readable, to_json_text
 from dpcheck.report.results import Finding as Finding
-from dpcheck.report.results import Results, readable
-from dpcheck.report.results import to_json_text as to_json_text
+from dpcheck.report.summary import Summary
 from dpcheck.running.files import write_text
+from dpcheck.shown import TABLE_FORMATS, table
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-
-_WORDS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
-_TEXTS = ("id", "kind", "subject", "verdict", "reason")
-_NUMBERS = ("expected_certified", "audited", "certified", "claimed")
-_PLACE = re.compile(r".+:[1-9][0-9]{0,8}", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,6 @@ class Report(Results):
 
     def __str__(self) -> str:
         """The report as a terminal of 100 columns shows it."""
-        from dpcheck.report.formats import render
-
         return render(self, "terminal", width=100).rstrip("\n")
 
     def _repr_html_(self) -> str:
@@ -130,119 +127,180 @@ class Report(Results):
         """Return a table with one row for each finding."""
         import pandas as pd
 
-        from dpcheck.report.formats import rows
-
         return pd.DataFrame(rows(self))
 
 
-def parsed(text: str) -> dict[str, Any]:
-    """Return the fields of a report, by name, from the JSON that it was written as.
+_DECIDE = ("numpy", "scipy", "numba", "sympy", "mpmath", "python-flint", "z3-solver")
 
-    Raises
-    ------
-    InputError
-        If the text is anything else; the message names the place.
-    """
-    report = _cleaned(parse(text, "report"))
-    _object(report, "report")
-    require(report.get("schema") == SCHEMA, "schema", f"be {SCHEMA}", report.get("schema"))
-    seconds, seed = _required(report, "seconds"), _required(report, "seed")
-    require(is_finite(seconds) and seconds >= 0, "seconds", "be a finite number >= 0", seconds)
-    require(type(seed) is int, "seed", "be a whole number", seed)
-    made = report.get("made", {})  # where and how the report was made; older reports do not say
-    _object(made, "made")
+
+def provenance() -> dict[str, str]:
+    """Return the date (UTC), the command, the platform, and the versions of Python and of what computes, as text."""
+    program = Path(sys.argv[0] or "python").name
+    dpcheck = program in ("dpcheck", "__main__.py", "dpcheck.exe")
     return {
-        "findings": tuple(_list(report, "findings", _finding)),
-        "algorithms": tuple(_list(report, "algorithms", _text)),
-        "profile": _text(_required(report, "profile"), "profile"),
-        "seed": seed,
-        "version": _text(_required(report, "version"), "version"),
-        "seconds": seconds,
-        "tables": _tables(_required(report, "tables")),
-        "made": {name: _text(text, f"made.{name}") for name, text in made.items()},
-        "stages": _stages(report.get("stages", {})),
-        "shown": tuple(_list(report, "shown", _text) if "shown" in report else ()),
+        "date": datetime.now(UTC).isoformat(sep=" ", timespec="seconds").replace("+00:00", " UTC"),
+        "command": shlex.join(["dpcheck" if dpcheck else program, *sys.argv[1:]]),
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        "versions": ", ".join(f"{name} {metadata.version(name)}" for name in _DECIDE),
     }
 
 
-def _stages(value: Any) -> dict[str, float]:
-    """The seconds of each stage; older reports do not say."""
-    _object(value, "stages")
-    for title, seconds in value.items():
-        require(is_finite(seconds) and seconds >= 0, f"stages.{title}", "be a finite number >= 0", seconds)
-    return {title: float(seconds) for title, seconds in value.items()}
+_COLUMNS = ("id", "kind", "verdict", "expected", "ok", "audited", "certified", "claimed", "slack", "reason")
+# kind of finding -> what it says of the code, and what to do about it
+_HELP = {
+    "accounting": "The certified epsilon of the declared privacy events exceeds the claimed one, or two accountants "
+    "differ. Raise the noise, lower the steps, or correct the events.",
+    "baseline": "A known finding is not as the baseline has it: worse, with another claim, gone, or past its last day.",
+    "bound": "A measured error exceeds the number that a theorem states. Look at the theorem's constants and at the "
+    "algorithm's schedule.",
+    "claim": "A statement of a paper, or the evidence for it, no longer has its expected verdict. `dpcheck prove CLAIM "
+    "--explain` shows every step.",
+    "feasibility": "An iterate leaves its domain, or does not follow from what was released.",
+    "missing": "The check did not yield a finding that is expected.",
+    "stopped": "A part of the check stopped with an error, which correct code does not raise.",
+    "noise": "Noise is smaller than declared, has another shape, or is missing where a record moves a release.",
+    "privacy": "Outputs on two neighbouring data sets are told apart more surely than the claimed epsilon and delta "
+    "allow, or the noise is not certified to be enough. The witness is in the message.",
+    "rate": "A measured rate is not the promised one. `dpcheck measure` and `dpcheck rate` repeat the measurement.",
+    "sampling": "Minibatches are not drawn as the privacy accounting assumes.",
+    "schedule": "A configured number is not the one that the theorem states. `dpcheck show THEOREM` prints it.",
+    "sensitivity": "One record moves a query farther than its noise is calibrated for.",
+    "utility": "The result on real data, or its certificate, is not the expected one.",
+}
+_BASE = "%SRCROOT%"  # the name that code hosts expect
+_NOWHERE = "pyproject.toml:1"  # stands for a finding about no one place of the code, such as a missing one
 
 
-def _cleaned(value: Any) -> Any:
-    if isinstance(value, str):
-        return readable(value)
-    if isinstance(value, dict):
-        return {readable(key): _cleaned(item) for key, item in value.items()}
-    return [_cleaned(item) for item in value] if isinstance(value, list) else value
+def rows(report: Results) -> list[dict[str, Any]]:
+    """Return a row for each finding, for a table in any format."""
+    return [{column: getattr(f, column) for column in _COLUMNS} for f in report.findings]
 
 
-def _object(value: Any, name: str) -> None:
-    require(isinstance(value, dict), name, "be a JSON object", type(value).__name__)
+def render(report: Results, format: str, *, color: bool = False, width: int = 120, verbose: bool = False) -> str:
+    """Return ``report`` as text in a format: "terminal", "json", "junit", "sarif", "html", or a table of its findings.
+
+    color, width, verbose : for the terminal's format: its escapes, its columns, and a row for every finding
+    """
+    if format == "json":
+        return report.to_json() + "\n"
+    if format in ("junit", "sarif", "github"):
+        return {"junit": to_junit, "sarif": to_sarif, "github": to_github}[format](report)
+    if format == "html":
+        from dpcheck.report.html import to_html
+
+        return to_html(report)
+    if format in TABLE_FORMATS:
+        return table(rows(report), format) + "\n"
+    from rich.console import Console
+
+    from dpcheck.report.terminal import print_report
+
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=color, width=width, highlight=False)
+    print_report(report, console, verbose=verbose)
+    return stream.getvalue()
 
 
-def _required(fields: dict[str, Any], name: str, where: str = "report") -> Any:
-    require(name in fields, where, f"have {name}", f"only {', '.join(fields)}")
-    return fields[name]
+def to_sarif(report: Results) -> str:
+    """Return SARIF with one result a finding; what is not expected is an error, an expected breach a note."""
+    rules = sorted({finding.kind for finding in report.findings})
+    driver = {
+        "name": "dpcheck", "version": report.version, "rules": [_rule(kind) for kind in rules],
+        "informationUri": "https://pypi.org/project/dpcheck/",
+    }  # fmt: skip
+    run = {
+        "tool": {"driver": driver},
+        "originalUriBaseIds": {_BASE: {"description": {"text": "The root of the repository, or of site-packages."}}},
+        "results": [_result(finding, rules.index(finding.kind)) for finding in report.findings],
+    }
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    return to_json_text({"$schema": schema, "version": "2.1.0", "runs": [run]}) + "\n"
 
 
-def _text(value: Any, name: str) -> str:
-    require(isinstance(value, str), name, "be a text", value)
-    return str(value)
+def _rule(kind: str) -> dict[str, object]:
+    words = _HELP.get(kind, f"A finding of kind {kind} is not as expected.")
+    return {
+        "id": kind, "name": f"{kind.capitalize()}Finding", "shortDescription": {"text": f"dpcheck {kind} finding"},
+        "fullDescription": {"text": words}, "help": {"text": words}, "defaultConfiguration": {"level": "error"},
+    }  # fmt: skip
 
 
-def _list(fields: dict[str, Any], name: str, read: Callable[[Any, str], Any]) -> list[Any]:
-    values = _required(fields, name)
-    require(isinstance(values, list), name, "be a list", type(values).__name__)
-    return [read(value, f"{name}[{number}]") for number, value in enumerate(values)]
+def _result(finding: Finding, rule: int) -> dict[str, object]:
+    failed = not finding.ok
+    level = "error" if failed else "note" if finding.verdict in BROKEN else "none"
+    surprise = f" ({finding.surprise})" if failed else ""
+    return {
+        "ruleId": finding.kind,
+        "ruleIndex": rule,
+        "kind": "fail" if failed or finding.verdict in BROKEN else "pass",
+        "level": level,
+        "message": {"text": f"{finding.subject}: {finding.verdict}{surprise}. {finding.reason}"},
+        "locations": [_location(finding)],
+        "partialFingerprints": {"dpcheckFinding/v1": finding.id},  # an alert is the same where its line has moved
+    }
 
 
-def _finding(value: Any, name: str) -> Finding:
-    _object(value, name)
-    given: dict[str, Any] = {field: _text(_required(value, field, name), f"{name}.{field}") for field in _TEXTS}
-    given |= {field: _number(value.get(field), f"{name}.{field}") for field in _NUMBERS}
-    for field in ("expected", "place"):
-        text = value.get(field)
-        given[field] = text if text is None else _text(text, f"{name}.{field}")
-    place = given["place"]
-    require(place is None or _PLACE.fullmatch(place) is not None, f"{name}.place", "be FILE:LINE", place)
-    given["evidence"] = value.get("evidence", {})
-    _object(given["evidence"], f"{name}.evidence")
-    family = given["evidence"].get("within the claimed family")
-    if family is not None:
-        _object(family, f"{name}.evidence: within the claimed family")
-        if "epsilon" in family:
-            family["epsilon"] = _number(family["epsilon"], f"{name}.evidence: epsilon within the claimed family")
-    assert given.keys() == {field.name for field in fields(Finding)}
-    return Finding(**given)
+def _location(finding: Finding) -> dict[str, object]:
+    """The finding's id, and the file and line of the code; code hosts refuse a result without such a place."""
+    file, _, line = (finding.place or _NOWHERE).rpartition(":")
+    artifact = (
+        {"uri": Path(file).as_uri()} if Path(file).is_absolute()
+        else {"uri": quote(str(PurePosixPath(file))), "uriBaseId": _BASE}
+    )  # fmt: skip
+    return {
+        "logicalLocations": [{"fullyQualifiedName": finding.id}],
+        "physicalLocation": {"artifactLocation": artifact, "region": {"startLine": max(1, int(line))}},
+    }
 
 
-def _number(value: Any, name: str) -> float | None:
-    """Read an epsilon, which JSON holds as a number or, where it is not finite, as a word."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        require(value in _WORDS, name, f"be a number or one of {', '.join(_WORDS)}", value)
-        return _WORDS[value]
-    require(is_finite(value), name, f"be a number or one of {', '.join(_WORDS)}", value)
-    return float(value)
+def to_junit(report: Results) -> str:
+    """Return JUnit XML with one test case a finding; a finding that is not as expected fails."""
+    failures = sum(not finding.ok for finding in report.findings)
+    suite = ET.Element(
+        "testsuite", name="dpcheck", tests=str(len(report.findings)), failures=str(failures),
+        time=f"{report.seconds:.3f}",
+    )  # fmt: skip
+    for finding in report.findings:
+        case = ET.SubElement(
+            suite, "testcase", classname=readable(f"dpcheck.{finding.kind}"), name=readable(finding.id)
+        )
+        if not finding.ok:
+            message = readable(f"{finding.verdict} ({finding.surprise})")
+            text = "\n".join(filter(None, (f"{finding.subject}: {finding.reason}", finding.place)))
+            ET.SubElement(case, "failure", message=message).text = readable(text)
+        ET.SubElement(case, "system-out").text = readable(f"{finding.verdict}: {finding.reason}")
+    ET.indent(suite)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _tables(value: Any) -> dict[str, list[dict[str, Any]]]:
-    _object(value, "tables")
-    for title, rows in value.items():
-        _list(value, title, _row)
-        require(all(row.keys() == rows[0].keys() for row in rows), title, "have the same columns in each row", "others")
-    return {title: rows for title, rows in value.items() if rows}
+def to_github(report: Results) -> str:
+    """Return a workflow command a line: an error for what is new or changed, a notice for a known breach."""
+    summary = Summary(report)
+    annotated = [f for f in report.findings if not f.ok or f.verdict in BROKEN]
+    lines = [_command(f) for f in sorted(annotated, key=lambda f: f.ok)] + [_plain(line) for line in summary.result]
+    lines += [f"Regression: {summary.badge}"] * summary.expecting
+    return "\n".join(lines) + "\n"
 
 
-def _row(value: Any, name: str) -> dict[str, Any]:
-    _object(value, name)
-    for column, cell in value.items():
-        good = cell is None or isinstance(cell, str | bool) or is_finite(cell)
-        require(good, f"{name}.{column}", "be a number or a text", cell)
-    return dict(value)
+def _command(f: Finding) -> str:
+    file, _, line = (f.place or "").rpartition(":")
+    where = f"file={_property(file)},line={line}," if file else ""
+    surprise = "" if f.ok else f" ({f.surprise})"
+    level = "notice" if f.ok else "error"
+    message = f"{f.subject}: {f.verdict}{surprise}. {f.reason}"
+    return f"::{level} {where}title={_property(f'dpcheck: {f.id}')}::{_text(message)}"
+
+
+def _plain(line: str) -> str:
+    """A line that is no workflow command, whatever a report says."""
+    words = " ".join(line.split())
+    return f"- {words}" if words.startswith(("::", "##[")) else words
+
+
+def _text(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _text(text).replace(":", "%3A").replace(",", "%2C")

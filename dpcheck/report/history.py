@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 from dpcheck.audits.limits import clopper_pearson_lower, clopper_pearson_upper
 from dpcheck.errors import InputError, is_finite, one_line
 from dpcheck.json_text import parse
-from dpcheck.report.findings import SCHEMA, Report
-from dpcheck.report.results import Finding, Results
+from dpcheck.report.findings import Report
+from dpcheck.report.results import SCHEMA, Finding, Results
 from dpcheck.running.store import KeptRun, Store, open_store
 
 LEVEL = 0.05
@@ -70,7 +70,6 @@ def history(folder: str | PathLike[str]) -> list[dict[str, Any]]:
     Runs are alike if they looked at the same algorithms or mechanisms with the same profile. Of a run whose report
     cannot be read, as that of another version, "findings" is "unreadable".
     """
-    from dpcheck.report.history import compare
 
     with closing(open_store(folder, "FOLDER", new=False)) as store:
         runs = store.runs()
@@ -79,7 +78,7 @@ def history(folder: str | PathLike[str]) -> list[dict[str, Any]]:
     for run in runs:
         row: dict[str, Any] = {"run": run.number, "date": run.date, "commit": run.revision, "command": run.command}
         try:
-            report = _report(run)
+            report = Report.from_json(run.report)
         except InputError:  # of another version; the other runs can be read all the same
             rows.append(row | {"findings": "unreadable", "unexpected": None, "changed": None, "seconds": None})
             continue
@@ -128,7 +127,7 @@ def find(text: str) -> Named:
         known = f"runs 1 to {len(runs)}" if runs else "no run that came to its end"
         raise InputError(f"a run must be one of {folder}, which has {known}, got {one_line(text)[:200]}")
     run = named[-1]
-    return Named(f"{folder}:{run.number}{f' ({run.revision})' if run.revision else ''}", _report(run))
+    return Named(f"{folder}:{run.number}{f' ({run.revision})' if run.revision else ''}", Report.from_json(run.report))
 
 
 def read(text: str) -> Report:
@@ -150,10 +149,6 @@ def _is(run: KeptRun, wanted: str) -> bool:
     if wanted.isdecimal() and len(wanted) < 7:  # which no commit is told by
         return run.number == int(wanted)
     return len(wanted) >= 4 and run.revision.startswith(wanted)
-
-
-def _report(run: KeptRun) -> Report:
-    return Report.from_json(run.report)
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,9 @@ from typing import Any
 
 from dpcheck.report.charts import HEIGHT, WIDTH, Chart, Strips, charts, epsilon_strips, exponent_strips
 from dpcheck.report.drawing import RATES
-from dpcheck.report.results import Finding, Results
+from dpcheck.report.results import Finding, Results, format_number, sign, standing
 from dpcheck.report.summary import Summary
 from dpcheck.report.template import fill, part
-from dpcheck.report.verdicts import format_number, sign, standing
 
 _TITLES = {"privacy": "Privacy", "rate": "Rates and bounds", "claim": "Claims of the papers", "other": "Inside a run"}
 _KINDS = {"privacy": "privacy", "claim": "claim", "rate": "rate", "bound": "rate"}

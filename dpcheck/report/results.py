@@ -1,15 +1,17 @@
-"""Findings: what was looked at, what was expected, what was seen; and all of one run together."""
+"""Findings, how their verdicts and numbers are written on every surface, and all of one run, to JSON and back."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from dpcheck.errors import is_finite, require
+from dpcheck.json_text import parse
 from dpcheck.running.files import write_text
 
 SCHEMA = "dpcheck.report/1"
@@ -21,6 +23,11 @@ NO_ALARM = frozenset({
     "consistent", "inconclusive", "proved", "conditional", "unresolved", "supported", "not asymptotic", "not checked",
 })  # fmt: skip
 
+Standing = Literal["good", "broken", "conditional", "undecided"]
+
+_GOOD = frozenset({"consistent", "proved", "supported"})
+_SIGNS: dict[Standing, str] = {"good": "✓", "broken": "✗", "conditional": "•", "undecided": "?"}
+COLOURS: dict[Standing, str] = {"good": "green", "broken": "bold red", "conditional": "yellow", "undecided": "magenta"}
 
 # What no XML holds, what moves a terminal's cursor or turns its text round, and halves of characters.
 _UNREADABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
@@ -211,3 +218,152 @@ def _finite(value: Any) -> Any:
     if hasattr(value, "item"):  # a NumPy scalar
         return _finite(value.item())
     return value
+
+
+def standing(verdict: str) -> Standing:
+    """Return what a verdict says of a guarantee, whatever was expected: a leak is never ``good``."""
+    if verdict in _GOOD:
+        return "good"
+    if verdict in BROKEN:
+        return "broken"
+    return "conditional" if verdict == "conditional" else "undecided"
+
+
+def sign(verdict: str) -> str:
+    """Return the sign that stands before a verdict, so that colour is never all that tells them apart."""
+    return _SIGNS[standing(verdict)]
+
+
+def colour(verdict: str) -> str:
+    """Return the terminal's colour of a verdict."""
+    return COLOURS[standing(verdict)]
+
+
+def format_number(value: float | int | None) -> str:
+    """Print a figure for people: three or four digits, empty for None."""
+    if value is None:
+        return ""
+    if isinstance(value, int):
+        return str(value)
+    if value != 0 and (abs(value) < 1e-3 or abs(value) >= 1e5):
+        return f"{value:.2e}"
+    return f"{value:.4g}" if abs(value) >= 1 else f"{value:.3f}"
+
+
+_WORDS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
+_TEXTS = ("id", "kind", "subject", "verdict", "reason")
+_NUMBERS = ("expected_certified", "audited", "certified", "claimed")
+_PLACE = re.compile(r".+:[1-9][0-9]{0,8}", re.DOTALL)
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """Return the fields of a report, by name, from the JSON that it was written as.
+
+    Raises
+    ------
+    InputError
+        If the text is anything else; the message names the place.
+    """
+    report = _cleaned(parse(text, "report"))
+    _object(report, "report")
+    require(report.get("schema") == SCHEMA, "schema", f"be {SCHEMA}", report.get("schema"))
+    seconds, seed = _required(report, "seconds"), _required(report, "seed")
+    require(is_finite(seconds) and seconds >= 0, "seconds", "be a finite number >= 0", seconds)
+    require(type(seed) is int, "seed", "be a whole number", seed)
+    made = report.get("made", {})  # where and how the report was made; older reports do not say
+    _object(made, "made")
+    return {
+        "findings": tuple(_list(report, "findings", _finding)),
+        "algorithms": tuple(_list(report, "algorithms", _text)),
+        "profile": _text(_required(report, "profile"), "profile"),
+        "seed": seed,
+        "version": _text(_required(report, "version"), "version"),
+        "seconds": seconds,
+        "tables": _tables(_required(report, "tables")),
+        "made": {name: _text(text, f"made.{name}") for name, text in made.items()},
+        "stages": _stages(report.get("stages", {})),
+        "shown": tuple(_list(report, "shown", _text) if "shown" in report else ()),
+    }
+
+
+def _stages(value: Any) -> dict[str, float]:
+    """The seconds of each stage; older reports do not say."""
+    _object(value, "stages")
+    for title, seconds in value.items():
+        require(is_finite(seconds) and seconds >= 0, f"stages.{title}", "be a finite number >= 0", seconds)
+    return {title: float(seconds) for title, seconds in value.items()}
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return readable(value)
+    if isinstance(value, dict):
+        return {readable(key): _cleaned(item) for key, item in value.items()}
+    return [_cleaned(item) for item in value] if isinstance(value, list) else value
+
+
+def _object(value: Any, name: str) -> None:
+    require(isinstance(value, dict), name, "be a JSON object", type(value).__name__)
+
+
+def _required(fields: dict[str, Any], name: str, where: str = "report") -> Any:
+    require(name in fields, where, f"have {name}", f"only {', '.join(fields)}")
+    return fields[name]
+
+
+def _text(value: Any, name: str) -> str:
+    require(isinstance(value, str), name, "be a text", value)
+    return str(value)
+
+
+def _list(fields: dict[str, Any], name: str, read: Callable[[Any, str], Any]) -> list[Any]:
+    values = _required(fields, name)
+    require(isinstance(values, list), name, "be a list", type(values).__name__)
+    return [read(value, f"{name}[{number}]") for number, value in enumerate(values)]
+
+
+def _finding(value: Any, name: str) -> Finding:
+    _object(value, name)
+    given: dict[str, Any] = {key: _text(_required(value, key, name), f"{name}.{key}") for key in _TEXTS}
+    given |= {key: _number(value.get(key), f"{name}.{key}") for key in _NUMBERS}
+    for key in ("expected", "place"):
+        text = value.get(key)
+        given[key] = text if text is None else _text(text, f"{name}.{key}")
+    place = given["place"]
+    require(place is None or _PLACE.fullmatch(place) is not None, f"{name}.place", "be FILE:LINE", place)
+    given["evidence"] = value.get("evidence", {})
+    _object(given["evidence"], f"{name}.evidence")
+    family = given["evidence"].get("within the claimed family")
+    if family is not None:
+        _object(family, f"{name}.evidence: within the claimed family")
+        if "epsilon" in family:
+            family["epsilon"] = _number(family["epsilon"], f"{name}.evidence: epsilon within the claimed family")
+    assert given.keys() == {part.name for part in fields(Finding)}
+    return Finding(**given)
+
+
+def _number(value: Any, name: str) -> float | None:
+    """Read an epsilon, which JSON holds as a number or, where it is not finite, as a word."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        require(value in _WORDS, name, f"be a number or one of {', '.join(_WORDS)}", value)
+        return _WORDS[value]
+    require(is_finite(value), name, f"be a number or one of {', '.join(_WORDS)}", value)
+    return float(value)
+
+
+def _tables(value: Any) -> dict[str, list[dict[str, Any]]]:
+    _object(value, "tables")
+    for title, rows in value.items():
+        _list(value, title, _row)
+        require(all(row.keys() == rows[0].keys() for row in rows), title, "have the same columns in each row", "others")
+    return {title: rows for title, rows in value.items() if rows}
+
+
+def _row(value: Any, name: str) -> dict[str, Any]:
+    _object(value, name)
+    for column, cell in value.items():
+        good = cell is None or isinstance(cell, str | bool) or is_finite(cell)
+        require(good, f"{name}.{column}", "be a number or a text", cell)
+    return dict(value)

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from dpcheck.report.results import AUDIT, BROKEN, Finding, Results
-from dpcheck.report.verdicts import standing
+from dpcheck.report.results import AUDIT, BROKEN, Finding, Results, standing
 
 _MANY = 3  # algorithms from which on the result counts them, and names those that leak
 _VARIANTS = {"as_printed": "as published", "repaired": "repaired"}

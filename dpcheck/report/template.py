@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element
 from markupsafe import Markup, escape
 
 from dpcheck import style
-from dpcheck.report.verdicts import format_number
+from dpcheck.report.results import format_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

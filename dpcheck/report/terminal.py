@@ -15,10 +15,8 @@ from rich.console import Console
 from rich.text import Text
 
 from dpcheck.errors import InputError
-from dpcheck.report.columns import grid, paragraph, say, wrapped
-from dpcheck.report.results import BROKEN, Finding, Results
+from dpcheck.report.results import BROKEN, Finding, Results, colour, format_number, sign, standing
 from dpcheck.report.summary import Summary
-from dpcheck.report.verdicts import cells, colour, family, format_number, in_words, sign, standing, surprise
 
 _STACKED = "    "
 _SANDWICH = ("", "audited", "", "certified", "", "claimed", "slack", "family", "finding")
@@ -92,8 +90,8 @@ def _screen(summary: Summary, console: Console) -> None:
     tightest = () if summary.several else summary.tightest(_TIGHTEST // share)
     if tightest:
         _heading(console, f"{_PRIVACY}, slack")
-        rows = [(_sign(f), *cells(f), f.id.partition(".")[2] or f.id) for f in tightest]
-        if not grid(console, ("",) * 8, rows, right=_RIGHT):
+        rows = [(_sign(f), *_cells(f), f.id.partition(".")[2] or f.id) for f in tightest]
+        if not _grid(console, ("",) * 8, rows, right=_RIGHT):
             for row in rows:
                 _cut(Text(" ").join(Text.assemble(cell) for cell in row if cell), console)
 
@@ -152,18 +150,18 @@ def _sandwiches(findings: list[Finding], console: Console) -> None:
     if not findings:
         return
     _heading(console, _PRIVACY)
-    rows = [(_word(f), *cells(f), format_number(family(f)), f.id) for f in findings]
-    if not grid(console, _SANDWICH, rows, right=(*_RIGHT[:-1], True, False)):
+    rows = [(_word(f), *_cells(f), format_number(_family(f)), f.id) for f in findings]
+    if not _grid(console, _SANDWICH, rows, right=(*_RIGHT[:-1], True, False)):
         for f in findings:
             say(console, Text.assemble(_word(f), "  ", f.id))
-            say(console, _STACKED + in_words(f))
+            say(console, _STACKED + _in_words(f))
 
 
 def _table(rows: list[dict[str, Any]], console: Console) -> None:
     """Print a measured table in columns, or a row after the other where they are wider than the terminal."""
     lines = [[cell if isinstance(cell, str) else format_number(cell) for cell in row.values()] for row in rows]
     right = [not isinstance(cell, str) for cell in rows[0].values()]
-    if not grid(console, list(rows[0]), lines, right=right):
+    if not _grid(console, list(rows[0]), lines, right=right):
         for row, cells in zip(rows, lines, strict=True):
             line = "  ".join(f"{name} {cell}" for name, cell in zip(row, cells, strict=True) if cell)
             paragraph(console, line, rest=_STACKED)
@@ -175,7 +173,7 @@ def _sign(finding: Finding) -> Text:
 
 def _word(finding: Finding) -> Text:
     """The verdict with its sign, coloured by what it says of the guarantee, whatever was expected."""
-    expectation = surprise(finding)
+    expectation = _surprise(finding)
     return Text.assemble(
         _sign(finding),
         (f" {finding.verdict}", colour(finding.verdict)),
@@ -213,8 +211,8 @@ class Decided:
             self._others[finding.verdict] += 1
             return
         word = "" if finding.ok and standing(finding.verdict) == "good" else f" {finding.verdict}"
-        unexpected = f", {surprise(finding)}" * bool(surprise(finding))
-        words = in_words(finding) if finding.kind == "privacy" else ""  # the reason of a certificate says its epsilon
+        unexpected = f", {_surprise(finding)}" * bool(_surprise(finding))
+        words = _in_words(finding) if finding.kind == "privacy" else ""  # the reason of a certificate says its epsilon
         reasons = "; ".join(filter(None, (words, finding.reason)))
         self._say(f"{sign(finding.verdict)}{word}{unexpected} {finding.id}: {reasons}")
 
@@ -239,7 +237,7 @@ def explanations(report: Results, ids: Sequence[str], *, width: int = 100) -> st
 def explanation(finding: Finding, width: int) -> str:
     """Say all that is known of a finding, each of its parts under a word."""
     f = finding
-    state = "as expected" if f.ok and f.expected else surprise(f)
+    state = "as expected" if f.ok and f.expected else _surprise(f)
     lines = [f.id, f"{sign(f.verdict)} {f.verdict}{f' ({state})' * bool(state)}"]
     epsilons = [
         f"{name} {value:.4g}"
@@ -280,3 +278,123 @@ def _readable(value: Any, name: str = "") -> Iterator[str]:
 
 def _short(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _surprise(finding: Finding) -> str:
+    """Return what was expected in place of a finding; nothing where none is: a broken guarantee speaks for itself."""
+    alone = finding.verdict in BROKEN and finding.expected is None and finding.certificate_ok
+    return "" if finding.ok or alone else finding.surprise
+
+
+def _cells(f: Finding) -> tuple[str | Text, ...]:
+    """Return a finding's sandwich: audited <= certified <= claimed, and the slack."""
+    return (
+        format_number(f.audited), _order(f.audited, f.certified), format_number(f.certified),
+        _order(f.certified, f.claimed), format_number(f.claimed), "" if f.slack is None else f"{f.slack:.2f}x",
+    )  # fmt: skip
+
+
+def _in_words(f: Finding) -> str:
+    """Write a finding's numbers on a line: audited 0.1 <= certified 1 <= claimed 1."""
+    line, before = "", None
+    for name, value in (("audited", f.audited), ("certified", f.certified), ("claimed", f.claimed)):
+        if value is not None:
+            line += f" {_order(before, value)} " * (before is not None) + f"{name} {format_number(value)}"
+            before = value
+    further = [] if f.slack is None else [f"slack {f.slack:.2f}x"]
+    if bound := _family(f):
+        further.append(f"family {format_number(bound)}")
+    return line + f"  ({', '.join(further)})" * bool(further)
+
+
+def _family(finding: Finding) -> float | None:
+    """Return the lower bound that assumes the certified mechanism at some factor on its noise, where there is one."""
+    bound: float | None = finding.evidence.get("within the claimed family", {}).get("epsilon")
+    return bound
+
+
+def _order(left: float | None, right: float | None) -> Text:
+    if left is None or right is None:
+        return Text()
+    return Text("<=") if left <= right else Text(">", colour("violated"))
+
+
+_GAP = "  "
+_MORE = " ..."
+_NARROW = 40  # columns below which a text stands below its name
+Cell = str | Text
+
+
+def paragraph(
+    console: Console, text: Cell, *, style: str = "", first: str = "", rest: str | None = None, most: int | None = None
+) -> None:
+    """Print a text between words in as many lines as it takes, ``first`` before it and ``rest`` before further lines.
+
+    A word that is longer than a line, such as an id, stays whole and leaves the wrapping to the terminal. Of a text
+    that takes more than ``most`` lines the rest is left out, and dots say so.
+    """
+    following = " " * len(first) if rest is None else rest
+    room = max(console.width - max(len(first), len(following)), 20)
+    whole = Text(" ".join(text.splitlines()), style) if isinstance(text, str) else text
+    lines = textwrap.wrap(
+        whole.plain, room, expand_tabs=False, replace_whitespace=False, break_long_words=False, break_on_hyphens=False
+    )  # fmt: skip
+    start = 0
+    for number, line in enumerate(lines[:most] or [""]):
+        start = whole.plain.index(line, start)
+        piece = whole[start : start + len(line)]
+        start += len(line)
+        if number + 1 == most and len(lines) > number + 1:
+            piece = piece[: max(piece.plain.rfind(" ", 0, room - len(_MORE) + 1), 0)].append(_MORE)
+        say(console, Text(following if number else first).append_text(piece))
+
+
+def wrapped(line: str, width: int) -> list[str]:
+    """Break a line between words, what follows a step further in than the line itself; a long word stays whole."""
+    inner = " " * (len(line) - len(line.lstrip()) + 4)
+    return textwrap.wrap(line, width, subsequent_indent=inner, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def listed(entries: Sequence[tuple[str, str]], width: int, *, longest: int = 0) -> list[str]:
+    """Names, and what each is in a column beside them or, where that would be narrow, below its name.
+
+    longest : letters of the longest name of another list beside which this one stands
+    """
+    longest = max((longest, *(len(name) for name, _ in entries)))
+    lines = []
+    for name, text in entries:
+        beside = width - longest - 4 >= _NARROW
+        head = f"  {name:<{longest}}  " if beside else "      "
+        lines += [] if beside else [f"  {name}"]
+        lines += textwrap.wrap(
+            text, width, initial_indent=head, subsequent_indent=" " * len(head), break_long_words=False,
+            break_on_hyphens=False,
+        ) or [head.rstrip()]  # fmt: skip
+    return lines
+
+
+def say(console: Console, line: Cell) -> None:
+    """Print one line as it is, however wide."""
+    console.print(line, soft_wrap=True)
+
+
+def _grid(console: Console, headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, right: Sequence[bool]) -> bool:
+    """Print rows in columns under their headings and return True; False, and nothing is printed, where they are wider.
+
+    right : which columns are flush right
+    """
+    widths = [max(len(heading), *(len(row[k]) for row in rows)) for k, heading in enumerate(headings)]
+    if sum(widths) + len(_GAP) * (len(widths) - 1) > console.width:
+        return False
+    for row in ([headings] if any(headings) else []) + list(rows):
+        line = Text()
+        for cell, width, flush in zip(row, widths, right, strict=True):
+            pad = " " * (width - len(cell))
+            line.append(_GAP if len(line) else "").append(pad if flush else "").append(cell).append(
+                "" if flush else pad
+            )
+        line.rstrip()
+        if row is headings:
+            line.stylize("dim")
+        say(console, line)
+    return True

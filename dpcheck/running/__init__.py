@@ -1,4 +1,4 @@
-"""Who does the work: one interface, and one file for each way to serve it.
+"""Who does the work: executors in threads, in processes and on clusters; what they leave, kept; processes, supervised.
 
-:class:`.base.Executor` says what all of them do; :func:`.choice.executor` opens one by name.
+:class:`.executor.Executor` says what all of them do; :func:`.process_pool.executor` opens one by name.
 """

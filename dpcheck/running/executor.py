@@ -1,14 +1,24 @@
-"""The interface between work that is divided into chunks and whatever runs the chunks: here, or in threads."""
+"""Work that is divided into chunks on random streams of their own, and whatever runs the chunks: here, or in threads.
+
+The bits are the same for any number of workers and cores.
+"""
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
 from itertools import islice
-from typing import Any, Self, TypeVar
+from threading import Lock
+from typing import Any, Generic, Self, TypeVar
 
-from dpcheck.errors import InputError
+import numpy as np
+
+from dpcheck.errors import InputError, require_count
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -84,15 +94,15 @@ class Executor(ABC):
                                                "a row") from error  # fmt: skip
                     self._begin(work)
                     waiting = {
-                        self._submitted(work, chunk) if self._failed(each) else each: chunk
-                        for each, chunk in waiting.items()
+                        self._submitted(work, chunk) if self._failed(future) else future: chunk
+                        for future, chunk in waiting.items()
                     }
                     continue
                 lost = 0
                 yield waiting.pop(future), result
         finally:
-            for each in waiting:
-                each.cancel()
+            for future in waiting:
+                future.cancel()
 
     def _submitted(self, work: Callable[[Task], Result], chunk: Task) -> Future[Result]:
         try:
@@ -116,11 +126,11 @@ class Executor(ABC):
 def _first(waiting: Iterable[Future[Result]]) -> Future[Result]:
     """Wait for one that is finished; of several, results come before errors, which end everything."""
     done = wait(waiting, return_when=FIRST_COMPLETED).done
-    return min(done, key=lambda each: each.cancelled() or each.exception() is not None)
+    return min(done, key=lambda future: future.cancelled() or future.exception() is not None)
 
 
 class Serial(Executor):
-    """This very thread; a chunk is run when its result is asked for."""
+    """Run the chunks in the calling thread, each when its result is asked for."""
 
     jobs = 1
     here = True
@@ -142,7 +152,7 @@ class Serial(Executor):
 
 
 class Threads(Executor):
-    """So many threads."""
+    """Run the chunks in threads of this process."""
 
     here = True
 
@@ -161,3 +171,74 @@ class Threads(Executor):
     def _end(self, *, now: bool) -> None:
         """Ctrl-C: drop what has not begun instead of finishing it."""
         self._pool.shutdown(wait=not now, cancel_futures=True)
+
+
+def cores() -> int:
+    """Return how many cores this process may use, which a container or ``taskset`` makes fewer than there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def workers(jobs: int | None) -> int:
+    """So many as asked, but no more than four a core; one a core for None. No result depends on how many there are."""
+    return cores() if jobs is None else min(jobs, 4 * cores())
+
+
+@dataclass(frozen=True)
+class Portion:
+    """A chunk of trials: its place among all, its random stream, which nobody else draws from, and its size."""
+
+    number: int
+    stream: np.random.SeedSequence
+    size: int
+
+
+@dataclass(frozen=True)
+class OnStream(Generic[Result]):
+    """``work(rng, size)`` on a portion."""
+
+    work: Callable[[np.random.Generator, int], Result]
+
+    def __call__(self, portion: Portion) -> Result:
+        """Return what the work returns on the portion's stream."""
+        return self.work(np.random.default_rng(portion.stream), portion.size)
+
+
+def portions(trials: int, chunk: int, seed: int | np.random.SeedSequence) -> list[Portion]:
+    """Divide ``trials`` into chunks of ``chunk``, the last one shorter, on streams spawned from ``seed``."""
+    require_count(trials, "trials")
+    require_count(chunk, "chunk")
+    root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    sizes = [min(chunk, trials - start) for start in range(0, trials, chunk)]
+    return [
+        Portion(k, stream, size) for k, (stream, size) in enumerate(zip(root.spawn(len(sizes)), sizes, strict=True))
+    ]
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread: it sums by parts, so that its last bits depend on how many share a product.
+
+    It also saves small products the waiting. Holders may overlap, on any threads: the last lets go.
+    """
+    with _lock:
+        _holders.append(None)
+        if len(_holders) == 1:
+            _limits.append(_blas().limit(limits=1, user_api="blas"))
+    try:
+        yield
+    finally:
+        with _lock:
+            _holders.pop()
+            if not _holders:
+                _limits.pop().restore_original_limits()
+
+
+_lock, _holders, _limits = Lock(), list[None](), list[Any]()
+
+
+@cache
+def _blas() -> Any:
+    import scipy.linalg.cython_blas  # noqa: F401  # the BLAS that compiled kernels call
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -255,7 +255,7 @@ def code_digest() -> str:
 @cache
 def theory_digest() -> str:
     """A digest of what a claim's verdict depends on: ``bounds`` with its files of data, and what it imports."""
-    named = ("errors.py", "running/streams.py", "running/executor.py")
+    named = ("errors.py", "running/executor.py")
     files = [*(_ROOT / name for name in named), *(p for p in (_ROOT / "bounds").rglob("*") if p.is_file())]
     return digest_of(path for path in files if path.suffix in (".py", ".json", ".v"))
 

@@ -148,7 +148,7 @@ def register(monkeypatch, *entries):
 
 
 def test_an_entry_point_is_checked_by_name_and_listed(monkeypatch):
-    from dpcheck.commands.list import listing
+    from dpcheck.commands.lookups import listing
 
     register(monkeypatch, ("others_mean", f"{__name__}:OWN"))
     assert algorithm_files.find("others_mean", ALGORITHMS) == [OWN]

@@ -18,7 +18,7 @@ from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.games import CONFIDENCE
 from dpcheck.checks.rates import LEADS, TABLE, _known, experiments, stages
-from dpcheck.running.streams import cores
+from dpcheck.running.executor import cores
 from dpcheck.solvers import ALGORITHMS
 
 COLUMNS = (

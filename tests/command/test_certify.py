@@ -115,11 +115,6 @@ def test_the_assertion_and_a_declaration_promise_delta_zero() -> None:
     assert own.delta == 0
 
 
-def test_the_command_prints_the_delta_that_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert found(capsys, *["--multiplier", "1", "--steps", "1", "--sampling", "none"])["delta"] == 1e-5
-    assert " at delta 1e-05" in str(certify(Gaussian(1.0))).splitlines()[0]
-
-
 # --- The same numbers by every route ---------------------------------------------------------
 
 NUMBERS = ["--multiplier", "1.1", "--batch", "256", "--population", "60000", "--steps", "10000"]
@@ -179,16 +174,6 @@ def test_noise_on_all_records_has_the_neighbours_of_its_sensitivity(capsys: pyte
     assert ADDED in first_line(capsys, *alone, "--neighbours", "add_or_remove_one")
 
 
-def test_noise_that_is_found_has_its_unit_beside_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    run = ["--epsilon", "2", *NUMBERS[2:]]
-    line = first_line(capsys, *run)
-    assert line.startswith("noise multiplier ") and ADDED in line
-    assert line.endswith(" is enough for epsilon 2 at delta 1e-05")
-    file = tmp_path / "history.json"
-    file.write_text(json.dumps([[1.1, 0.01, 100]]))
-    assert "(one record added or removed) is enough for" in first_line(capsys, str(file), "--epsilon", "0.2")
-
-
 def test_the_least_noise_for_an_epsilon(capsys: pytest.CaptureFixture[str]) -> None:
     shown = found(capsys, "--epsilon", "2", *RUN.split())
     z = float(shown["noise multiplier"])  # type: ignore[arg-type]
@@ -236,20 +221,6 @@ def test_files_of_events(capsys: pytest.CaptureFixture[str], tmp_path: Path, con
     assert 1.28 < float(shown["factor on the noise"]) < 1.29  # type: ignore[arg-type]
 
 
-def test_dp_accountings_own_tuples_are_the_notation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from dp_accounting import dp_event
-
-    def plain(value: object) -> object:
-        if hasattr(value, "_asdict"):
-            return {name: plain(part) for name, part in value._asdict().items()}
-        return [plain(part) for part in value] if isinstance(value, list | tuple) else value
-
-    event = dp_event.ComposedDpEvent([dp_event.GaussianDpEvent(3.0), dp_event.ZCDpEvent(0.01)])
-    path = tmp_path / "events.json"
-    path.write_text(json.dumps(plain(event.to_named_tuple())))
-    assert found(capsys, str(path), "--delta", "1e-5")["certified"] == certify(event, 1e-5).epsilon
-
-
 def test_dp_accountings_tuples_are_read_as_json_writes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from dp_accounting import dp_event
 
@@ -265,13 +236,6 @@ def test_dp_accountings_tuples_are_read_as_json_writes_them(tmp_path: Path, caps
         assert found(capsys, str(path), "--delta", "1e-5")["certified"] == certify(event, 1e-5).epsilon
     path.write_text(json.dumps([step.to_named_tuple(), trees.to_named_tuple()]))
     assert found(capsys, str(path), "--delta", "1e-5")["certified"] == certify([step, trees], 1e-5).epsilon
-
-
-def test_many_events_are_said_before_they_are_composed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "events.json"
-    path.write_text(json.dumps([{"class_name": "Gaussian", "noise_multiplier": 50 + k} for k in range(101)]))
-    assert main(["certify", str(path)]) == 0
-    assert capsys.readouterr().err.startswith("composing 101 events; ")
 
 
 def test_no_event_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

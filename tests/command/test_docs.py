@@ -7,10 +7,7 @@ pages is skipped where there are none.
 from __future__ import annotations
 
 import ast
-import json
 import re
-import shutil
-import subprocess
 import sys
 from functools import cache
 from html.parser import HTMLParser
@@ -19,6 +16,7 @@ from urllib.parse import unquote
 
 import pytest
 from files import ROOT
+from pages import looked_at
 from public import public
 
 import dpcheck
@@ -87,11 +85,6 @@ def test_every_public_name_is_documented():
         assert part in documented
 
 
-def test_every_module_belongs_to_a_part_of_the_reference():
-    index = reference_pages.pages()["reference/index.rst"]
-    assert {*re.findall(r"^   (dpcheck\.[\w.]+)$", index, re.M)} == {*reference_pages.documented()}
-
-
 @pytest.mark.parametrize("name", method_page.AUDITS)
 def test_every_audit_states_its_null_hypothesis(name):
     path = ROOT.joinpath(*method_page.AUDITS[name].removeprefix("dpcheck.").split(".")).with_suffix(".py")
@@ -126,23 +119,6 @@ def test_links_to_files_lead_to_pages():
     assert shown == "[a](ci.md) ![b](images/x.png) [c](index.md#top) `docs/ci`"
     shown = links.relinked("[e](../notebooks/a.ipynb)\n```\n[f](../README.md)\n```\n", "docs/ci.md", "ci")
     assert shown == "[e](generated/tutorials/a.ipynb)\n```\n[f](../README.md)\n```\n"
-
-
-def test_a_finding_has_statement_verdict_witness_rescue_and_command():
-    (chosen,) = (each for each in claims("zhang2025") if each.id == "004:(38)")
-    text = "\n".join(findings_pages._decided(chosen))
-    result = chosen.decide()
-    for part in ("**Refuted.** The two coefficients", "Witness", "**What can be saved:**", "$$"):
-        assert part in text
-    assert f"```sh\n{findings_pages.command(chosen)}\n```" in text
-    assert findings_pages.plain(result.evidence["repaired"]) in text
-
-
-def test_notebooks_are_named_with_what_they_need():
-    for path in NOTEBOOKS:
-        assert f"(notebooks/{path.name})" in README, path.name
-        text = "".join("".join(cell["source"]) for cell in json.loads(path.read_text("utf-8"))["cells"])
-        assert re.search(r"pip install", text) or path.stem == "from_claim_to_verdict", path.name
 
 
 def test_the_citation_is_of_this_version_and_of_the_papers():
@@ -218,14 +194,7 @@ def test_formulas_are_drawn():
 @pytest.mark.parametrize("name", ["index", "generated/findings/zhang2025"])
 def test_a_page_in_a_browser(name, width, colours):
     """It is not wider than the screen, fetches nothing from elsewhere, and axe finds no fault."""
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    node, look = shutil.which("node"), ROOT / "tests" / "browser" / "look.js"
-    if browser is None or node is None or not (look.parent / "node_modules").is_dir():
-        pytest.skip("no browser: install Debian's chromium and nodejs, and run npm install --prefix tests/browser")
-    command = [node, look, SITE / f"{name}.html", browser, str(width), colours]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    found = json.loads(run.stdout)
+    found = looked_at(SITE / f"{name}.html", width, colours)
     assert found["axe"] == []
     assert found["wide"] <= 0
     assert not [each for each in found["requests"] if not each.startswith(("file:", "data:"))]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import io
 import math
-import re
 import warnings
 
 import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from files import ROOT, sources
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
@@ -123,26 +121,6 @@ def test_the_title_says_whether_the_bound_holds(ratio, error, said):
     assert words(over_bound([{"n": 7, "measured": 3 * ratio, "error": 3 * error, "bound": 3.0}])) == said
 
 
-def test_what_clearly_exceeds_the_bound_is_named_before_what_may():
-    rows = [
-        {"n": 1, "measured": 9.0, "error": 9.0, "bound": 1.0},
-        {"n": 2, "measured": 1.5, "error": 0.1, "bound": 1.0},
-    ]
-    assert words(over_bound(rows)) == "Measured exceeds the bound: 1.5 times the bound, at n = 2"
-
-
-def test_settings_in_words_and_another_factor_along():
-    rows = [
-        {"problem": name, "same": name + "s", "epsilon": e, "n": 100, "measured": 0.1, "bound": 1.0}
-        for name in ("linear", "$\\frac{$") for e in (0.5, 1.0)
-    ]  # fmt: skip
-    figure = over_bound(rows, along="epsilon")
-    assert [each.get_label() for each in figure.axes[0].containers] == ["linear", "$\\frac{$"]
-    assert legend(figure) == ["linear", "$\\frac{$"]
-    assert svg(figure)  # a dollar sign begins no formula
-    assert figure.axes[0].get_xlabel() == "epsilon"
-
-
 def test_means_that_are_not_positive_stand_at_the_foot():
     rows = [{"n": n, "measured": m, "error": 0.1, "bound": 1.0} for n, m in ((1, 0.5), (2, -0.1), (4, 0.0))]
     figure = over_bound(rows)
@@ -223,30 +201,6 @@ def test_verdicts_are_told_apart_by_shape_and_colour_and_fill():
     assert words(figure) == f"Exponents: {said}"
 
 
-def test_rows_are_grouped_by_paper_and_named_by_what_tells_them_apart():
-    rows = [
-        rate("zhang2022.corollary_b_6"), rate("yang2022.theorem_2a"), rate("zhang2022.corollary_b_6", "d"),
-        rate("yang2022.theorem_2a", experiment="other", algorithm="dp_sgda"),
-        rate("yang2022.theorem_5", experiment="twin"), rate("yang2022.theorem_5", experiment="twins"),
-    ]  # fmt: skip
-    labels = [tick.get_text().replace("\u00a0", " ") for tick in forest(rows).axes[0].get_yticklabels()]
-    assert labels == [
-        "zhang2022", "Corollary B.6, privacy: n", "d", "yang2022", "Theorem 2a, output_perturbation, privacy: n",
-        "Theorem 2a, dp_sgda, privacy: n", "output_perturbation, twin: n", "output_perturbation, twins: n",
-    ]  # fmt: skip
-
-
-def test_experiments_of_one_name_are_one_only_for_one_theorem_and_algorithm():
-    named = {"experiment": "theorem_2.privacy"}
-    rows = [rate("yang2022.theorem_2", **named), rate("yang2022.theorem_2", "d", **named, algorithm="dp_sgda"),
-            rate("xu2026.theorem_2", **named)]  # fmt: skip
-    labels = [tick.get_text().replace("\u00a0", " ") for tick in forest(rows).axes[0].get_yticklabels()]
-    assert labels == [
-        "yang2022", "Theorem 2, output_perturbation, privacy: n", "Theorem 2, dp_sgda, privacy: d",
-        "xu2026", "Theorem 2, privacy: n",
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("infinity", [INF, "inf"])
 def test_an_infinite_interval_ends_in_arrows(infinity):
     low = -infinity if infinity == INF else "-inf"
@@ -254,15 +208,6 @@ def test_an_infinite_interval_ends_in_arrows(infinity):
     assert [each[2] for each in lines(figure, "<")] == [[figure.axes[0].get_xlim()[0]]]
     assert [each[2] for each in lines(figure, ">")] == [[figure.axes[0].get_xlim()[1]]]
     assert all(np.isfinite(figure.axes[0].get_xlim()))
-
-
-def test_missing_exponents_are_not_drawn():
-    figure = forest([rate(predicted=None, claimed=NAN), rate(factor="d", measured=NAN, low=NAN, high=NAN)])
-    assert len(lines(figure, "D")) == 1
-    assert [text.get_text() for text in figure.axes[0].texts] == ["-1.05 [-1.20, -0.90]", "no power law"]
-    assert len([each for each in figure.axes[0].collections if each.get_label().startswith("claimed")]) == 1
-    assert svg(forest([rate(predicted=None, claimed=None, measured=None, low=None, high=None)]))
-    assert "predicted for the instance" not in legend(forest([rate(predicted=None)]))
 
 
 def test_nothing_to_draw_in_a_forest():
@@ -373,17 +318,6 @@ def test_a_report_has_the_figures_that_it_has_numbers_for():
     assert report([finding("a.b.output", 1.0, None, None)], {RATES: [{"other": 1}]}).figures() == {}
 
 
-def test_the_page_holds_the_drawings(tmp_path):
-    full = report(FINDINGS, {RATES: many(3), "Risks": risks()})
-    full.to_html(tmp_path / "a.html")
-    full.to_html(tmp_path / "b.html")
-    page = (tmp_path / "a.html").read_text("utf-8")
-    assert page == (tmp_path / "b.html").read_text("utf-8")
-    drawn = [re.sub(" <small.*", "", each) for each in re.findall(r"<figcaption>(.*?)</figcaption>", page)]
-    assert drawn == ["dp_sgda", "dp_spider", "dp_rgda", "nseg", "phased_dual", "Measured exponents", "Risks: measured",
-                     "Risks: measured over bound"]  # fmt: skip
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("draw", ["forest", "one", "sandwiches", "over bound", "single"])
 def test_no_text_is_cut_off_or_overlaps(draw, width):
@@ -429,15 +363,6 @@ def test_a_run_shows_its_output_apart_from_the_iterates(run):
     assert fits(figure)
 
 
-@pytest.mark.parametrize("panels", range(1, 6))
-def test_the_panels_of_a_run_fit_a_page(run, panels):
-    frame = pd.DataFrame({"iteration": [0, 10, 1000]} | {f"column_{i}": [1.0, 0.5, 1e-9] for i in range(panels)})
-    figure = run.plot(frame)
-    assert sum(axis.get_visible() for axis in figure.axes) == panels
-    assert figure.get_figwidth() in WIDTHS
-    assert fits(figure)
-
-
 def test_a_run_with_an_output_alone_and_one_without_numbers(run):
     figure = run.plot(run.to_frame()[-1:])
     assert legend(figure) == ["released output"]
@@ -472,23 +397,6 @@ def test_a_fit_without_a_power_and_with_means_below_zero():
     assert fits(figure)
 
 
-def test_a_fit_says_what_was_removed():
-    frame = gaps(lambda n: np.log(n) / n)
-    fit = dpcheck.fit_rate(frame, response="gap", factors=["n"], claimed={"n": -1}, offset="log(n)")
-    assert fit.plot().axes[0].get_ylabel() == "gap, log(n) removed"
-    assert fits(fit.plot())
-
-
-def test_local_slopes_of_many_levels_are_few():
-    n = np.repeat(np.unique(np.geomspace(100, 20_000, 60).astype(int)), 3)
-    frame = pd.DataFrame({"n": n, "gap": 1.0 / n})
-    figure = dpcheck.fit_rate(frame, response="gap", factors=["n"], claimed={"n": -1}).plot()
-    slopes = figure.axes[1].containers[0].lines[0].get_ydata()
-    assert 10 <= len(slopes) <= 12
-    np.testing.assert_allclose(slopes, -1, atol=1e-9)
-    assert figure.axes[1].get_lines()[-1].get_ydata() == [-1, -1]
-
-
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0.05, "0.05"), (16384, "16384"), (1048576, "1048576"), (5e-5, "5e-5"), (0.0, "0"), (1, "1"), (2.5e9, "2.5e9")],
@@ -498,19 +406,3 @@ def test_numbers_are_plain(value, text):
 
 
 # One style
-
-
-def test_sizes_and_colours_are_those_of_the_style_everywhere():
-    """No drawing makes a figure, or names a colour or a font, by itself."""
-    for path, place in sources().items():
-        if path.endswith(".py") and place != "dpcheck/style.py":
-            code = (ROOT / path).read_text("utf-8")
-            found = re.findall(r"figsize|pyplot|rcParams|[\"']#[0-9a-fA-F]{6}[\"']|fontfamily|color=[\"']", code)
-            assert not found, (path, found)
-
-
-def test_colours_are_told_apart_by_the_colour_blind():
-    """Okabe and Ito's colours, each for one kind of line, and no two the same."""
-    okabe = {"#000000", "#e69f00", "#56b4e9", "#009e73", "#0072b2", "#d55e00", "#cc79a7"}
-    assert {*style.SERIES} == okabe
-    assert {style.MEASURED, style.CLAIMED, style.PREDICTED} < okabe

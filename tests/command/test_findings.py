@@ -22,8 +22,8 @@ from dpcheck.bounds import registry
 from dpcheck.bounds.claim import place
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.place import place_for, shown_place
-from dpcheck.report.findings import BROKEN, SCHEMA, Catalogue, Finding, Report, to_json_text
-from dpcheck.report.formats import render
+from dpcheck.report.findings import Finding, Report, render
+from dpcheck.report.results import BROKEN, Catalogue, to_json_text
 from dpcheck.report.terminal import Decided
 
 FINE = ("consistent", "inconclusive", "proved", "conditional", "unresolved", "supported", "not asymptotic")
@@ -113,7 +113,7 @@ def test_sarif_locations_are_relative_to_a_base_that_is_declared():
 
 
 def test_every_kind_of_finding_has_help():
-    from dpcheck.report import formats as sarif
+    from dpcheck.report import findings as sarif
 
     kinds = re.search(r"kind : (.*?)\nsubject", inspect.cleandoc(Finding.__doc__), re.S).group(1)
     assert set(re.findall(r'"(\w+)"', kinds)) | {"missing", "stopped"} == set(sarif._HELP)
@@ -207,16 +207,6 @@ def test_json_of_what_json_lacks():
     assert to_json_text(np.float64(0.1)) == "0.1"
 
 
-def test_json_says_what_the_report_says():
-    found = report(finding("violated", claimed=1.0, certified=2.0), finding("proved", id="c")).to_dict()
-    assert (found["schema"], found["ok"]) == (SCHEMA, False)
-    assert [(each["id"], each["ok"], each["slack"]) for each in found["findings"]] == [
-        ("a.b", False, 0.5),
-        ("c", True, None),
-    ]
-    assert (found["algorithms"], found["profile"], found["seed"], found["seconds"]) == (["dp_sgda"], "quick", 3, 1.5)
-
-
 GOOD = json.loads(report(finding()).to_json())
 NOT_REPORTS = {
     "not JSON": "nope",
@@ -300,27 +290,6 @@ def test_html_is_well_formed_and_shows_every_finding(original):
     assert ("badge changed" in page.classes) == (expecting and not original.ok)
 
 
-def test_html_does_not_execute_what_it_shows():
-    hostile = "<script>alert(1)</script>\"'&"
-    page = render(report(finding("violated", id=hostile, subject=hostile, reason=hostile, evidence={hostile: hostile}),
-                         tables={hostile: [{hostile: hostile, "figure": 0.5}]}), "html")  # fmt: skip
-    assert page.count("<script") == 2  # the page's own, and its data
-    assert hostile in Page(page).words
-
-
-@pytest.mark.parametrize("expected", [None, "proved", "refuted"])
-@pytest.mark.parametrize("verdict", ["proved", "refuted", "unresolved"])
-def test_terminal_marks_what_differs_from_what_is_expected(verdict, expected):
-    """The sign is the verdict's own, whatever was expected; what was expected stands beside it."""
-    found = finding(verdict, kind="claim", subject="a statement", expected=expected)
-    lines = render(report(found), "terminal", verbose=True).splitlines()
-    (row,) = (line for line in lines if line.endswith(f"  {found.id}"))
-    surprise = "" if found.ok or not expected else f", expected {expected}"
-    assert row == f"{ {'proved': '✓', 'refuted': '✗'}.get(verdict, '?') } {verdict}{surprise}  {found.id}"
-    heading = "Not as expected" if surprise else "What fails" if verdict == "refuted" else "What holds"
-    assert [line for line in lines if line.startswith(heading)]
-
-
 def rows_of(text):
     """The report's words, however they were broken into lines."""
     return " ".join(text.split())
@@ -390,73 +359,6 @@ def screen(text, width=80):
 @given(st.lists(MANY, min_size=1, max_size=30))
 def test_whatever_is_found_of_an_algorithm_fits_one_screen(found):
     assert screen(render(report(*found, shown=SENTENCES, stages={"audits": 1.5}), "terminal", width=80)) <= 40
-
-
-def test_what_is_not_as_expected_is_on_the_screen():
-    """The first in full, the next in a line, the others in their number, and nothing that is as expected."""
-    known = [finding("refuted", id=f"nseg.known{i}", kind="noise", expected="refuted") for i in range(9)]
-    for count in (1, 3, 20):
-        new = [
-            finding("violated", id=f"nseg.new{i}", reason=f"because of {i}", expected="proved") for i in range(count)
-        ]
-        text = render(report(*known, *new), "terminal", width=80)
-        assert f"Regression: {count} finding{'s' * (count > 1)} changed\n" in text
-        assert [f"because of {i}" in text for i in range(count)] == [i < 4 for i in range(count)]
-        assert f"and {count - 4} more: --verbose" in text or count < 4
-        assert "nseg.known" not in text
-        assert text.splitlines()[-1].endswith(" --explain nseg.new0")
-
-
-def test_what_is_broken_goes_before_what_changed_for_the_better():
-    better = [finding("consistent", id=f"nseg.better{i}", expected="violated") for i in range(9)]
-    text = render(report(*better, finding("violated", id="nseg.worse", expected="consistent")), "terminal")
-    assert text.index("nseg.worse") < text.index("nseg.better0")
-
-
-def test_without_expected_verdicts_there_is_no_word_of_a_regression():
-    """As for an algorithm of one's own."""
-    for verdict in WORDS:
-        found = report(finding(verdict, id="my_sgd.releases", kind="noise", place="my_sgd.py:8"))
-        for verbose in (False, True):
-            text = render(found, "terminal", verbose=verbose)
-            assert not re.search("regression|expected|new violation", text, re.I)
-            assert ("✗ violated  my_sgd.releases" in text) == (verdict == "violated")
-
-
-def test_the_tightest_rows_of_the_sandwich_are_shown_of_every_variant():
-    found = [
-        finding(id=f"nseg.{variant}.n{i}", audited=i / 10, certified=0.9, claimed=1.0)
-        for variant in ("as_printed", "repaired") for i in range(5)
-    ]  # fmt: skip
-    short, long = (render(report(*found), "terminal", verbose=verbose) for verbose in (False, True))
-    assert re.findall(r"(\S+)  <=  0.900  <=  1  1.11x  (\S+)", short) == [
-        ("0.400", "as_printed.n4"), ("0.300", "as_printed.n3"), ("0.400", "repaired.n4"), ("0.300", "repaired.n3")
-    ]  # fmt: skip
-    assert all(each.id in long for each in found)
-
-
-def test_of_several_algorithms_each_has_a_line():
-    found = (
-        finding("violated", id="nseg.as_printed.output", audited=4.05, claimed=1.0, expected="violated"),
-        finding("violated", id="nseg.noise", kind="noise", expected="violated"), finding(id="dp_sgda.transcript"),
-    )  # fmt: skip
-    text = render(report(*found, algorithms=("dp_sgda", "nseg")), "terminal")
-    assert "1 of 2 audited algorithms breaks the claimed privacy. 1 further check is violated" in rows_of(text)
-    assert "\n✓ dp_sgda: consistent\n" in text
-    assert "\n✗ nseg as published leaks: epsilon >= 4.05 where 1 is claimed; 1 check violated\n" in text
-    assert "3 findings, listed by --verbose: 2 violated, 1 consistent." in text
-    assert len(re.findall("<h3>(?:dp_sgda|nseg)</h3>", render(report(*found, algorithms=("a", "b")), "html"))) >= 2
-
-
-def test_what_was_not_computed_and_how_long_each_stage_took_are_shown():
-    found = report(finding(), shown=SENTENCES[:2], stages={"a: fast": 0.5, "a: slow": 12.25})
-    page = render(found, "html")
-    text = {verbose: render(found, "terminal", verbose=verbose) for verbose in (False, True)}
-    for sentence in SENTENCES[:2]:
-        assert all(sentence in each for each in (page, *map(rows_of, text.values())))
-    assert "a: slow" not in text[False]
-    for each in (text[True], page):
-        assert each.index("12.25") < each.index("a: slow") < each.index("a: fast")
 
 
 def test_findings_are_told_as_they_are_decided():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import resource
 import signal
 import sqlite3
@@ -22,7 +21,7 @@ import tables
 
 from dpcheck import cli
 from dpcheck.algorithms.measure import Experiment
-from dpcheck.commands.measure import Table
+from dpcheck.commands.algorithms import Table
 from dpcheck.commands.mechanisms import sources
 from dpcheck.errors import StoreError
 from dpcheck.running.store import FILE, VERSION, Store, open_store
@@ -67,13 +66,6 @@ def test_a_hundred_kills(tmp_path: Path, keep, name: str) -> None:
 def measured() -> list[dict[str, Any]]:
     """The rows of the table that the experiment keeps."""
     return tables.read("kills").to_dict("records") if (tables.FOLDER / "kills.csv").exists() else []
-
-
-def test_the_table_of_kills_is_whole() -> None:
-    rows = measured()
-    assert [row["command"] for row in rows] == list(kills.COMMANDS)
-    assert sum(row["kills"] for row in rows) >= 95  # a command may end before it is killed
-    assert all(row["same"] == row["rounds"] and row["gone after"] < 5 for row in rows)
 
 
 # Stores that several use, and stores that cannot be used
@@ -232,22 +224,6 @@ def test_no_pickle_is_read_from_a_store(tmp_path: Path, monkeypatch: pytest.Monk
         assert store.get_array(["key"]) is None
         with pytest.raises(ValueError, match="Object arrays cannot be saved"):
             store.put_array(["key"], np.array([{}], dtype=object))
-
-
-def test_what_was_kept_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for seeds in ("2", "3"):
-        assert cli.main([*MEASURE[:-1], seeds, "--store", "kept"]) == 0
-    capsys.readouterr()
-    assert cli.main(["history", "kept", "--format", "json"]) == 0
-    runs = json.loads(capsys.readouterr().out)["runs"]
-    assert [run["run"] for run in runs] == [1, 2]
-    assert runs[0]["changed"] is None and runs[1]["changed"] == 0
-    monkeypatch.setenv("COLUMNS", "1000")
-    assert cli.main(["history", "kept"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 3
 
 
 def test_an_error_of_the_store_is_an_error_of_the_check(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from dpcheck import InputError
 from dpcheck.algorithms.measure import Experiment, metrics_of, text
 from dpcheck.cli import main
 from dpcheck.commands import inputs
-from dpcheck.commands.measure import Table
+from dpcheck.commands.algorithms import Table
 from dpcheck.problems.mean_estimation import MeanEstimation
 from dpcheck.solvers import ALGORITHMS, algorithm, configure
 
@@ -107,11 +107,6 @@ def test_every_algorithm_is_measured_on_its_example(name):
     assert line["outcome"] in ("finished", "certified", "uncertified")
 
 
-def test_a_problem_of_one_size_has_no_d(call):
-    table = frame(call("measure", "dp_sgda", "n=20", "steps=5", "--problem", "polyak", "--seeds", "1")[1])
-    assert "d" not in table
-
-
 def test_numbers_read_back_to_the_bit():
     for value in (0.1, 1 / 3, 5e-324, 1e300, -2.5):
         assert float(text(value)) == value
@@ -174,21 +169,6 @@ def test_a_line_that_was_cut_off_is_measured_again(call, tmp_path):
         assert file.read_bytes() == whole
 
 
-def test_the_file_can_be_gone_on_with_at_any_time(tmp_path):
-    """Also from a cut line on: what a stop would leave there holds every row that is finished."""
-    file, seen = tmp_path / "t.csv", []
-    experiment = Experiment.of("output_perturbation", vary={"n": [32, 64]}, seeds=3)
-    Table(experiment, str(file)).fill()
-    file.write_bytes(file.read_bytes()[:-200])
-
-    def watch(done, total):
-        seen.append(len(Table(experiment, str(file)).rows) - done)
-
-    Table(experiment, str(file)).fill(jobs=1, watch=watch)
-    assert len(seen) > 2
-    assert set(seen) == {0}
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -208,15 +188,6 @@ def test_a_file_of_other_settings_is_refused_and_left_as_it_is(call, tmp_path, a
     assert (tmp_path / "t.csv").read_bytes() == before
 
 
-@pytest.mark.parametrize("content", ["some notes", "a,b\n1,2\n", "\x00\xff\n"])
-def test_another_file_is_refused(call, tmp_path, content):
-    (tmp_path / "t.csv").write_bytes(content.encode("latin-1"))
-    code, _, err = call("measure", *QUICK, "--output", "t.csv")
-    assert code == 2
-    assert err.startswith("dpcheck: error: --output must be a new file, or hold rows of this command alone, got t.csv:")
-    assert (tmp_path / "t.csv").read_bytes() == content.encode("latin-1")
-
-
 def test_a_failure_keeps_what_was_measured(tmp_path, monkeypatch):
     """The seventh run fails: the others are in the file, and its settings are named."""
     experiment = Experiment.of("output_perturbation", vary={"n": [32, 64, 128]}, seeds=3)
@@ -234,14 +205,6 @@ def test_a_failure_keeps_what_was_measured(tmp_path, monkeypatch):
     ):
         table.fill(jobs=1)
     assert len((tmp_path / "t.csv").read_text().splitlines()) == 1 + 6
-
-
-def test_progress_counts_the_rows_that_are_there(tmp_path):
-    experiment = Experiment.of("output_perturbation", vary={"n": [32]}, seeds=3)
-    for first in (0, 3):
-        seen = []
-        Table(experiment, str(tmp_path / "t.csv")).fill(jobs=1, watch=lambda *now, seen=seen: seen.append(now))
-        assert seen == [(done, 3) for done in range(first, 4)]
 
 
 # The whole loop

@@ -19,8 +19,7 @@ import pytest
 import dpcheck
 from dpcheck.cli import main
 from dpcheck.commands.mechanisms import read_mechanisms
-from dpcheck.report.findings import Finding, Report
-from dpcheck.report.formats import render
+from dpcheck.report.findings import Finding, Report, render
 
 DOCS = Path(dpcheck.__file__).resolve().parent.parent / "docs" / "ci"
 # The official schema, as OASIS publishes it under the address that is its "id".

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
+from pages import looked_at
 
 from dpcheck.audits.bugs.bug import Examination, find
 from dpcheck.audits.bugs.testers import Outcome
 from dpcheck.report import template
-from dpcheck.report.bugs import page as bugs_page
-from dpcheck.report.charts import HEIGHT, WIDTH, Axis, charts, epsilon_strips, exponent_strips
+from dpcheck.report.charts import HEIGHT, WIDTH, Axis, charts, epsilon_strips
+from dpcheck.report.claims import bugs_page
 from dpcheck.report.findings import Finding, Report
 from dpcheck.report.html import to_html
 
-LOOK = Path(__file__).resolve().parent.parent / "browser" / "look.js"
 HOSTILE = "<script>window.pwned = 1</script>\"'><img src=x onerror='window.pwned = 2'>&"
 EVENT = {"words": "output <= -0.5", "hits": 2117, "other_hits": 1095, "trials": 87000, "favours": "neighbour"}
 STEPS = [
@@ -194,29 +191,6 @@ def test_a_rate_is_drawn_with_its_fit_its_claim_and_its_bound():
     assert charts({"Other": [{"n": 1, "gap": 2.0}], "None": []}) == []
 
 
-def test_findings_about_one_thing_are_told_apart_by_their_ids():
-    twice = [finding(id, "rate", "supported", subject="the same") for id in ("a.rate.one", "a.rate.two")]
-    page = to_html(report(*twice, FINDINGS[0]))
-    for each in twice:
-        assert f"<small>[{each.id}]</small>" in page
-    assert f"[{FINDINGS[0].id}]" not in page
-
-
-def test_experiments_of_one_theorem_have_names_of_their_own():
-    rows = [RATES[0] | {"experiment": name} for name in ("theorem_2a", "theorem_2a.without_noise", "small_n")]
-    assert [row.name for row in exponent_strips(rows).rows] == [
-        "yang2022 theorem 2a, privacy, in n (dp_sgda)",
-        "yang2022 theorem 2a, without noise, privacy, in n (dp_sgda)",
-        "yang2022 theorem 2a, small n, privacy, in n (dp_sgda)",
-    ]
-
-
-def test_exponents_stand_beside_their_claims():
-    (row,) = exponent_strips(RATES).rows
-    assert row.words == "supported: -1.00 [-1.10, -0.90], claimed -0.50"
-    assert exponent_strips([{"other": 1}]) is None
-
-
 # What a browser says
 
 
@@ -251,20 +225,12 @@ def test_a_foreign_report_is_text_alone():
 @pytest.fixture(scope="module")
 def look(tmp_path_factory):
     """Open a page in a browser; the answer is what it and axe say."""
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    node = shutil.which("node")
-    if browser is None or node is None or not (LOOK.parent / "node_modules").is_dir():
-        pytest.skip("no browser: install Debian's chromium and nodejs, and run npm install --prefix tests/browser")
     folder = tmp_path_factory.mktemp("pages")
 
     def look(page, width=1400, colours="light"):
         file = folder / "page.html"
         file.write_text(page, "utf-8")
-        run = subprocess.run(
-            [node, LOOK, file, browser, str(width), colours], capture_output=True, text=True, check=False
-        )
-        assert run.returncode == 0, run.stderr
-        return json.loads(run.stdout), file
+        return looked_at(file, width, colours), file
 
     return look
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from dpcheck.report.findings import Finding, Report
+from dpcheck.running.executor import cores, workers
 from dpcheck.running.files import write_text
-from dpcheck.running.streams import cores, workers
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that forks")
 

@@ -18,7 +18,6 @@ import tables
 
 from dpcheck import InputError
 from dpcheck.cli import main
-from dpcheck.commands.reproduce import experiment_text
 from dpcheck.experiments import NAMES, auc_runs, choices, find, kept, runner, starts, zhang2025
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED
 from dpcheck.experiments.rendering import listing
@@ -92,11 +91,6 @@ def test_table_5_has_the_cells_of_table_2_at_its_delta():
         assert (cell.plan, cell.published) == (twin.plan, twin.published)
 
 
-def test_an_unknown_name_is_answered_with_a_near_one():
-    with pytest.raises(InputError, match=r"xu2026\.table_2"):
-        find("xu2026.table2")
-
-
 # Cells by words
 
 
@@ -125,14 +119,6 @@ def test_a_start_brings_its_epsilon(capsys):
     assert main(["solve", "dp_rgda", *small, "--like", "xu2026.table_2:dp_rgda", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["claimed"] == 2.0 and found["like"] == "xu2026.table_2: dp_rgda"
-
-
-def test_latex_has_the_sentences_as_comments():
-    experiment = find("xu2026.table_2")
-    text = experiment_text(experiment, kept.read(experiment), "latex")
-    after = text[text.index(r"\end{tabular}") :].splitlines()[1:]
-    assert after and all(line.startswith("% ") for line in after)
-    assert any(line.startswith("% (a) ") for line in after)
 
 
 # Running and going on
@@ -165,14 +151,6 @@ def test_another_setting_is_another_run(tmp_path):
         experiment, made = counted(shortened(SENSING, steps))
         run_all(experiment, trials(experiment, experiment.cells[:1], 1), folder=str(tmp_path))
         assert len(made) == 2
-
-
-def test_the_time_left_follows_from_costs():
-    stages = []
-    experiment = shortened(SENSING)
-    run_all(experiment, trials(experiment, experiment.cells[:1], 1), jobs=1, watch=lambda *told: stages.append(told))
-    assert [done for _, done, _ in stages] == [0, 1, 2]
-    assert "of work" in stages[0][0] and "left" in stages[1][0] and stages[2][0] == experiment.id
 
 
 KILLED = """

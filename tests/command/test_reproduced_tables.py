@@ -12,12 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpcheck.commands.reproduce import experiment_text
+from dpcheck.commands.runs import experiment_text
 from dpcheck.experiments import NAMES, find, kept, page
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED, Cell, Trial
 from dpcheck.experiments.page import headlines
 from dpcheck.experiments.picture import draw
-from dpcheck.experiments.rendering import not_run, to_dict
 from dpcheck.experiments.runner import Result, trials
 from dpcheck.experiments.table import causes, measured, rows, shown_rows
 
@@ -113,14 +112,6 @@ def test_formats(format):
         found = json.loads(said)
         assert found["rows"][0]["measured, certified noise"] == pytest.approx(20.0)
         assert len(found["runs"]) == 3
-
-
-def test_what_was_not_run_is_listed_with_why_and_cost():
-    experiment = find("zhang2025.table_1")
-    said = dict(not_run(experiment, []))
-    assert any("CIFAR" in part for part in said)
-    assert any("of one core" in why for why in said.values())
-    assert to_dict(experiment, [])["not run"]
 
 
 def test_a_stated_spread_stands_in_for_the_measured_one():

@@ -114,13 +114,6 @@ def test_claims_stay_a_tuple_and_become_a_table():
     assert "Two draws from two records" in str(found[0])
 
 
-def test_a_fit_becomes_a_table():
-    frame = fitted().to_frame()
-    assert frame["factor"].tolist() == ["n"]
-    assert (frame["low"] < frame["exponent"]).all()
-    assert (frame["exponent"] < frame["high"]).all()
-
-
 @pytest.mark.parametrize(
     ("value", "text"),
     [

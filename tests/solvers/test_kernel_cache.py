@@ -23,7 +23,7 @@ import pytest
 import dpcheck
 from dpcheck import compiled
 from dpcheck.algorithms.kernels.jit import VECTOR, kernel
-from dpcheck.compiled import content, numba_private
+from dpcheck.compiled import kept, numba_private
 
 # One kernel that calls another; the process says what it computed, and what came from the cache.
 RUN = """
@@ -117,13 +117,13 @@ def test_a_home_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     home.chmod(0o555)
     become = f"""
 import os
-from dpcheck.compiled import folder
+from dpcheck.compiled import kept
 from dpcheck.algorithms.kernels import parts
 from dpcheck.algorithms.kernels.gradients import add_clipped
 import numpy as np
 parts.clip_factor(np.ones(2), 1.0)  # what compiling imports is imported here
 os.environ.update(NUMBA_CACHE_DIR="", HOME={str(home)!r}, XDG_CACHE_HOME={str(home / "cache")!r})
-assert str(folder.place()).startswith({str(home)!r})
+assert str(kept.place()).startswith({str(home)!r})
 if hasattr(os, "getuid") and os.getuid() == 0:
     os.setgroups([])
     os.setgid(65534)
@@ -188,7 +188,7 @@ def test_every_kernel_has_a_digest_and_changes_with_each_kernel_that_it_calls_fr
     known = kernels()
     if not known:
         pytest.skip("nothing is compiled")
-    before = {name: content.digest(each) for name, each in known.items()}
+    before = {name: kept.digest(each) for name, each in known.items()}
     assert len({*before.values()}) == len(before)
     below = {name: called(each) for name, each in known.items()}
     count = 0
@@ -201,7 +201,7 @@ def test_every_kernel_has_a_digest_and_changes_with_each_kernel_that_it_calls_fr
         code = function.__code__
         function.__code__ = code.replace(co_consts=(*code.co_consts, "edited"))
         try:
-            after = {other: content.digest(each) for other, each in known.items()}
+            after = {other: kept.digest(each) for other, each in known.items()}
         finally:
             function.__code__ = code
         changed = {other for other in known if after[other] != before[other]}

@@ -10,7 +10,7 @@ import scipy.linalg.cython_blas  # noqa: F401  # loaded, so that its threads are
 from chunks import map_chunks
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from dpcheck.running.streams import cores, one_blas_thread
+from dpcheck.running.executor import cores, one_blas_thread
 
 
 def test_results_do_not_depend_on_the_workers():

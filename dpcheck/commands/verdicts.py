@@ -1,4 +1,4 @@
-"""``dpcheck prove``: the papers' claims, or claims of one's own, decided."""
+"""``dpcheck check`` and ``dpcheck prove``: algorithms checked end to end, and claims decided."""
 
 from __future__ import annotations
 
@@ -8,11 +8,83 @@ from argparse import ArgumentParser, Namespace
 from contextlib import redirect_stdout
 
 from dpcheck.commands import terminal
-from dpcheck.commands.command import LISTED, Command, add_format
+from dpcheck.commands.command import (
+    LISTED,
+    SEED,
+    Command,
+    add_backend,
+    add_format,
+    add_outputs,
+    add_store,
+    chosen_executor,
+    deliver,
+    kept_when_interrupted,
+    require_writable,
+)
 from dpcheck.errors import InputError, one_line
 
 
-def add_options(parser: ArgumentParser) -> None:
+def add_check_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments to its parser."""
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME|FILE.py",
+        help="algorithms by name, or files that declare them (default: all of dpcheck's own; see `dpcheck list`)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--profile",
+        choices=("quick", "full"),
+        default="quick",
+        help="half a minute an algorithm, or the long experiments too",
+    )
+    parser.add_argument("--seed", type=int, default=0, help=SEED)
+    parser.add_argument("--jobs", type=int, help="workers (default: one a core); results do not depend on it")
+    add_store(parser)
+    add_backend(parser)
+    add_outputs(parser)
+
+
+def run_check(options: Namespace) -> int:
+    """Run ``dpcheck check``."""
+    from dpcheck.checks import check
+    from dpcheck.report.terminal import Decided
+
+    require_writable(options)
+    decided = Decided(terminal.tell, terminal.width())
+
+    def progress(stage: str, done: int, total: int) -> None:
+        decided.stage(stage)
+        watch(stage, done, total)
+
+    # stdout is for the result: what somebody's own algorithm prints goes to stderr
+    with (
+        kept_when_interrupted(options), redirect_stdout(sys.stderr), chosen_executor(options) as workers,
+        terminal.progress() as watch,
+    ):  # fmt: skip
+        report = check(
+            options.names, profile=options.profile, seed=options.seed, jobs=options.jobs, watch=progress,
+            store=options.store, executor=workers, on_finding=decided.finding,
+        )  # fmt: skip
+        decided.stage("")
+    return deliver(report, options)
+
+
+CHECK = Command(
+    name="check",
+    help="check algorithms end to end: dpcheck's own on bundled real data, or one of yours",
+    examples=(
+        "dpcheck check privatediff",
+        "dpcheck check dp_sgda --json-output report.json --html-output report.html",
+        "dpcheck check privatediff --explain privatediff.as_printed.transcript",
+        "dpcheck check path/to/mine.py    # a file that declares a dpcheck.Algorithm",
+        "dpcheck check --profile full --store runs --backend dask --scheduler tcp://host:8786",
+    ),
+    add_options=add_check_options,
+    run=run_check,
+    runs_others_code=True,
+)
+
+
+def add_prove_options(parser: ArgumentParser) -> None:
     """Add the command's arguments to its parser."""
     parser.add_argument(
         "target", nargs="*", metavar="PAPER|CLAIM|THEOREM|WORD|FILE.py",
@@ -38,7 +110,7 @@ def _require_no_new_inequality(target: str) -> None:
             raise InputError(f"what to prove must be {taken}, got {one_line(target)[:200]}") from error
 
 
-def run(options: Namespace) -> int:
+def run_prove(options: Namespace) -> int:
     """Run ``dpcheck prove``."""
     from dpcheck.bounds.claim import place
     from dpcheck.bounds.ledger import changed
@@ -93,8 +165,8 @@ PROVE = Command(
         "dpcheck prove yang2022 --format markdown",
         "dpcheck prove lemma.py              # claims of your own",
     ),
-    add_options=add_options,
-    run=run,
+    add_options=add_prove_options,
+    run=run_prove,
     further=(
         "ids of claims: Z.. zhang2022, Y.. yang2022, 002:.. xu2026, 003:.. and 004:.. zhang2025 (main text and\n"
         "version with proofs); after the colon stands the place in the paper"

@@ -1,4 +1,4 @@
-"""``dpcheck list``: what there is to check, prove, solve and audit."""
+"""``dpcheck list``, ``show`` and ``bugs``: what there is to check, prove, solve and audit; a theorem; a bug."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dpcheck import _HOME
-from dpcheck.commands import terminal
-from dpcheck.commands.command import LISTED, Command, add_format
-from dpcheck.errors import did_you_mean, require
+from dpcheck.commands import inputs, terminal
+from dpcheck.commands.command import LISTED, SEED, Command, add_format
+from dpcheck.errors import did_you_mean, one_line, require
 from dpcheck.shown import TABLE_FORMATS, table
 
 Listing = dict[str, list[dict[str, str]]]
 _TESTERS = {name: home for name, home in _HOME.items() if name.startswith("audit_") or name == "fit_rate"}
 
 
-def add_options(parser: ArgumentParser) -> None:
+def add_list_options(parser: ArgumentParser) -> None:
     """Add the command's arguments to its parser."""
     parser.add_argument(
         "words", nargs="*", metavar="KIND|WORD",
@@ -29,9 +29,9 @@ def add_options(parser: ArgumentParser) -> None:
     add_format(parser, LISTED)
 
 
-def run(options: Namespace) -> int:
+def run_list(options: Namespace) -> int:
     """Run ``dpcheck list``."""
-    from dpcheck.report.columns import listed
+    from dpcheck.report.terminal import listed
 
     by_kind = listing()
     if options.words:
@@ -114,12 +114,88 @@ def _title(module: str) -> str:
 LIST = Command(
     name="list",
     help="name theorems, algorithms, base solvers, problems, testers and data sets",
+    examples=("dpcheck list", "dpcheck list theorems xu2026", "dpcheck list problems auc", "dpcheck list --format csv"),
+    add_options=add_list_options,
+    run=run_list,
+)
+
+
+def add_show_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments to its parser."""
+    parser.add_argument("theorem", metavar="THEOREM", help="such as yang2022.theorem_2a")
+    parser.add_argument("values", nargs="*", metavar="NAME=NUMBER", help="put numbers in, such as n=10000 epsilon=1")
+    parser.add_argument("--latex", action="store_true", help="the formulas as LaTeX")
+
+
+def run_show(options: Namespace) -> int:
+    """Run ``dpcheck show``."""
+    from dpcheck.bounds.ledger import recorded
+    from dpcheck.bounds.registry import carrying, theorem, theorems
+    from dpcheck.report.claims import describe
+
+    known = [known_theorem.id for known_theorem in theorems()]
+    near = did_you_mean(options.theorem, known)
+    must = "be one that `dpcheck list theorems` names (of a claim: `dpcheck prove CLAIM --explain`)"
+    require(options.theorem in known, "theorem", must, f"{one_line(options.theorem)[:150]}{near}")
+    statement = theorem(options.theorem)
+    if options.latex:
+        return terminal.say(statement.to_latex())
+    decided = [
+        (claim, recorded().get(claim.id, {}).get("verdict", "not decided yet")) for claim in carrying(statement.id)
+    ]
+    return terminal.say(describe(statement, inputs.numbers(options.values, "values"), decided))
+
+
+SHOW = Command(
+    name="show",
+    help="show a theorem: assumptions, schedule, noise, bound, rate",
     examples=(
-        "dpcheck list",
-        "dpcheck list theorems xu2026",
-        "dpcheck list problems auc",
-        "dpcheck list --format csv",
+        "dpcheck show yang2022.theorem_2a",
+        "dpcheck show yang2022.theorem_1 n=10000 epsilon=0.5 delta=1e-8 T=100 G_w=1 G_v=2",
+        "dpcheck show yang2022.theorem_2a --latex",
     ),
-    add_options=add_options,
-    run=run,
+    add_options=add_show_options,
+    run=run_show,
+)
+
+
+def add_bugs_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments to its parser."""
+    parser.add_argument(
+        "names", nargs="*", metavar="BUG|FAMILY|all", help="to be explained and audited (default: list all)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help=SEED)
+    add_format(parser, ("terminal", "json", "html"))
+
+
+def run_bugs(options: Namespace) -> int:
+    """Run ``dpcheck bugs``."""
+    from dpcheck.audits.bugs.bug import examine, find
+    from dpcheck.report.claims import bug_explained, bugs_list, bugs_page
+
+    bugs = find(options.names or ["all"])
+    examinations = {}
+    with terminal.progress() as watch:
+        for done, bug in enumerate(bugs if options.names else []):
+            watch("bugs", done, len(bugs))
+            examinations[bug.id] = examine(bug, seed=options.seed)
+    if options.format == "json":
+        terminal.say_json(
+            {"schema": "dpcheck.bugs/1", "bugs": [examinations.get(bug.id, bug).to_dict() for bug in bugs]}
+        )
+    elif options.format == "html":
+        terminal.say(bugs_page(bugs, examinations).removesuffix("\n"))
+    elif examinations:
+        terminal.say("\n\n".join(bug_explained(examination, terminal.width()) for examination in examinations.values()))
+    else:
+        terminal.say(bugs_list(bugs, terminal.width(terminal.UNWRAPPED)))
+    return int(not all(examination.told_apart for examination in examinations.values()))
+
+
+BUGS = Command(
+    name="bugs",
+    help="bugs that broke privacy: list them, or audit some of them beside their fixed twins",
+    examples=("dpcheck bugs", "dpcheck bugs lower-bound-twice", "dpcheck bugs all --format html > bugs.html"),
+    add_options=add_bugs_options,
+    run=run_bugs,
 )

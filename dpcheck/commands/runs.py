@@ -1,0 +1,268 @@
+"""``dpcheck reproduce``, ``report``, ``history`` and ``compare``: published tables run again, and what runs left."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpcheck.commands import inputs, terminal
+from dpcheck.commands.command import (
+    LISTED,
+    Command,
+    add_backend,
+    add_format,
+    add_outputs,
+    chosen_executor,
+    deliver,
+    kept_when_interrupted,
+    require_picture,
+    require_writable,
+    save_picture,
+)
+from dpcheck.errors import require
+from dpcheck.shown import TABLE_FORMATS, table
+
+if TYPE_CHECKING:
+    from dpcheck.experiments.experiment import Experiment
+    from dpcheck.experiments.runner import Result
+    from dpcheck.report.history import Change, Comparison
+
+
+def add_reproduce_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments to its parser."""
+    parser.add_argument("experiment", nargs="?", metavar="EXPERIMENT", help="such as xu2026.table_2")
+    parser.add_argument(
+        "--only", metavar="CELLS", help="such as ijcnn1,epsilon=1: values of the table's keys; those of one key add up"
+    )
+    parser.add_argument("--seeds", type=int, help="runs of each cell with each noise (default 5)")
+    parser.add_argument(
+        "--store", metavar="FOLDER", help="keep each run in FOLDER as it comes; the same command goes on from there"
+    )
+    parser.add_argument("--jobs", type=int, help="workers (default: one a core); results do not depend on it")
+    parser.add_argument("--plot", metavar="FILE", help="write the table or figure as a picture")
+    add_backend(parser)
+    add_format(parser, LISTED)
+
+
+def run_reproduce(options: Namespace) -> int:
+    """Run ``dpcheck reproduce``: list the experiments, or run one."""
+    from dpcheck.experiments import find
+    from dpcheck.experiments.picture import draw
+    from dpcheck.experiments.runner import chosen, run_all, trials
+
+    if options.experiment is None:
+        for name in ("only", "seeds", "store", "plot", "jobs", "backend", "scheduler"):
+            require(getattr(options, name) is None, f"--{name}", "come with an experiment", getattr(options, name))
+        return _say_list(options.format)
+    experiment = find(options.experiment)
+    require_picture(options.plot)
+    asked = trials(experiment, chosen(experiment, options.only), options.seeds)
+    with kept_when_interrupted(options), chosen_executor(options) as workers, terminal.progress() as watch:
+        results = run_all(experiment, asked, folder=options.store, jobs=options.jobs, executor=workers, watch=watch)
+    code = terminal.say(experiment_text(experiment, results, options.format))
+    if options.plot:
+        save_picture(draw(experiment, results), options.plot)
+    return code
+
+
+def experiment_text(experiment: Experiment, results: Sequence[Result], format: str) -> str:
+    """Return the table of an experiment in a format of the command."""
+    from dpcheck.experiments.rendering import text, to_dict
+    from dpcheck.report.results import to_json_text
+
+    return to_json_text(to_dict(experiment, results)) if format == "json" else text(experiment, results, format)
+
+
+def _say_list(format: str) -> int:
+    from dpcheck.experiments.rendering import SCHEMA, listing, stacked
+
+    rows = listing()
+    if format == "json":
+        return terminal.say_json({"schema": SCHEMA, "experiments": rows})
+    if format in TABLE_FORMATS:
+        return terminal.say(table(rows, format))
+    lines = [{name: str(value) for name, value in row.items()} for row in rows]
+    return terminal.say(stacked(lines, terminal.width(terminal.UNWRAPPED)))
+
+
+REPRODUCE = Command(
+    name="reproduce",
+    help="run a published table or figure again: published beside measured, with its certified epsilon",
+    examples=(
+        "dpcheck reproduce",
+        "dpcheck reproduce xu2026.table_2 --store runs",
+        "dpcheck reproduce yang2022.table_2 --only ijcnn1,epsilon=1 --format markdown",
+        "dpcheck reproduce xu2026.figure_1 --backend processes --plot paths.png",
+    ),
+    add_options=add_reproduce_options,
+    run=run_reproduce,
+    further="without a name: list the tables and figures that can be run, and how much of each is kept in the package",
+)
+
+
+def add_report_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments to its parser."""
+    parser.add_argument(
+        "file", metavar="REPORT.json|EXPERIMENT",
+        help="written by `dpcheck check --json-output`, or a name of `dpcheck reproduce`",
+    )  # fmt: skip
+    add_outputs(parser)
+
+
+def run_report(options: Namespace) -> int:
+    """Run ``dpcheck report``."""
+    from dpcheck.algorithms.registry import titles
+    from dpcheck.experiments import NAMES
+    from dpcheck.report.findings import Report
+    from dpcheck.report.results import Catalogue
+
+    require_writable(options)
+    if options.file in NAMES:
+        return _report_kept(options)
+    report = Report.from_json(inputs.content(options.file, "REPORT.json"), Catalogue(*titles()))
+    require(bool(report.findings), "REPORT.json", "hold findings, of which to say something", "none")
+    return deliver(report, options)
+
+
+def _report_kept(options: Namespace) -> int:
+    """Show the table of the runs that come with the package."""
+    from dpcheck.experiments import find, kept
+    from dpcheck.running.files import write_text
+
+    experiment = find(options.file)
+    require(options.format in LISTED, "--format", f"be one of {', '.join(LISTED)} for kept runs", options.format)
+    text = experiment_text(experiment, kept.read(experiment), options.format)
+    if options.output:
+        write_text(options.output, f"{text}\n")
+        return 0
+    return terminal.say(text)
+
+
+REPORT = Command(
+    name="report",
+    help="turn a JSON report, or the kept runs of an experiment, into another format",
+    examples=(
+        "dpcheck report report.json --verbose",
+        "dpcheck report report.json --format junit --output report.xml",
+        "dpcheck report report.json --explain privatediff.as_printed.transcript",
+        "dpcheck report xu2026.table_2 --format latex    # the kept runs of `dpcheck reproduce`",
+    ),
+    add_options=add_report_options,
+    run=run_report,
+)
+
+
+def add_history_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments to its parser."""
+    parser.add_argument("folder", metavar="FOLDER", help="where check, audit or measure kept their work")
+    add_format(parser, LISTED)
+
+
+def run_history(options: Namespace) -> int:
+    """Run ``dpcheck history``."""
+    from dpcheck.report.history import history
+
+    rows = history(options.folder)
+    if options.format == "json":
+        return terminal.say_json({"schema": "dpcheck.history/1", "runs": rows})
+    if options.format in TABLE_FORMATS:
+        return terminal.say(table(rows, options.format))
+    return terminal.say(runs_text(rows, terminal.width(terminal.UNWRAPPED)))
+
+
+def runs_text(rows: Sequence[Mapping[str, Any]], width: int = 120) -> str:
+    """A line a run or, where that is wider than the terminal, the command that made it on a line below."""
+    if not rows:
+        return "no run came to its end"
+    names = ("run", "date", "commit", "findings", "unexpected", "changed", "seconds")
+    cells = [[_cell(row[name]) for name in names] for row in rows]
+    widths = [max(len(line[k]) for line in (list(names), *cells)) for k in range(len(names))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)) for line in (list(names), *cells)]
+    commands = ["command", *(_cell(row["command"]) for row in rows)]
+    if max(len(f"{line}  {command}") for line, command in zip(lines, commands, strict=True)) <= width:
+        return "\n".join(f"{line}  {command}" for line, command in zip(lines, commands, strict=True))
+    below = [f"{line.rstrip()}\n    {command}" for line, command in zip(lines[1:], commands[1:], strict=True)]
+    return "\n".join([lines[0].rstrip(), *below])
+
+
+def _cell(value: Any) -> str:
+    return "-" if value in (None, "") else str(value)
+
+
+HISTORY = Command(
+    name="history",
+    help="list the runs that a store keeps, and how much changed between them",
+    examples=("dpcheck history runs",),
+    add_options=add_history_options,
+    run=run_history,
+)
+
+
+def add_compare_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments to its parser."""
+    for name in ("before", "after"):
+        parser.add_argument(
+            name, metavar=name.upper(),
+            help="REPORT.json, or a run in a store: FOLDER (its last), FOLDER:NUMBER or FOLDER:COMMIT",
+        )  # fmt: skip
+    add_format(parser)
+
+
+def run_compare(options: Namespace) -> int:
+    """Run ``dpcheck compare``."""
+    from dpcheck.report.history import compare, find
+
+    before, after = find(options.before), find(options.after)
+    comparison = compare(before.report, after.report)
+    if options.format == "json":
+        terminal.say_json({"before": before.name, "after": after.name, **comparison.to_dict()})
+    else:
+        terminal.say(comparison_text(comparison, before.name, after.name))
+    return int(bool(comparison.changes))
+
+
+def comparison_text(comparison: Comparison, before: str, after: str) -> str:
+    """A line a change, then what was compared."""
+    lines = [f"from {before} to {after}:"]
+    lines += [f"  {_line(change)}" for change in comparison.changes] or ["  nothing changed"]
+    lines.append(
+        f"{comparison.findings} findings are in both; {comparison.numbers} measured numbers, of which any is called "
+        f"changed by chance with probability {comparison.level:g} at most"
+    )
+    return "\n".join(lines)
+
+
+def _line(change: Change) -> str:
+    if change.what == "finding":
+        return f"{change.id}: {'new' if change.before is None else 'gone'}, {change.after or change.before}"
+    values = " -> ".join(_text(value) for value in (change.before, change.after))
+    if change.interval is None:
+        return f"{change.id}: {change.what} {values}"
+    if len(change.interval) == 4:
+        low, high, other_low, other_high = map(_text, change.interval)
+        within = f"the sets that each run chose show {low} to {high}, then {other_low} to {other_high}"
+    else:
+        within = f"by {_text(change.interval[0])} to {_text(change.interval[1])}"
+    return f"{change.id}: {change.what} {values} ({within})"
+
+
+def _text(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+COMPARE = Command(
+    name="compare",
+    help="say what changed between two runs, and which numbers moved further than chance moves them",
+    examples=(
+        "dpcheck compare before.json after.json",
+        "dpcheck compare runs:1 runs",
+        "dpcheck compare runs:3f2a9c1 runs:e84d07b    # what two commits found",
+    ),
+    add_options=add_compare_options,
+    run=run_compare,
+    further=(
+        "exit code 0 if nothing changed, 1 if a verdict changed, a finding came or went, or a number moved beyond\n"
+        "chance (error 5 % over all numbers together)"
+    ),
+)
