@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dpcheck
-from dpcheck.bounds import claim as claims
 from dpcheck.bounds.registry import theorem
 from dpcheck.solvers import algorithm
 
@@ -86,4 +85,4 @@ def place_of_theorem(statement: Bound) -> str | None:
 
 def place_of_claim(claim: Claim) -> str:
     """Return the place of the function that decides the claim, or of the claim where its relations are judged."""
-    return shown_place(claims.place(claim))
+    return shown_place(claim.place())

@@ -40,7 +40,6 @@ def _require_no_new_inequality(target: str) -> None:
 
 def run(options: Namespace) -> int:
     """Run ``dpcheck prove``."""
-    from dpcheck.bounds.claim import place
     from dpcheck.bounds.ledger import changed
     from dpcheck.bounds.registry import PAPERS, prove
     from dpcheck.report.claims import claim_explained, claims_summary, claims_table
@@ -72,7 +71,7 @@ def run(options: Namespace) -> int:
         terminal.say(table(results.rows, options.format))
         return int(broken)
     if options.explain:
-        places = [place(result.claim) if result.claim.paper in PAPERS else "" for result in results]
+        places = [result.claim.place() if result.claim.paper in PAPERS else "" for result in results]
         body = "\n\n".join(
             claim_explained(result, terminal.width(), code=code) for result, code in zip(results, places, strict=True)
         )
