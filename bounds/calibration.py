@@ -21,8 +21,9 @@ from sympy import erfc, exp, log, sqrt
 
 from dpcheck.bounds.formula import formula
 from dpcheck.bounds.kind import Method
-from dpcheck.bounds.prover import Domain, ball, ranges, search
+from dpcheck.bounds.prover import ball, ranges, search
 from dpcheck.bounds.prover.decide import decide
+from dpcheck.bounds.prover.domain import Domain
 
 _LEAST = sympy.Rational(1, 10**12)  # what is at least this is positive
 

@@ -18,9 +18,9 @@ import sympy
 from sympy.polys.polyerrors import BasePolynomialError
 
 from dpcheck.bounds.coq.expression import Space, UntranslatedError, Writer, names
-from dpcheck.bounds.evidence import AtMost
+from dpcheck.bounds.evidence import AtMost, Inequality
 from dpcheck.bounds.formula import formula
-from dpcheck.bounds.prover import Inequality, ball
+from dpcheck.bounds.prover import ball
 
 _GRAIN = 1000  # numbers that are not rational are enclosed to one part in this many
 

@@ -24,9 +24,8 @@ import sympy
 from dpcheck.bounds.asymptotics import Dominated
 from dpcheck.bounds.calibration import NotPrivate, Private
 from dpcheck.bounds.coq.expression import UntranslatedError, Writer, names
-from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity
+from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Domain, Enumerated, Identity, Inequality
 from dpcheck.bounds.formula import formula
-from dpcheck.bounds.prover import Domain, Inequality
 
 
 @dataclass(frozen=True)

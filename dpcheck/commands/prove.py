@@ -55,7 +55,7 @@ def run(options: Namespace) -> int:
             watch=lambda _, done, total: watch("claims", done, total),
         )  # fmt: skip
     if options.export_coq is not None:
-        from dpcheck.bounds.coq.session import export
+        from dpcheck.bounds.coq.scripts import export
 
         export(results, options.export_coq)
     own_file = (target or "").endswith(".py")
