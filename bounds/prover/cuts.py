@@ -21,8 +21,8 @@ from sympy import Rational
 
 from dpcheck.bounds.prover import ball, ranges
 from dpcheck.bounds.prover.domain import Domain
-from dpcheck.bounds.prover.polynomials import Box, Samples
-from dpcheck.bounds.prover.signs import sign
+from dpcheck.bounds.prover.search import Samples
+from dpcheck.bounds.prover.signs import Box, sign
 
 _MOST_CUTS = 4
 _NEAR = 1e-7  # relative to the size of its terms a value below this may be 0

@@ -130,8 +130,10 @@ class _Namer:
         for letter, (low, high) in list(self.intervals.items()):
             self.intervals[letter] = (_rational(low, up=False), _rational(high, up=True))
         stripped, scale = _stripped(named[0])
+        plain = {root.free_symbols.pop(): sympy.root(s, root.exp) for s, root in self.roots.items()}
+        meanings = {letter: meaning.xreplace(plain) for letter, meaning in self.meanings.items()}
         return Form(
-            stripped, self.intervals, named[1:], self.equations, self.ties, back, self._meanings(), scale,
+            stripped, self.intervals, named[1:], self.equations, self.ties, back, meanings, scale,
             self.above, [isinstance(relation, sympy.Lt | sympy.Gt) for relation in self.domain.where],
         )  # fmt: skip
 
@@ -157,11 +159,6 @@ class _Namer:
         self.meanings[root] = sympy.root(s, degree)
         return root**degree
 
-    def _meanings(self) -> dict[Any, Any]:
-        """Return what each letter stands for, in the letters of the domain alone."""
-        plain = {root.free_symbols.pop(): sympy.root(s, root.exp) for s, root in self.roots.items()}
-        return {letter: meaning.xreplace(plain) for letter, meaning in self.meanings.items()}
-
     def _name(self, expression: Any) -> Any:
         """Return the expression with everything that is not rational replaced by letters."""
         if expression.is_Rational or expression.is_Symbol:
@@ -186,7 +183,9 @@ class _Namer:
             return self._rounded(expression)
         if expression.func in (sympy.sin, sympy.cos):
             return self._on_circle(expression)
-        return self._free(expression)
+        letter = self.names[expression] = self._letter("free", expression)  # its sign alone is known
+        self.intervals[letter] = self._ends_of(letter)
+        return letter
 
     def _number(self, expression: Any) -> Any:
         if expression.is_Add or expression.is_Mul:
@@ -245,12 +244,6 @@ class _Namer:
             self.intervals[letter] = (-sympy.S.One, sympy.S.One)
         self.equations.append(sum(self.names[each] ** 2 for each in pair) - 1)
         return self.names[expression]
-
-    def _free(self, expression: Any) -> Any:
-        """Return a letter of which nothing is known but its sign, for anything else."""
-        letter = self.names[expression] = self._letter("free", expression)
-        self.intervals[letter] = self._ends_of(letter)
-        return letter
 
     def _letter(self, kind: str, expression: Any, **more: bool) -> Any:
         """Return a letter for the expression, positive if that is known to be."""

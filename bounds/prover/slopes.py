@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 import sympy
 
-from dpcheck.bounds.prover import ball, cuts, polynomials, ranges
-from dpcheck.bounds.prover.cuts import reduced
+from dpcheck.bounds.prover import ball, cuts, ranges
 from dpcheck.bounds.prover.domain import Domain, allows
-from dpcheck.bounds.prover.polynomials import Box, Samples, way
-from dpcheck.bounds.prover.signs import OpenError, continuous, limit_at, logs_apart, ranged, sign, smooth
+from dpcheck.bounds.prover.search import Samples, way
+from dpcheck.bounds.prover.signs import Box, OpenError, limit_at, nonnegative, ranged, sign
 from dpcheck.errors import InputError
 
 METHOD = "derivatives in ball arithmetic"
@@ -38,7 +37,7 @@ def proves(difference: Any, domain: Domain) -> bool:
     if not continuous(difference, domain.intervals):
         return False
     try:
-        return any(_Proof().nonnegative(f, box, _DEEP) for f, box in reduced(difference, domain))
+        return any(_Proof().nonnegative(f, box, _DEEP) for f, box in cuts.reduced(difference, domain))
     except (ArithmeticError, NotImplementedError, ValueError, TypeError, sympy.PolynomialError, InputError):
         return False  # sympy or a sample could not take a form that came up; what breaks off is no proof
 
@@ -79,7 +78,7 @@ class _Proof:
         values = samples.values(f)
         if _hopeless(values):
             return False
-        if polynomials.nonnegative(f, box):
+        if nonnegative(f, box):
             return True
         if not smooth(f, box):
             return self._apart(f, box, deep, cuts.singular(f, box))
@@ -258,3 +257,60 @@ def _holds_at(difference: Any, domain: Domain, letter: Any, value: Any) -> bool:
     if any(relation == sympy.false for relation in where):
         return True
     return proves(at, Domain(rest, where)) if rest else ball.sign(at, {}) in (0, 1)
+
+
+def smooth(f: Any, box: Box) -> bool:
+    """Say whether ``f`` is defined and differentiable any number of times at every point inside the box."""
+    if not f.free_symbols:
+        return ball.sign(f, {}) is not None
+    if f.is_Symbol:
+        return True
+    if not all(smooth(part, box) for part in f.args):
+        return False
+    if f.is_Add or f.is_Mul or f.func in (sympy.exp, sympy.sin, sympy.cos, sympy.erf, sympy.erfc):
+        return True
+    if f.func is sympy.log:
+        return sign(f.args[0], box) == 2
+    if f.is_Pow:
+        base, exponent = f.as_base_exp()
+        if base is sympy.E or (exponent.is_Integer and exponent >= 0):
+            return True
+        return sign(base, box) in ((2, -2) if exponent.is_Integer else (2,))
+    return False
+
+
+def continuous(f: Any, box: Box) -> bool:
+    """Say whether ``f`` is continuous on the closed box wherever it is defined.
+
+    All functions here are, except a power with letters in its exponent where the base and the
+    exponent may both vanish. ``box`` holds letters that say of themselves whether they can be 0.
+    """
+    powers = [power for power in f.atoms(sympy.Pow) if power.exp.free_symbols and power.base is not sympy.E]
+    inner = ranged(box)
+    for power in powers:
+        base, exponent = ranges.enclose(power.base, inner), ranges.enclose(power.exp, inner)
+        if not (power.base.is_positive or base[0] > 0 or (base[0] >= 0 and exponent[0] > 0)):
+            return False
+    return True
+
+
+def logs_apart(f: Any, box: Box) -> Any:
+    """Return ``f`` with the logarithm of a product written as a sum, where every factor is positive inside the box."""
+    apart = {}
+    for log in f.atoms(sympy.log):
+        argument = sympy.factor(sympy.together(log.args[0]))
+        if not (argument.is_Mul or argument.is_Pow):
+            continue
+        total, negative = sympy.Integer(0), 0
+        for factor in sympy.Mul.make_args(argument):
+            base, power = factor.as_base_exp()
+            way = sign(base, box)
+            if way == -2 and power.is_Integer:
+                negative += int(power)
+            elif way != 2:
+                break
+            total += power * sympy.log(base if way == 2 else sympy.expand(-base))
+        else:
+            if negative % 2 == 0:
+                apart[log] = total
+    return f.xreplace(apart) if apart else f
