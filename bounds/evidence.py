@@ -1,10 +1,9 @@
 """The kinds of evidence a verdict may rest on, which check themselves again when asked.
 
-Everything is exact: sympy expressions in positive letters, rational numbers, finite enumeration;
-numbers that are not rational are compared in ball arithmetic. Inequalities that need a prover are in
-``dpcheck.bounds.prover``. Three kinds carry less: a :class:`Cited` fact is not recomputed and names its
-source; a :class:`Quoted` one is another claim of the catalogue and holds as far as that claim's own
-verdict does; a :class:`Searched` one only says that a search found nothing.
+Everything is exact: sympy expressions in positive letters, rational numbers, finite enumeration; numbers that are not
+rational are compared in ball arithmetic. Inequalities that need a prover are in ``dpcheck.bounds.prover``. Three kinds
+carry less: a :class:`Cited` fact is not recomputed and names its source; a :class:`Quoted` one is another claim of the
+catalogue and holds as far as that claim's verdict does; a :class:`Searched` one only says that a search found nothing.
 """
 
 from __future__ import annotations

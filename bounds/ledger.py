@@ -179,8 +179,8 @@ class ClaimResults(tuple[ClaimResult, ...]):
 def recorded() -> dict[str, dict[str, Any]]:
     """Return for each claim its paper, expected verdict, method, basis, trust, and the verdict of each reading."""
     text = resources.files("dpcheck.bounds").joinpath("ledger.json").read_text("utf-8")
-    found: dict[str, dict[str, Any]] = json.loads(text)
-    return found
+    entries: dict[str, dict[str, Any]] = json.loads(text)
+    return entries
 
 
 def changed(results: Iterable[ClaimResult]) -> tuple[ClaimResult, ...]:
@@ -213,8 +213,8 @@ def _write(paper: str | None) -> None:
     here = Path(__file__)
     order = [claim.id for claim in claims()]
     while True:
-        found = prove(paper)
-        entries = {**recorded(), **{result.claim.id: _entry(result) for result in found}}
+        results = prove(paper)
+        entries = {**recorded(), **{result.claim.id: _entry(result) for result in results}}
         before, after = here.with_name("ledger.json").read_text("utf-8"), _lines({id: entries[id] for id in order})
         here.with_name("ledger.json").write_text(after, "utf-8")
         recorded.cache_clear()

@@ -148,8 +148,8 @@ def theorem(id: str) -> Theorem:
     Examples
     --------
     >>> import dpcheck
-    >>> found = dpcheck.theorem("yang2022.theorem_2a")
-    >>> found.schedule(n=10_000, d=50, epsilon=1, delta=1e-8, G_w=1, G_v=1, L=1)["m"]
+    >>> theorem = dpcheck.theorem("yang2022.theorem_2a")
+    >>> theorem.schedule(n=10_000, d=50, epsilon=1, delta=1e-8, G_w=1, G_v=1, L=1)["m"]
     50
     """
     home = _module(str(id).partition(".")[0])
@@ -177,8 +177,8 @@ def theorems(paper: str | None = None) -> tuple[Theorem, ...]:
     tuple of Theorem
         The theorems.
     """
-    found = [theorem for part in _loaded(paper) for theorem in part.theorems]
-    return tuple(found if paper else sorted(found, key=lambda theorem: _natural(theorem.id)))
+    listed = [theorem for part in _loaded(paper) for theorem in part.theorems]
+    return tuple(listed if paper else sorted(listed, key=lambda theorem: _natural(theorem.id)))
 
 
 def claims(paper: str | None = None) -> tuple[Claim, ...]:

@@ -62,13 +62,13 @@ def scripts(step: Any) -> Iterator[str]:
         yield from _derivative(step)
         yield from _roots_of_squares(step)
     if isinstance(step, Inequality | AtMost):
-        found = products.proof(step)
-        if found is not None:
-            yield found
+        script = products.proof(step)
+        if script is not None:
+            yield script
     if isinstance(step, Dominated):
-        found = proof(step)
-        if found is not None:
-            yield found
+        script = proof(step)
+        if script is not None:
+            yield script
     if isinstance(step, Private):
         yield _private(step)
     if isinstance(step, Inequality | Counterexample):
@@ -87,7 +87,7 @@ def _private(step: Private) -> str:
     intervals = step.over.intervals
     letters = names(intervals)
     write = Writer(letters)
-    s, e, share = (formula(each) for each in (step.multiplier, step.epsilon, step.delta))
+    s, e, share = (formula(side) for side in (step.multiplier, step.epsilon, step.delta))
     square = (e * s) ** 2
     logs = sorted(square.atoms(sympy.log), key=str)
     lines = ["intros.", "dp_forget."]
@@ -129,11 +129,11 @@ def _derivative(step: Identity) -> Iterator[str]:
 def _roots_of_squares(step: Identity) -> Iterator[str]:
     """Yield a proof in which each root of a quotient of squares is replaced by what it is."""
     sides = (step.left, step.right)
-    found = set().union(*(each.atoms(sympy.Pow) for each in sides))
-    roots = {each.base for each in found if each.exp.is_Rational and each.exp.q == 2 and not each.base.is_Symbol}
-    if not roots or any(each.has(sympy.Subs, sympy.Derivative) for each in sides):
+    powers = set().union(*(side.atoms(sympy.Pow) for side in sides))
+    roots = {power.base for power in powers if power.exp.is_Rational and power.exp.q == 2 and not power.base.is_Symbol}
+    if not roots or any(side.has(sympy.Subs, sympy.Derivative) for side in sides):
         return
-    write = Writer(names(ordered(set().union(*(each.free_symbols for each in sides)))))
+    write = Writer(names(ordered(set().union(*(side.free_symbols for side in sides)))))
     lines = ["intros. dp_forget."]
     for base in sorted(roots, key=str):
         value = sympy.sqrt(sympy.powdenest(base.doit(), force=True))
@@ -144,19 +144,19 @@ def _roots_of_squares(step: Identity) -> Iterator[str]:
 def proof(step: Dominated) -> str | None:
     """Return a script with a constant that bounds the terms by the rate, or ``None``."""
     terms, rate = _monomials(formula(step.terms)), _monomials(rate_of(step))
-    values = [sympy.Mul(*each) for each in rate]
-    found = [dominate(sympy.Mul(*each), tuple(values), step.region) for each in terms]
-    if any(each is None or sum(1 for w in each.weights if w) > 2 for each in found):
+    values = [sympy.Mul(*factors) for factors in rate]
+    bounds = [dominate(sympy.Mul(*factors), tuple(values), step.region) for factors in terms]
+    if any(bound is None or sum(1 for w in bound.weights if w) > 2 for bound in bounds):
         return None
     relations = step.region.relations
-    used = set().union(*(x.free_symbols for x in (*values, *(sympy.Mul(*each) for each in terms), *relations)))
+    used = set().union(*(x.free_symbols for x in (*values, *(sympy.Mul(*factors) for factors in terms), *relations)))
     letters = names(ordered(used))
     write = Writer(letters)
-    parts = [" * ".join(write.argument(factor) for factor in each) for each in rate]
+    parts = [" * ".join(write.argument(factor) for factor in factors) for factors in rate]
     lines, total = [], 0
-    for each, one in zip(terms, found, strict=True):
+    for factors, one in zip(terms, bounds, strict=True):
         assert one is not None
-        shown, constant = _share(" * ".join(write.argument(factor) for factor in each), one, parts, write)
+        shown, constant = _share(" * ".join(write.argument(factor) for factor in factors), one, parts, write)
         lines += shown
         total += constant
     facts = [f"{write(relation.lts)} <= {write(relation.gts)}" for relation in relations]
@@ -166,11 +166,11 @@ def proof(step: Dominated) -> str | None:
     return "\n".join([f"exists {total}.", "intros.", "dp_forget.", *logs, *positive, *lines, "dp_sum."])
 
 
-def _share(term: str, found: Domination, parts: list[str], write: Writer) -> tuple[list[str], int]:
+def _share(term: str, bound: Domination, parts: list[str], write: Writer) -> tuple[list[str], int]:
     """Return the sentences that bound one term, and the whole number that does."""
-    whole = int(sympy.ceiling(found.constant))
-    constant = write.argument(found.constant)
-    chosen = [(part, weight) for part, weight in zip(parts, found.weights, strict=True) if weight]
+    whole = int(sympy.ceiling(bound.constant))
+    constant = write.argument(bound.constant)
+    chosen = [(part, weight) for part, weight in zip(parts, bound.weights, strict=True) if weight]
     first, share = chosen[0]
     mean = f"({first})"
     if len(chosen) == 2:
@@ -193,10 +193,10 @@ def _share(term: str, found: Domination, parts: list[str], write: Writer) -> tup
 def _monomials(expression: Any) -> list[list[Any]]:
     """Return the terms of a product of sums as lists of factors, none combined with another."""
     if expression.is_Add or expression.func is sympy.Max:
-        return [each for part in expression.args for each in _monomials(part)]
+        return [factors for part in expression.args for factors in _monomials(part)]
     if expression.is_Mul:
         combined = itertools.product(*(_monomials(part) for part in expression.args))
-        return [[factor for factors in each for factor in factors] for each in combined]
+        return [[factor for factors in lists for factor in factors] for lists in combined]
     if expression.is_Pow and expression.exp.is_Integer and expression.exp > 0 and expression.base.is_Add:
         return _monomials(sympy.Mul(*([expression.base] * int(expression.exp)), evaluate=False))
     return [[expression]]

@@ -77,7 +77,7 @@ def code(function: Callable[..., Any], helpers: tuple[str, ...] = ()) -> str:
 
 @functools.cache
 def _hash(*functions: Callable[..., Any]) -> str:
-    return hashlib.sha256("\n".join(_plain(each) for each in functions).encode()).hexdigest()
+    return hashlib.sha256("\n".join(_plain(function) for function in functions).encode()).hexdigest()
 
 
 def _plain(function: Callable[..., Any]) -> str:
@@ -93,7 +93,7 @@ def _arguments(counterpart: Counterpart, given: tuple[Any, ...]) -> Iterator[str
     complete = given + (counterpart.defaults[-missing:] if missing > 0 and counterpart.sorts[-1] != "list" else ())
     for index, sort in enumerate(counterpart.sorts):
         if sort == "list":
-            items = "".join(f"(cons {_ratio(each)} " for each in complete[index:])
+            items = "".join(f"(cons {_ratio(item)} " for item in complete[index:])
             yield f"{items}nil{')' * len(complete[index:])}"
         elif sort == "bool":
             yield "true" if complete[index] else "false"
@@ -125,7 +125,7 @@ class Statement:
     def text(self) -> str:
         """The statement in Coq."""
         quantified = [f"forall {' '.join(self.letters)} : R,"] if self.letters else []
-        return "\n  ".join([*quantified, *(f"{each} ->" for each in self.hypotheses), self.conclusion])
+        return "\n  ".join([*quantified, *(f"{hypothesis} ->" for hypothesis in self.hypotheses), self.conclusion])
 
     @functools.cached_property
     def sha256(self) -> str:
@@ -187,14 +187,14 @@ def _relation(left: Any, sign: str, right: Any) -> Statement:
 def _not_private(step: NotPrivate) -> Statement:
     """State that the privacy curve of the Gaussian release lies above delta."""
     write = Writer({})
-    s, e, delta = (formula(each) for each in (step.multiplier, step.epsilon, step.delta))
+    s, e, delta = (formula(side) for side in (step.multiplier, step.epsilon, step.delta))
     write.conditions(s, e, delta)
     return Statement((), (), f"{write(delta)} < gaussian_curve {write.argument(s)} {write.argument(e)}")
 
 
 def _private(step: Private) -> Statement:
     """State that the privacy curve of the Gaussian release lies nowhere above delta."""
-    s, e, delta = (formula(each) for each in (step.multiplier, step.epsilon, step.delta))
+    s, e, delta = (formula(side) for side in (step.multiplier, step.epsilon, step.delta))
     return _on(
         step.over, (s, e, delta),
         lambda write: f"gaussian_curve {write.argument(s)} {write.argument(e)} <= {write(delta)}",
@@ -210,7 +210,9 @@ def _on(domain: Domain, parts: Iterable[Any], conclusion: Callable[[Writer], str
     """Return what is concluded about these formulas, on the domain and where they have values."""
     letters = names(domain.intervals)
     write = Writer(letters)
-    hypotheses = [each for letter, ends in domain.intervals.items() for each in _interval(write, letter, ends)]
+    hypotheses: list[str] = []
+    for letter, ends in domain.intervals.items():
+        hypotheses += _interval(write, letter, ends)
     for relation in domain.where:
         sign = "<" if isinstance(relation, sympy.Lt | sympy.Gt) else "<="
         hypotheses.append(f"{write(relation.lts)} {sign} {write(relation.gts)}")
@@ -236,7 +238,7 @@ def _counterexample(step: Counterexample) -> Statement:
     """State that the relation is false at the values; letters without one are any of their kind."""
     values = {letter: formula(value) for letter, value in step.values}
     left, right = (formula(side) for side in step.claimed.args)
-    used = left.free_symbols.union(right.free_symbols, values, *(each.free_symbols for each in values.values()))
+    used = left.free_symbols.union(right.free_symbols, values, *(value.free_symbols for value in values.values()))
     letters = names(ordered(used))
     write = Writer(letters)
     if any(letter.is_integer and not value.is_Integer for letter, value in values.items()):
@@ -244,7 +246,7 @@ def _counterexample(step: Counterexample) -> Statement:
     free = {letter: name for letter, name in letters.items() if letter not in values}
     hypotheses = [*_flags(free), *(f"{write(letter)} = {write(value)}" for letter, value in values.items())]
     sides = (left, right, *values.values())
-    conditions = write.conditions(*(each.xreplace(values) if values else each for each in sides))
+    conditions = write.conditions(*(side.xreplace(values) if values else side for side in sides))
     relation = f"{write(left)} {_SIGNS[step.claimed.rel_op]} {write(right)}"
     return Statement(tuple(letters.values()), (*hypotheses, *conditions), f"~ ({relation})")
 
@@ -253,12 +255,13 @@ def _dominated(step: Dominated) -> Statement:
     """State that one constant bounds the terms by the rate on the whole region."""
     terms, rate = formula(step.terms), rate_of(step)
     relations = step.region.relations
-    letters = names(ordered(terms.free_symbols.union(rate.free_symbols, *(each.free_symbols for each in relations))))
+    used = terms.free_symbols.union(rate.free_symbols, *(relation.free_symbols for relation in relations))
+    letters = names(ordered(used))
     write = Writer(letters)
     inside = [*_flags(letters), *(f"1 <= {name}" for letter, name in letters.items() if letter.is_integer)]
     inside += [f"{write(relation.lts)} <= {write(relation.gts)}" for relation in relations]
     inside += write.conditions(terms, rate, *(side for relation in relations for side in relation.args))
-    for_all = f"forall {' '.join(letters.values())} : R, " + "".join(f"{each} -> " for each in inside)
+    for_all = f"forall {' '.join(letters.values())} : R, " + "".join(f"{hypothesis} -> " for hypothesis in inside)
     return Statement((), (), f"exists constant : R, {for_all}{write(terms)} <= constant * ({write(rate)})")
 
 
@@ -274,10 +277,10 @@ def rate_of(step: Dominated) -> Any:
 
 def _enumerated(step: Enumerated) -> Statement:
     """Return what the counterpart of the function gives, in rational numbers."""
-    found = conclusion(step)
-    if found is None:
+    equation = conclusion(step)
+    if equation is None:
         raise UntranslatedError("the function has no counterpart")
-    return Statement((), (), found)
+    return Statement((), (), equation)
 
 
 def ordered(letters: Iterable[Any]) -> list[Any]:

@@ -255,7 +255,7 @@ class Inequality:
     Parameters
     ----------
     says : str
-        What it shows, in words.
+        A sentence that says what it shows.
     smaller, larger : sympy expression
         The sides, in the letters of ``over`` and the constant.
     over : Domain

@@ -172,8 +172,8 @@ def _wave(function: str) -> Callable[[Range], Range]:
     def wave(u: Range) -> Range:
         if not (u[0].is_finite() and u[1].is_finite()):
             return -_ONE, _ONE
-        found = getattr(u[0].union(u[1]), function)()
-        return _most(_low(found), -_ONE), _least(_high(found), _ONE)
+        image = getattr(u[0].union(u[1]), function)()
+        return _most(_low(image), -_ONE), _least(_high(image), _ONE)
 
     return wave
 
@@ -312,10 +312,10 @@ def _cover(difference: Any, letters: list[Any], box: list[tuple[Any, Any]], doma
 
 def _enclosed(function: ball.Compiled, balls: list[Any], side: str) -> bool:
     try:
-        found = function(balls)
+        value = function(balls)
     except ball.UndefinedError:
         return False
-    return bool(found >= 0 if side == "above" else found < 0)
+    return bool(value >= 0 if side == "above" else value < 0)
 
 
 def _slope(difference: Any, letter: Any, letters: list[Any]) -> _Slope | None:

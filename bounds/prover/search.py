@@ -47,11 +47,11 @@ class Landscape:
         columns = list(points.T)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            found = np.broadcast_to(np.asarray(self._quantity(*columns)), len(points)).astype(float)
-            inside = np.isfinite(found)
+            values = np.broadcast_to(np.asarray(self._quantity(*columns)), len(points)).astype(float)
+            inside = np.isfinite(values)
             for fact in self._facts:
                 inside &= np.asarray(fact(*columns)) >= 0
-        return np.where(inside, found, np.inf)
+        return np.where(inside, values, np.inf)
 
     def lowest(self, count: int = 8) -> list[tuple[float, tuple[Any, ...]]]:
         """Return the ``count`` lowest values found with their points as exact numbers."""
@@ -67,8 +67,8 @@ class Landscape:
             _, first = np.unique(points, axis=0, return_index=True)
             order = first[np.argsort(values[first])][: 4 * count]
             kept, heights, scale = points[order], values[order], scale * 0.8
-        found = [(float(height), self._exact(point)) for height, point in zip(heights, kept, strict=True)]
-        return [pair for pair in found if np.isfinite(pair[0])][:count]
+        pairs = [(float(height), self._exact(point)) for height, point in zip(heights, kept, strict=True)]
+        return [pair for pair in pairs if np.isfinite(pair[0])][:count]
 
     def at_edge(self, point: tuple[Any, ...]) -> bool:
         """Say whether a coordinate of the point lies within a decade of where the search stops for want of an end."""
@@ -89,8 +89,8 @@ class Landscape:
             yield from roundings(self._exact(point))
 
     def _grid(self) -> Any:
-        each = max(2, int(_GRID ** (1 / len(self.letters))))
-        axes = [self._axis(i, each) for i in range(len(self.letters))]
+        count = max(2, int(_GRID ** (1 / len(self.letters))))
+        axes = [self._axis(i, count) for i in range(len(self.letters))]
         return np.array(list(itertools.islice(itertools.product(*axes), 2 * _GRID)), dtype=float)
 
     def _axis(self, i: int, count: int) -> Any:
@@ -144,7 +144,7 @@ def refute_again(difference: Any, domain: Domain, genuine: Callable[[dict[Any, A
     """Search for a failure in proportion to the terms, which rounding spares: small numbers, all, then extreme ones."""
     size = 1 + sum(abs(term) for term in sympy.Add.make_args(difference))
     landscapes = (Landscape(difference / size, domain, reach) for reach in (_NEAR, REACH, _FAR))
-    return next((found for each in landscapes if (found := _refute(each, genuine)) is not None), None)
+    return next((point for landscape in landscapes if (point := _refute(landscape, genuine)) is not None), None)
 
 
 def _refute(landscape: Landscape, genuine: Callable[[dict[Any, Any]], Any]) -> Any:
@@ -152,9 +152,9 @@ def _refute(landscape: Landscape, genuine: Callable[[dict[Any, Any]], Any]) -> A
         if height > 1e-9:
             break
         for candidate in roundings(point):
-            found = genuine(dict(zip(landscape.letters, candidate, strict=True)))
-            if found is not None:
-                return found
+            failure = genuine(dict(zip(landscape.letters, candidate, strict=True)))
+            if failure is not None:
+                return failure
     return None
 
 
@@ -211,7 +211,7 @@ def find(domain: Domain, expressions: tuple[Any, ...]) -> Mapping[Any, Any] | No
     found.
     """
     for point in _candidates(domain, expressions):
-        if domain.contains(point) and all(defined(each, point) for each in expressions):
+        if domain.contains(point) and all(defined(expression, point) for expression in expressions):
             return point
     return None
 
@@ -254,7 +254,7 @@ def require_real(expressions: Sequence[Any], domain: Domain) -> None:
     A square root is left out where its argument is negative, as everybody expects. Of ``x**(1/3)``
     many expect the real root instead, which sympy's is not.
     """
-    powers = set().union(*(each.find(_is_odd) for each in expressions))
+    powers = set().union(*(expression.find(_is_odd) for expression in expressions))
     for power in sorted(powers, key=str):
         at = _negative(power.base, domain)
         require(at is None, f"{power.base} in {power}", "be nonnegative, since the power is complex elsewhere", at)
@@ -304,40 +304,39 @@ class Samples:
         terms = sympy.Add.make_args(f)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            found = self._evaluate(f)
-            size = sum((abs(self._evaluate(part)) for part in terms), np.float64(0.0)) if len(terms) > 1 else abs(found)
-            doubtful = np.flatnonzero(~(abs(found) > _DOUBT * np.maximum(size, _SMALL)))
+            values = self._evaluate(f)
+            size = abs(values)
+            if len(terms) > 1:
+                size = sum((abs(self._evaluate(part)) for part in terms), np.float64(0.0))
+            doubtful = np.flatnonzero(~(abs(values) > _DOUBT * np.maximum(size, _SMALL)))
         if len(doubtful):
-            found = found.copy()
-            found[doubtful] = np.nan
+            values = values.copy()
+            values[doubtful] = np.nan
             for index in doubtful[:: max(1, len(doubtful) // _AGAIN)]:
-                found[index] = self._precisely(f, index)
-        return found
+                values[index] = self._precisely(f, index)
+        return values
 
     def _evaluate(self, f: Any) -> Any:
-        found = _function(f, tuple(self.letters))(*self.points)
-        found = np.broadcast_to(np.asarray(found), self.points[0].shape)
-        if np.iscomplexobj(found):
-            found = np.where(found.imag == 0, found.real, np.nan)
-        found = found.astype(float)
-        return np.where(np.isfinite(found), found, np.nan)
+        values = _function(f, tuple(self.letters))(*self.points)
+        values = np.broadcast_to(np.asarray(values), self.points[0].shape)
+        if np.iscomplexobj(values):
+            values = np.where(values.imag == 0, values.real, np.nan)
+        values = values.astype(float)
+        return np.where(np.isfinite(values), values, np.nan)
 
     def _precisely(self, f: Any, index: int) -> float:
         """Return the sign of the value in many digits; 0 for what vanishes even so."""
         with mpmath.workdps(_DIGITS):
             try:
-                found = _exact_function(f, tuple(self.letters))(
-                    *(mpmath.mpf(float(axis[index])) for axis in self.points)
-                )
+                point = [mpmath.mpf(float(axis[index])) for axis in self.points]
+                value = _exact_function(f, tuple(self.letters))(*point)
             except (ArithmeticError, ValueError, TypeError):
                 return math.nan
-            if not isinstance(found, mpmath.mpf) or not mpmath.isfinite(found):
+            if not isinstance(value, mpmath.mpf) or not mpmath.isfinite(value):
                 return math.nan
-            return (
-                0.0
-                if abs(found) < mpmath.mpf(10) ** (6 - _DIGITS)
-                else float(mpmath.sign(found)) * max(float(abs(found)), 1e-300)
-            )
+            if abs(value) < mpmath.mpf(10) ** (6 - _DIGITS):
+                return 0.0
+            return float(mpmath.sign(value)) * max(float(abs(value)), 1e-300)
 
 
 def way(values: Any) -> int | None:
@@ -352,8 +351,9 @@ def way(values: Any) -> int | None:
 
 @functools.lru_cache(maxsize=20_000)
 def _function(f: Any, letters: tuple[Any, ...]) -> Any:
-    large = {each: sympy.Float(each, 17) for each in f.atoms(sympy.Rational) if max(abs(each.p), each.q) > 2**50}
-    return sympy.lambdify(letters, f.xreplace(large), modules=["scipy", "numpy"])
+    large = [number for number in f.atoms(sympy.Rational) if max(abs(number.p), number.q) > 2**50]
+    rounded = f.xreplace({number: sympy.Float(number, 17) for number in large})
+    return sympy.lambdify(letters, rounded, modules=["scipy", "numpy"])
 
 
 @functools.lru_cache(maxsize=20_000)

@@ -64,9 +64,9 @@ class _Proof:
         return self.known[key]
 
     def _nonnegative(self, f: Any, box: Box, deep: int) -> bool:
-        found = sign(f, box)
-        if found is not None:
-            return found >= 0
+        known = sign(f, box)
+        if known is not None:
+            return known >= 0
         apart = logs_apart(f, box)
         if apart != f:
             return self.nonnegative(apart, box, deep)
@@ -94,7 +94,7 @@ class _Proof:
         for letter, slope in slopes.items():
             if ways[letter] is not None and self._monotone(f, slope, letter, ways[letter], box, deep):
                 return True
-        line = len(box) == 1 and all(_plain(each) or each.is_rational_function() for each in slopes.values())
+        line = len(box) == 1 and all(_plain(slope) or slope.is_rational_function() for slope in slopes.values())
         if line and self._cut(f, slopes, box, samples, deep):
             return True
         for other in self._alternatives(f, box):
@@ -146,7 +146,7 @@ class _Proof:
 
     def _at_end(self, f: Any, letter: Any, end: Any, other: Any, box: Box, deep: int) -> bool:
         """Say whether the values of ``f`` have a limit at least 0 as the letter tends to its end."""
-        rest = {each: ends for each, ends in box.items() if each != letter}
+        rest = {other_letter: ends for other_letter, ends in box.items() if other_letter != letter}
         if end.is_finite and _defined(f, letter, end):
             there = f.xreplace({letter: end})
             return (not rest or smooth(there, rest)) and self.nonnegative(there, rest, deep)
@@ -173,13 +173,13 @@ class _Proof:
         """Yield functions of the same sign: one term over a factor of one sign."""
         logs = sorted(f.atoms(sympy.log), key=str)
         collected = sympy.collect(sympy.expand(f), logs, evaluate=False) if logs else {}
-        if all(each == 1 or each in logs for each in collected):
-            for slope in dict.fromkeys(collected.get(each, 0) for each in logs):
+        if all(log == 1 or log in logs for log in collected):
+            for slope in dict.fromkeys(collected.get(log, 0) for log in logs):
                 known = sign(slope, box) if slope != 0 and slope.free_symbols else None
                 if known in (2, -2):
                     way = 1 if known == 2 else -1
                     yield sympy.Add(
-                        *(way * each * sympy.cancel(sympy.together(c / slope)) for each, c in collected.items())
+                        *(way * log * sympy.cancel(sympy.together(c / slope)) for log, c in collected.items())
                     )
         powers = sorted((p for p in f.atoms(sympy.Pow, sympy.exp) if p.exp.free_symbols), key=str)
         for power in powers[:2]:
@@ -252,7 +252,7 @@ def _holds_at(difference: Any, domain: Domain, letter: Any, value: Any) -> bool:
     at = difference.xreplace({letter: value})
     if at.has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo):
         return False
-    rest = {each: ends for each, ends in domain.intervals.items() if each != letter}
+    rest = {other: ends for other, ends in domain.intervals.items() if other != letter}
     where = tuple(relation.xreplace({letter: value}) for relation in domain.where)
     if any(relation == sympy.false for relation in where):
         return True
