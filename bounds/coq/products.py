@@ -197,14 +197,10 @@ def _least(expression: Any, problem: Problem) -> Any:
 
 def enclosed(number: Any) -> tuple[Any, Any]:
     """Return rational numbers just below and just above."""
-    saved = flint.ctx.prec
-    try:
-        flint.ctx.prec = 96
+    with flint.ctx.workprec(96):
         middle = ball.exact(number) * _GRAIN
         low = sympy.Rational(int(middle.lower().floor().unique_fmpz()), _GRAIN)
-        return low, low + sympy.Rational(1, _GRAIN)
-    finally:
-        flint.ctx.prec = saved
+    return low, low + sympy.Rational(1, _GRAIN)
 
 
 def bracketed(term: str) -> str:

@@ -104,19 +104,16 @@ def _sign(number: Any) -> int | None:
     """Return the sign of an exact number without letters."""
     if number.is_Rational:
         return int(sympy.sign(number))
-    saved = flint.ctx.prec
     try:
         for precision in _PRECISIONS:
-            flint.ctx.prec = precision
-            ball = exact(number)
+            with flint.ctx.workprec(precision):
+                ball = exact(number)
             if ball > 0:
                 return 1
             if ball < 0:
                 return -1
     except UndefinedError:
         return None
-    finally:
-        flint.ctx.prec = saved
     return 0 if sympy.simplify(number) == 0 else None
 
 

@@ -278,15 +278,11 @@ def _rational(end: Any, up: bool) -> Any:
     """Return ``end``, or the rational just outside it."""
     if end.is_Rational or not end.is_finite:
         return end
-    saved = flint.ctx.prec
-    try:
-        flint.ctx.prec = _NARROW
+    with flint.ctx.workprec(_NARROW):
         enclosed = ball.exact(end)
         edge = enclosed.upper() if up else enclosed.lower()
         man, exp = edge.mid().man_exp()
-        return sympy.Integer(int(man)) * sympy.Integer(2) ** int(exp)
-    finally:
-        flint.ctx.prec = saved
+    return sympy.Integer(int(man)) * sympy.Integer(2) ** int(exp)
 
 
 _MOST_TERMS = 4000  # beyond this an expansion takes longer than a solver

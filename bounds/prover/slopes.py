@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import flint
 import numpy as np
 import sympy
 
@@ -199,7 +200,7 @@ class _Proof:
             if not queue:
                 return True
             part = queue.pop()
-            with ranges.precise():
+            with flint.ctx.workprec(ranges.BITS):
                 low, _ = function(part)
             if low >= 0:
                 continue

@@ -240,15 +240,11 @@ def _log_bounds(point: Fraction) -> tuple[Fraction, Fraction]:
     """Return rationals below and above log(point)."""
     if point == 1:
         return Fraction(0), Fraction(0)
-    saved = flint.ctx.prec
-    try:
-        flint.ctx.prec = 64
+    with flint.ctx.workprec(64):
         enclosed = flint.arb(flint.fmpq(point.numerator, point.denominator)).log()
         edges = [edge.mid().man_exp() for edge in (enclosed.lower(), enclosed.upper())]
-        low, high = (Fraction(int(man)) * Fraction(2) ** int(exp) for man, exp in edges)
-        return low, high
-    finally:
-        flint.ctx.prec = saved
+    low, high = (Fraction(int(man)) * Fraction(2) ** int(exp) for man, exp in edges)
+    return low, high
 
 
 def _cleared(expression: Any) -> str:
