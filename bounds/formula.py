@@ -105,12 +105,8 @@ def plain(expression: Any) -> str:
     >>> plain(3 * sqrt(log(1 / delta)) / n**2)
     '3 sqrt(log(1/delta))/n^2'
     """
-    return str(_Plain({"order": "none"}).doprint(_known(expression)))
-
-
-def _known(expression: Any) -> Any:
-    """Return relations and truth values as they are; anything else through the gate for formulas."""
-    return expression if isinstance(expression, sympy.Basic) else formula(expression)
+    exact = expression if isinstance(expression, sympy.Basic) else formula(expression)
+    return str(_Plain({"order": "none"}).doprint(exact))
 
 
 def written(side: Any) -> Any:

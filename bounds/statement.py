@@ -151,7 +151,7 @@ def spoken_of(step: Any) -> Iterator[Any]:
         smaller, larger = sides()
         yield from (smaller, larger, sympy.Le(smaller, larger, evaluate=False))
     named = [getattr(step, field.name) for field in fields(step) if field.name not in _SETTINGS]
-    yield from _expressions([value for value in named if not _is_domain(value)])
+    yield from _expressions([value for value in named if not isinstance(value, Domain | Region)])
     strict = sympy.Lt if isinstance(step, Below) else sympy.Le
     for smaller, larger, relation in (("smaller", "larger", strict), ("left", "right", sympy.Eq)):
         pair = (getattr(step, smaller, None), getattr(step, larger, None))
@@ -161,15 +161,8 @@ def spoken_of(step: Any) -> Iterator[Any]:
 
 def conditions_of(step: Any) -> Iterator[Any]:
     """Yield what a step assumes: the ends of intervals and the relations of its domain or region."""
-    yield from _expressions([value for value in _values(step) if _is_domain(value)])
-
-
-def _values(step: Any) -> list[Any]:
-    return [getattr(step, field.name) for field in fields(step)]
-
-
-def _is_domain(value: Any) -> bool:
-    return isinstance(value, Domain | Region)
+    values = [getattr(step, field.name) for field in fields(step)]
+    yield from _expressions([value for value in values if isinstance(value, Domain | Region)])
 
 
 def _expressions(value: Any) -> Iterator[Any]:

@@ -162,11 +162,9 @@ class Session:
         return set(re.findall(r"^(\S+) :", listed, re.M))
 
     def _say(self, text: str, seconds: float) -> str | None:
-        if self._process is None:
-            self._start()
-        return self._exchange(text, seconds)
-
-    def _start(self) -> None:
+        """Return the answer to the text, from a process that is started where none runs; ``None`` without one."""
+        if self._process is not None:
+            return self._exchange(text, seconds)
         self._process = subprocess.Popen(
             ["coqtop", "-q", "-w", "none", "-R", str(self._folder), "Dpcheck"], cwd=self._folder,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -174,6 +172,7 @@ class Session:
         loaded = self._exchange(f"{HEADER}\n", 120.0)
         if loaded is None or "Error" in loaded:
             raise InputError(f"Coq must load its real numbers and Interval, got {loaded or 'no answer'}")
+        return self._exchange(text, seconds)
 
     def _exchange(self, text: str, seconds: float) -> str | None:
         assert self._process is not None

@@ -56,17 +56,15 @@ def counterparts() -> dict[str, Counterpart]:
     }  # fmt: skip
 
 
-def conclusion(step: Enumerated) -> str | None:
-    """Return the step as a statement about the counterpart, or ``None`` if its function has none."""
+def _enumerated(step: Enumerated) -> Statement:
+    """Return what the counterpart of the function gives, in rational numbers."""
     paper = step.function.__module__.rpartition(".")[0].rpartition(".")[2]
     counterpart = counterparts().get(f"{paper}.{step.function.__name__}")
     if counterpart is None or code(step.function, counterpart.helpers) != counterpart.sha256:
-        return None
-    arguments = " ".join(_arguments(counterpart, step.arguments))
+        raise UntranslatedError("the function has no counterpart")
+    call = " ".join([f"Enumeration.{counterpart.name}", *_arguments(counterpart, step.arguments)])
     value = Fraction(step.value)
-    return (
-        f"Enumeration.gives (Enumeration.{counterpart.name} {arguments}) {_whole(value.numerator)} {value.denominator}"
-    )
+    return Statement((), (), f"Enumeration.gives ({call}) {_whole(value.numerator)} {value.denominator}")
 
 
 def code(function: Callable[..., Any], helpers: tuple[str, ...] = ()) -> str:
@@ -169,14 +167,6 @@ def _derivative(left: sympy.Derivative, at: Any, right: Any) -> Statement:
     return Statement(tuple(free.values()), (*_flags(free), *conditions), conclusion)
 
 
-def _at_most(step: AtMost) -> Statement:
-    return _relation(formula(step.smaller), "<=", formula(step.larger))
-
-
-def _below(step: Below) -> Statement:
-    return _relation(formula(step.smaller), "<", formula(step.larger))
-
-
 def _relation(left: Any, sign: str, right: Any) -> Statement:
     letters = names(ordered(left.free_symbols | right.free_symbols))
     write = Writer(letters)
@@ -275,14 +265,6 @@ def rate_of(step: Dominated) -> Any:
     return sympy.Mul(rate, *needed) if needed else rate
 
 
-def _enumerated(step: Enumerated) -> Statement:
-    """Return what the counterpart of the function gives, in rational numbers."""
-    equation = conclusion(step)
-    if equation is None:
-        raise UntranslatedError("the function has no counterpart")
-    return Statement((), (), equation)
-
-
 def ordered(letters: Iterable[Any]) -> list[Any]:
     """Return letters by name, and by what is assumed of those that share one."""
     return sorted(letters, key=lambda letter: (str(letter), sorted(letter.assumptions0.items())))
@@ -306,7 +288,9 @@ def _flags(letters: Mapping[Any, str]) -> Iterator[str]:
 
 
 _KINDS: dict[type, Callable[[Any], Statement]] = {
-    Identity: _identity, AtMost: _at_most, Below: _below, Inequality: _inequality,
+    Identity: _identity, Inequality: _inequality,
+    AtMost: lambda step: _relation(formula(step.smaller), "<=", formula(step.larger)),
+    Below: lambda step: _relation(formula(step.smaller), "<", formula(step.larger)),
     Counterexample: _counterexample, Dominated: _dominated, Private: _private, NotPrivate: _not_private,
     Enumerated: _enumerated,
 }  # fmt: skip

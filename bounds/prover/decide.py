@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -202,7 +202,12 @@ def _decide(
 def _uncertified(difference: Any, domain: Domain, proof: _Proof) -> list[_Case]:
     """Add to the proof the cases that a certificate settles, and return the others."""
     left = []
-    for case in _cases(difference, domain):
+    for split, where in forms.cases(difference, domain):
+        plain = _exponential(split)
+        try:
+            case = _Case(split, plain, where, forms.form(plain, where))
+        except ball.UndefinedError:
+            case = _Case(split, plain, where, None)
         proved = forms.find(case.form, case.plain, case.where) if case.form is not None else None
         if proved is None:
             left.append(case)
@@ -210,16 +215,6 @@ def _uncertified(difference: Any, domain: Domain, proof: _Proof) -> list[_Case]:
             proof.certificates.append(proved)
             proof.methods.append("certificate")
     return left
-
-
-def _cases(difference: Any, domain: Domain) -> Iterator[_Case]:
-    """Yield the cases of the maxima, each with its form."""
-    for split, where in forms.cases(difference, domain):
-        plain = _exponential(split)
-        try:
-            yield _Case(split, plain, where, forms.form(plain, where))
-        except ball.UndefinedError:
-            yield _Case(split, plain, where, None)
 
 
 def _halves(form: forms.Form, domain: Domain, values: Mapping[Any, Any]) -> tuple[Domain, Domain] | None:

@@ -131,7 +131,7 @@ class Landscape:
             elif letter.is_integer:
                 exact.append(sympy.Integer(int(value)))
             else:
-                exact.append(_simple(value))
+                exact.append(sympy.Rational(f"{value:.12e}"))
         return tuple(exact)
 
 
@@ -169,10 +169,6 @@ def _digits(value: Any, digits: int) -> Any:
     if value.is_Integer or not value.is_Rational:
         return value
     return sympy.Rational(f"{float(value):.{digits - 1}e}")
-
-
-def _simple(value: float) -> Any:
-    return sympy.Rational(f"{value:.12e}")
 
 
 class _Bend:

@@ -157,21 +157,18 @@ def _order(f: Any, u: Any) -> Order:
     if base is sympy.E:
         return _exponential(exponent, u)
     if f.is_Pow:
-        return _power_at(_order(base, u), exponent)
+        order = _order(base, u)
+        if exponent.free_symbols or order.coefficient == 0:
+            raise OpenError
+        if not exponent.is_Integer and _known_sign(order.coefficient) != 1:
+            raise OpenError
+        return Order(order.coefficient**exponent, *(growth * exponent for growth in order.growth))
     if f.func is sympy.log:
         argument = _order(f.args[0], u)
         if _way(argument) == 0 and argument.coefficient == 1:
             return _order(sympy.cancel(sympy.together(f.args[0] - 1)), u)  # log(1 + h) is h (1 + o(1))
         return _logarithm(argument)
     raise OpenError
-
-
-def _power_at(base: Order, exponent: Any) -> Order:
-    if exponent.free_symbols or base.coefficient == 0:
-        raise OpenError
-    if not exponent.is_Integer and _known_sign(base.coefficient) != 1:
-        raise OpenError
-    return Order(base.coefficient**exponent, *(growth * exponent for growth in base.growth))
 
 
 def _logarithm(argument: Order) -> Order:
