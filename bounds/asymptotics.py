@@ -52,9 +52,9 @@ class Region:
     def rows(self, *expressions: Any) -> list[Monomial]:
         """Return each relation as a monomial that is at most one, for what these expressions speak of too."""
         sides = [relation.lts / relation.gts for relation in self.relations]
-        letters = set().union(*(formula(each).free_symbols for each in (*sides, *expressions)))
+        letters = set().union(*(formula(expression).free_symbols for expression in (*sides, *expressions)))
         whole = sorted((letter for letter in letters if letter.is_integer), key=str)
-        return [as_monomial(each) for each in (*sides, *(1 / letter for letter in whole))]
+        return [as_monomial(quotient) for quotient in (*sides, *(1 / letter for letter in whole))]
 
     def empty(self, *expressions: Any) -> bool:
         """Say whether a linear program finds no logarithms of the letters at which the relations hold.
@@ -68,7 +68,7 @@ class Region:
         letters = sorted(letters_of(*rows), key=str)
         if not letters:
             return any(row.coefficient > 1 for row in rows)
-        strict = [isinstance(each, sympy.Lt | sympy.Gt) for each in self.relations]
+        strict = [isinstance(relation, sympy.Lt | sympy.Gt) for relation in self.relations]
         margins = [*strict, *[False] * (len(rows) - len(strict))]
         matrix = [
             [*(float(row.powers.get(letter, 0)) for letter in letters), float(margin)]
@@ -77,8 +77,8 @@ class Region:
         right = [-float(sympy.log(row.coefficient)) for row in rows]
         costs = np.array([0.0] * len(letters) + [-1.0])
         ends = [(None, None)] * len(letters) + [(0, 1)]
-        found = linprog(costs, A_ub=np.array(matrix), b_ub=np.array(right), bounds=ends, method="highs-ds")
-        return bool(found.status != 0 or (any(strict) and found.x[-1] < _MARGIN))
+        program = linprog(costs, A_ub=np.array(matrix), b_ub=np.array(right), bounds=ends, method="highs-ds")
+        return bool(program.status != 0 or (any(strict) and program.x[-1] < _MARGIN))
 
     def __str__(self) -> str:
         """Return the relations in one line."""
@@ -89,7 +89,7 @@ def terms_of(expression: Any) -> tuple[Any, ...]:
     """Return the terms of a sum, or of a maximum."""
     expression = formula(expression)
     if expression.func is sympy.Max:
-        return tuple(part for each in expression.args for part in terms_of(each))
+        return tuple(part for argument in expression.args for part in terms_of(argument))
     return tuple(sympy.Add.make_args(sympy.expand(expression)))
 
 
@@ -142,7 +142,7 @@ class Domination:
         quotient = as_monomial(self.term)
         product = dict(quotient.powers)
         factor = quotient.coefficient
-        pairs = [(as_monomial(each), weight) for each, weight in zip(rate, self.weights, strict=True)]
+        pairs = [(as_monomial(mean), weight) for mean, weight in zip(rate, self.weights, strict=True)]
         pairs += list(zip(region.rows(self.term, *rate), self.multipliers, strict=True))
         for monomial, weight in pairs:
             factor = factor / monomial.coefficient ** rational(weight)
@@ -150,7 +150,7 @@ class Domination:
                 product[letter] = product.get(letter, Fraction(0)) - weight * power
         for letter, power in self.extra.items():
             product[letter] = product.get(letter, Fraction(0)) - power
-        fair = sum(self.weights) == 1 and all(each >= 0 for each in (*self.weights, *self.multipliers))
+        fair = sum(self.weights) == 1 and all(weight >= 0 for weight in (*self.weights, *self.multipliers))
         return fair and not any(product.values()) and sympy.simplify(factor - self.constant) == 0
 
 
@@ -172,14 +172,14 @@ class Dominated:
     def formula(self) -> str:
         """Return the domination of each term, with its weights and constant."""
         lines = []
-        for term, found in zip(terms_of(self.terms), self._found(), strict=True):
-            if found is None:
+        for term, proof in zip(terms_of(self.terms), self._proofs(), strict=True):
+            if proof is None:
                 lines.append(f"{term}: not dominated")
                 continue
-            pairs = zip(terms_of(self.rate), found.weights, strict=True)
-            means = [f"({each})**({weight})" for each, weight in pairs if weight]
-            extra = [f"({letter})**({power})" for letter, power in found.extra.items() if power]
-            lines.append(f"{term} <= {found.constant} * {' * '.join([*means, *extra])}")
+            pairs = zip(terms_of(self.rate), proof.weights, strict=True)
+            means = [f"({mean})**({weight})" for mean, weight in pairs if weight]
+            extra = [f"({letter})**({power})" for letter, power in proof.extra.items() if power]
+            lines.append(f"{term} <= {proof.constant} * {' * '.join([*means, *extra])}")
         return f"{self.terms} = O({self.rate}) for {self.region}: " + "; ".join(lines)
 
     def latex(self) -> str:
@@ -190,15 +190,15 @@ class Dominated:
         """Say whether the region has a point, and multipliers are found for every term and check out exactly."""
         rate = terms_of(self.rate)
         return not self.region.empty(self.terms, self.rate) and all(
-            found is not None and found.holds(rate, self.region) for found in self._found()
+            proof is not None and proof.holds(rate, self.region) for proof in self._proofs()
         )
 
     def extra(self) -> dict[Any, Fraction]:
         """Return the powers of the letters of ``up_to`` that suffice for all terms."""
-        found = [each for each in self._found() if each is not None]
-        return {letter: max((each.extra[letter] for each in found), default=Fraction(0)) for letter in self.up_to}
+        proofs = [proof for proof in self._proofs() if proof is not None]
+        return {letter: max((proof.extra[letter] for proof in proofs), default=Fraction(0)) for letter in self.up_to}
 
-    def _found(self) -> tuple[Domination | None, ...]:
+    def _proofs(self) -> tuple[Domination | None, ...]:
         return tuple(dominate(term, terms_of(self.rate), self.region, self.up_to) for term in terms_of(self.terms))
 
 
@@ -236,7 +236,7 @@ class Exceeds:
         """Return the region where the claim fails, as inequalities."""
         worst = [t for t in terms_of(self.terms) if dominate(t, terms_of(self.rate), self.region) is None]
         return "; ".join(
-            " and ".join(f"{sympy.simplify(term / each)} > constant" for each in terms_of(self.rate)) for term in worst
+            " and ".join(f"{sympy.simplify(term / mean)} > constant" for mean in terms_of(self.rate)) for term in worst
         )
 
     def holds(self) -> bool:
@@ -257,7 +257,7 @@ class Exceeds:
 
     def _path(self) -> dict[Any, Any]:
         letters = set().union(
-            *(formula(each).free_symbols for each in (self.terms, self.rate)),
+            *(formula(side).free_symbols for side in (self.terms, self.rate)),
             *(relation.free_symbols for relation in self.region.relations),
         )
         if self.path is not None:
@@ -274,9 +274,9 @@ class Exceeds:
 @functools.lru_cache(maxsize=1024)
 def dominate(term: Any, rate: tuple[Any, ...], region: Region, up_to: tuple[Any, ...] = ()) -> Domination | None:
     """Return rational multipliers that show ``term <= constant * weighted mean of rate``, or ``None``."""
-    claim, means, rows = as_monomial(term), [as_monomial(each) for each in rate], region.rows(term, *rate)
+    claim, means, rows = as_monomial(term), [as_monomial(part) for part in rate], region.rows(term, *rate)
     letters = letters_of(claim, *means, *rows) | set(up_to)
-    columns = [each.powers for each in (*means, *rows)] + [{letter: Fraction(1)} for letter in up_to]
+    columns = [monomial.powers for monomial in (*means, *rows)] + [{letter: Fraction(1)} for letter in up_to]
     # The fewest extra letters first, then the smallest multipliers.
     costs = [0.0] * len(means) + [1e-3] * len(rows) + [1.0] * len(up_to)
     equations = [
@@ -290,15 +290,15 @@ def dominate(term: Any, rate: tuple[Any, ...], region: Region, up_to: tuple[Any,
     weights, rest = solution[: len(means)], solution[len(means) :]
     multipliers, extra = rest[: len(rows)], dict(zip(up_to, rest[len(rows) :], strict=True))
     constant = claim.coefficient
-    for each, weight in zip((*means, *rows), (*weights, *multipliers), strict=True):
-        constant = constant / each.coefficient ** rational(weight)
-    found = Domination(term, tuple(weights), tuple(multipliers), extra, constant)
-    return found if found.holds(rate, region) else None
+    for monomial, weight in zip((*means, *rows), (*weights, *multipliers), strict=True):
+        constant = constant / monomial.coefficient ** rational(weight)
+    proof = Domination(term, tuple(weights), tuple(multipliers), extra, constant)
+    return proof if proof.holds(rate, region) else None
 
 
 def escape(term: Any, rate: tuple[Any, ...], region: Region) -> dict[Any, Fraction] | None:
     """Return powers of s along which ``term`` outgrows every part of the rate inside the region, or ``None``."""
-    claim, means, rows = as_monomial(term), [as_monomial(each) for each in rate], region.rows(term, *rate)
+    claim, means, rows = as_monomial(term), [as_monomial(part) for part in rate], region.rows(term, *rate)
     letters = sorted(letters_of(claim, *means, *rows), key=str)
     # u = plus - minus; rows . u + slack = 0; (claim - mean) . u - slack = 1
     width = 2 * len(letters) + len(rows) + len(means)
@@ -306,11 +306,11 @@ def escape(term: Any, rate: tuple[Any, ...], region: Region) -> dict[Any, Fracti
     for index, row in enumerate(rows):
         line = [row.powers.get(letter, Fraction(0)) for letter in letters]
         slack = [Fraction(int(k == index)) for k in range(len(rows) + len(means))]
-        equations.append(([*line, *(-each for each in line), *slack], Fraction(0)))
+        equations.append(([*line, *(-entry for entry in line), *slack], Fraction(0)))
     for index, mean in enumerate(means):
         line = [claim.powers.get(x, Fraction(0)) - mean.powers.get(x, Fraction(0)) for x in letters]
         slack = [-Fraction(int(k == len(rows) + index)) for k in range(len(rows) + len(means))]
-        equations.append(([*line, *(-each for each in line), *slack], Fraction(1)))
+        equations.append(([*line, *(-entry for entry in line), *slack], Fraction(1)))
     solution = _program([1.0] * (2 * len(letters)) + [0.0] * (width - 2 * len(letters)), equations)
     if solution is None:
         return None
@@ -326,22 +326,22 @@ def _program(costs: list[float], equations: list[tuple[list[Fraction], Fraction]
     import numpy as np
     from scipy.optimize import linprog
 
-    matrix = np.array([[float(each) for each in row] for row, _ in equations])
-    right = np.array([float(each) for _, each in equations])
-    found = linprog(costs, A_eq=matrix, b_eq=right, bounds=(0, None), method="highs-ds")
-    if found.status != 0:
+    matrix = np.array([[float(entry) for entry in row] for row, _ in equations])
+    right = np.array([float(value) for _, value in equations])
+    program = linprog(costs, A_eq=matrix, b_eq=right, bounds=(0, None), method="highs-ds")
+    if program.status != 0:
         return None
-    support = [i for i, value in enumerate(found.x) if value > 1e-9]
+    support = [i for i, value in enumerate(program.x) if value > 1e-9]
     exact = sympy.Matrix([[rational(row[i]) for i in support] for row, _ in equations])
-    target = sympy.Matrix([rational(each) for _, each in equations])
+    target = sympy.Matrix([rational(value) for _, value in equations])
     letters = sympy.symbols(f"x:{len(support)}")
     solved = list(sympy.linsolve((exact, target), *letters)) if support else []
     if not solved:
         return None
     # A degenerate basis may leave letters free; they take the value the program found, as a simple fraction.
-    guesses = [Fraction(float(found.x[i])).limit_denominator(64) for i in support]
+    guesses = [Fraction(float(program.x[i])).limit_denominator(64) for i in support]
     free = {x: rational(guess) for x, guess in zip(letters, guesses, strict=True)}
-    values = [Fraction(int(v.p), int(v.q)) for v in (each.subs(free) for each in solved[0])]
+    values = [Fraction(int(v.p), int(v.q)) for v in (value.subs(free) for value in solved[0])]
     if any(value < 0 for value in values):
         return None
     solution = [Fraction(0)] * len(costs)

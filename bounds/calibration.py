@@ -21,8 +21,9 @@ from sympy import erfc, exp, log, sqrt
 
 from dpcheck.bounds.formula import formula
 from dpcheck.bounds.kind import Method
-from dpcheck.bounds.prover import Domain, ball, ranges, search
+from dpcheck.bounds.prover import ball, ranges, search
 from dpcheck.bounds.prover.decide import decide
+from dpcheck.bounds.prover.domain import Domain
 
 _LEAST = sympy.Rational(1, 10**12)  # what is at least this is positive
 
@@ -63,7 +64,7 @@ class Private:
         s, e, share = formula(self.multiplier), formula(self.epsilon), formula(self.delta)
         if search.find(self.over, (s, e, share)) is None:
             return False
-        if not all(_positive(each, self.over) for each in (s, share)):
+        if not all(_positive(quantity, self.over) for quantity in (s, share)):
             return False  # the bounds below are about noise, and about a delta that is not 0
         # With t = e s - 1/(2 s): t^2/2 >= log(1/(2 delta)) where t >= 0; elsewhere Phi(-t) <= 1/2 - 2t/5.
         away = e * s**2 - sympy.Rational(1, 2)

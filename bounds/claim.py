@@ -9,11 +9,6 @@ step does not hold or says nothing, if a formula of its statement occurs in no s
 another claim without that claim's conditions. A step that states the claim itself and has a
 counterexample refutes the claim.
 
-Ids name a statement by its paper: ``Z01`` to ``Z54`` are of zhang2022 (Zhang et al., NeurIPS 2022)
-and ``Y01`` to ``Y49`` of yang2022 (Yang et al., UAI 2022), both numbered through the paper.
-``003:`` and ``004:`` are of zhang2025 (Zhang et al., AAAI 2025), whose main text is 003 and whose
-version with proofs is 004, and ``002:`` is of xu2026 (Xu et al.); after the colon stands the place,
-such as ``002:(31)`` for equation (31).
 """
 
 from __future__ import annotations
@@ -21,32 +16,190 @@ from __future__ import annotations
 import functools
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
-from dpcheck.bounds.carried import Carried as Carried
-from dpcheck.bounds.carried import carried_by
-from dpcheck.bounds.carried import carries as carries
-from dpcheck.bounds.decision import BY_HAND
-from dpcheck.bounds.decision import Decision as Decision
-from dpcheck.bounds.decision import Evidence as Evidence
-from dpcheck.bounds.decision import Verdict as Verdict
-from dpcheck.bounds.decision import conditional as conditional
-from dpcheck.bounds.decision import proved as proved
-from dpcheck.bounds.decision import refuted as refuted
-from dpcheck.bounds.decision import unresolved as unresolved
-from dpcheck.bounds.evidence import Counterexample, to_dict
+from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Inequality, Quoted, Searched
 from dpcheck.bounds.evidence import Step as Step
 from dpcheck.bounds.kind import Kind as Kind
 from dpcheck.bounds.kind import Method as Method
-from dpcheck.bounds.prover import Inequality
-from dpcheck.bounds.results import ClaimResult as ClaimResult
-from dpcheck.bounds.statement import Statement
+from dpcheck.bounds.ledger import ClaimResult as ClaimResult
+from dpcheck.bounds.ledger import to_dict
+from dpcheck.bounds.statement import Carried, Statement
+from dpcheck.bounds.statement import carries as carries
 from dpcheck.errors import require
 
-OWN_FILE = "dpcheck_claims_"  # begins the module name of a user's own file
+Verdict = Literal["proved", "refuted", "conditional", "unresolved"]
+Basis = Literal["judged", "argued by hand, steps checked"]
+BY_HAND: Basis = "argued by hand, steps checked"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The steps that a verdict rests on, and its verdicts on other readings.
+
+    Parameters
+    ----------
+    steps : tuple of Step
+        The pieces of evidence, which check themselves again when asked.
+    readings : tuple of (str, str)
+        A verdict for each way the statement can be read; the claim's own verdict is for the statement as printed.
+    condition : str
+        The assumption that makes a conditional claim true.
+    repaired : str
+        What holds instead of a false claim, or why the result built on it stands.
+    """
+
+    steps: tuple[Step, ...]
+    readings: tuple[tuple[str, Verdict], ...] = ()
+    condition: str = ""
+    repaired: str = ""
+
+    def quoted(self) -> tuple[Quoted, ...]:
+        """Return the claims of the catalogue that are used."""
+        return tuple(step for step in self.steps if isinstance(step, Quoted))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the evidence as plain text throughout, fit for JSON."""
+        return {
+            "steps": [to_dict(step) for step in self.steps],
+            "readings": dict(self.readings),
+            "condition": self.condition,
+            "repaired": self.repaired,
+        }
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A verdict before its evidence has been recomputed.
+
+    A refutation needs a counterexample and a word on what can be saved; a conditional verdict needs its condition; a
+    proof needs a step that is more than a citation, and a counterexample in it must belong to another reading, which is
+    then named and refuted.
+
+    Parameters
+    ----------
+    verdict : {"proved", "refuted", "conditional", "unresolved"}
+        The verdict.
+    method : Method, tuple of Method, or str
+        How it was reached: one :class:`~dpcheck.bounds.kind.Method` or several, or words of one's own.
+    evidence : Evidence
+        What it rests on.
+    note : str
+        A sentence for the reader.
+    basis : str
+        Who reached the verdict: ``"judged"`` by the machine from the statement alone, or a person's argument whose
+        steps the machine checked.
+
+    Raises
+    ------
+    InputError
+        For a verdict whose evidence is not of the kind it needs.
+    """
+
+    verdict: Verdict
+    method: str | tuple[str, ...]
+    evidence: Evidence
+    note: str
+    basis: Basis = BY_HAND
+
+    def __post_init__(self) -> None:
+        """Refuse a verdict whose evidence is not of the kind it needs."""
+        steps, verdict = self.evidence.steps, self.verdict
+        methods = (self.method,) if isinstance(self.method, str) else self.method
+        require(isinstance(methods, tuple) and bool(methods), "method", "be text, or a tuple of Method", self.method)
+        for name, texts in (("method", methods), ("note", (self.note,)), ("says", [step.says for step in steps])):
+            for text in texts:
+                require(isinstance(text, str), name, "be text", text)
+        require(verdict in get_args(Verdict), "a verdict", f"be one of {', '.join(get_args(Verdict))}", verdict)
+        broken = any(isinstance(step, Counterexample) for step in steps)
+        require(broken or verdict != "refuted", "a refutation", "hold a counterexample", "none")
+        apart = not broken or verdict != "proved" or "refuted" in dict(self.evidence.readings).values()
+        require(apart, "a counterexample in a proof", "belong to a refuted reading", "none")
+        saved = bool(self.evidence.repaired) or verdict != "refuted"
+        require(saved, "a refutation", "say what can be repaired", "nothing")
+        stated = bool(self.evidence.condition) == (verdict == "conditional")
+        require(stated, "a condition", "come with a conditional verdict", verdict)
+        shown = verdict == "unresolved" or not all(isinstance(step, Cited | Quoted | Searched) for step in steps)
+        require(shown, "a verdict", "rest on a recomputed step", "citations and searches only")
+
+
+def proved(
+    *steps: Step, note: str, readings: Mapping[str, Verdict] | None = None, repaired: str = "",
+    method: str | tuple[str, ...] = (),
+) -> Decision:  # fmt: skip
+    """Return the decision that a claim holds as printed.
+
+    Parameters
+    ----------
+    *steps : Step
+        The evidence, which is recomputed. One step at least is more than a citation or a search.
+    note : str
+        A sentence for the reader.
+    readings : mapping of str to str, optional
+        A verdict for each way in which the statement can be read. A counterexample among the steps must belong to a
+        reading that is refuted.
+    repaired : str
+        A word on what is built on the claim.
+    method : Method, tuple of Method, or str
+        How it was decided; by default the most telling way in which a step is shown, and that facts are cited where
+        they are part of a proof.
+
+    Returns
+    -------
+    Decision
+        The verdict with its evidence.
+    """
+    return _decided("proved", steps, note, method, readings, repaired=repaired)
+
+
+def conditional(
+    *steps: Step, condition: str, note: str, readings: Mapping[str, Verdict] | None = None, repaired: str = "",
+    method: str | tuple[str, ...] = (),
+) -> Decision:  # fmt: skip
+    """Return the decision that a claim holds under ``condition``, an assumption that it does not state.
+
+    The other parameters are those of :func:`proved`.
+    """
+    return _decided("conditional", steps, note, method, readings, condition, repaired)
+
+
+def refuted(
+    *steps: Step, repaired: str, note: str, readings: Mapping[str, Verdict] | None = None,
+    method: str | tuple[str, ...] = (),
+) -> Decision:  # fmt: skip
+    """Return the decision that a claim is false as printed; one step at least is a counterexample.
+
+    ``repaired`` says what holds instead, or why the result that is built on it stands. The other parameters are those
+    of :func:`proved`.
+    """
+    return _decided("refuted", steps, note, method, readings, repaired=repaired)
+
+
+def unresolved(
+    *steps: Step, note: str, readings: Mapping[str, Verdict] | None = None, repaired: str = "",
+    method: str | tuple[str, ...] = (),
+) -> Decision:  # fmt: skip
+    """Return that a claim is open; parameters as for :func:`proved`, where the note says what is missing."""
+    return _decided("unresolved", steps, note, method, readings, repaired=repaired)
+
+
+_ROUTES = (
+    Method.PRIVACY_CURVE, Method.EXPONENTS, Method.PROVER, Method.ALGEBRA, Method.ENUMERATION, Method.ARITHMETIC,
+)  # fmt: skip
+
+
+def _decided(
+    verdict: Verdict, steps: tuple[Step, ...], note: str, method: str | tuple[str, ...],
+    readings: Mapping[str, Verdict] | None, condition: str = "", repaired: str = "",
+) -> Decision:  # fmt: skip
+    kinds = {getattr(type(step), "METHOD", "") for step in steps}
+    route = [method for method in _ROUTES if method in kinds][:1]
+    cited = [Method.CITED] if verdict == "proved" and Method.CITED in kinds else []
+    evidence = Evidence(steps, tuple((readings or {}).items()), condition, repaired)
+    return Decision(verdict, method or (*route, *cited) or (Method.NONE,), evidence, note)
 
 
 @dataclass(frozen=True)
@@ -86,8 +239,8 @@ class Claim:
     >>> from dpcheck.bounds.statement import stated
     >>> n = symbols("n", integer=True, positive=True)
     >>> root = Inequality("a logarithm is below a root", log(n), sqrt(n), Domain({n: (1, oo)}))
-    >>> said = stated("{it} for all n", it=log(n) <= sqrt(n))
-    >>> claim = Claim("root", "mine", "constant", said, "Lemma 1", judge(root))
+    >>> statement = stated("{it} for all n", it=log(n) <= sqrt(n))
+    >>> claim = Claim("root", "mine", "constant", statement, "Lemma 1", judge(root))
     >>> claim.decide().verdict
     'proved'
     """
@@ -102,9 +255,8 @@ class Claim:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be asked for or decided."""
-        require(
-            isinstance(self.id, str) and self.id.isprintable() and bool(self.id.strip()), "id", "be one line", self.id
-        )
+        named = isinstance(self.id, str) and self.id.isprintable() and bool(self.id.strip())
+        require(named, "id", "be one line", self.id)
         for name, text in (("paper", self.paper), ("kind", self.kind), ("location", self.location)):
             require(isinstance(text, str), name, "be text", text)
         require(callable(self.decision), "the decision of a claim", "be a function, such as judge(...)", self.decision)
@@ -135,7 +287,9 @@ class Claim:
         faults = [fault for step in self.carries if (fault := step.fault())]
         if faults:
             return "unresolved", f"Not decided, since a registered theorem says something else: {'; '.join(faults)}."
-        for step in evidence.broken():
+        for step in evidence.steps:
+            if step.holds():
+                continue
             point = getattr(step.outcome(), "point", None) if isinstance(step, Inequality) else None
             if point is None:
                 return "unresolved", f"Not decided, since evidence does not hold: {step.says}."
@@ -143,40 +297,29 @@ class Claim:
             if isinstance(self.statement, Statement) and self.statement.is_stated_by(step):
                 return "refuted", f"Fails at {at}: {step.says}."
             return "unresolved", f"Not decided, since a step is false: {step.says} fails at {at}."
+        loose: tuple[str, ...] = ()
+        if isinstance(self.statement, Statement):  # in a proof, a counterexample is to another reading
+            others = Counterexample if decision.verdict == "proved" else ()
+            loose = self.statement.loose(step for step in evidence.steps if not isinstance(step, others))
+        empty = [step.says for step in evidence.steps if isinstance(step, Identity) and step.empty()]
+        uncovered = [step.formula() for step in evidence.quoted() if not step.unconditional()]
         for what, reasons in (
-            ("a step says nothing", [step.says for step in evidence.empty()]),
-            ("a formula of the statement is in no step", self._loose(decision)),
-            ("a quoted claim has conditions", _uncovered(decision)),
+            ("a step says nothing", empty),
+            ("a formula of the statement is in no step", loose),
+            ("a quoted claim has conditions", uncovered if decision.verdict == "proved" else []),
         ):
             if reasons and decision.verdict != "unresolved":
                 return "unresolved", f"Not decided, since {what}: {'; '.join(reasons)}."
         return decision.verdict, decision.note
 
-    def _loose(self, decision: Decision) -> tuple[str, ...]:
-        """Return the formulas of the statement that no step speaks of; in a proof, a counterexample is to another
-        reading.
-        """
-        if not isinstance(self.statement, Statement):
-            return ()
-        steps = decision.evidence.steps
-        if decision.verdict == "proved":
-            steps = tuple(step for step in steps if not isinstance(step, Counterexample))
-        return self.statement.loose(steps)
-
-    def undecided(self, why: str) -> ClaimResult:
-        """Return the result of a claim on which no decision could be reached.
-
-        Parameters
-        ----------
-        why : str
-            The reason, a sentence.
-
-        Returns
-        -------
-        ClaimResult
-            Its verdict is ``unresolved``.
-        """
-        return ClaimResult(self, "unresolved", Method.NONE, why, Evidence(()).to_dict(), 0.0, "judged")
+    def place(self) -> str:
+        """Return ``"FILE:LINE"`` of the function that decides the claim; nothing where relations alone decide it."""
+        decision: Any = self.decision
+        while isinstance(decision, functools.partial):
+            decision = decision.func
+        if decision.__module__ == "dpcheck.bounds.judge":
+            return ""
+        return f"{Path(decision.__code__.co_filename).resolve()}:{decision.__code__.co_firstlineno}"
 
 
 def claim(
@@ -226,13 +369,13 @@ def claim(
         words = " ".join((function.__doc__ or "").split()) if statement is None else statement
         require(bool(words), "the statement of a claim", "be given, or be the docstring of its function", repr(words))
         stated = _filled(words, formulas) if isinstance(words, str) else words
-        made = Claim(id, paper or _home(function), kind, stated, location, function, carried_by(function))
-        before = getattr(sys.modules.get(function.__module__), function.__name__, None)
-        require(
-            not isinstance(before, Claim) or before.id == id, "the function of a claim", "have a name of its own",
-            f"{function.__name__} for {id} too",
-        )  # fmt: skip
-        return made
+        module = sys.modules.get(function.__module__)
+        *folders, name = function.__module__.split(".")
+        home = folders[-1] if folders else Path(getattr(module, "__file__", None) or name).stem
+        before = getattr(module, function.__name__, None)
+        alone = not isinstance(before, Claim) or before.id == id
+        require(alone, "the function of a claim", "have a name of its own", f"{function.__name__} for {id} too")
+        return Claim(id, paper or home, kind, stated, location, function, getattr(function, "carries", ()))
 
     return decided_by
 
@@ -245,26 +388,3 @@ def _filled(text: str, formulas: dict[str, Any]) -> Statement | str:
         text = text.replace(f"{{{name}}}", value)
     exact = {name: value for name, value in formulas.items() if name not in words}
     return Statement(text, exact) if exact else text
-
-
-def _home(function: Callable[[], Decision]) -> str:
-    """Return the last folder of the module that defines a function, or the name of a file that is in none."""
-    *folders, file = function.__module__.split(".")
-    return folders[-1] if folders else file.removeprefix(OWN_FILE)
-
-
-def _uncovered(decision: Decision) -> list[str]:
-    """Return the claims quoted in a proof, or in a refutation's rescue, whose own conditions are not met there."""
-    if decision.verdict != "proved":
-        return []
-    return [step.formula() for step in decision.evidence.quoted() if not step.unconditional()]
-
-
-def place(claim: Claim) -> str:
-    """Return ``"FILE:LINE"`` of the function that decides the claim; nothing where relations alone decide it."""
-    decision: Any = claim.decision
-    while isinstance(decision, functools.partial):
-        decision = decision.func
-    if decision.__module__ == "dpcheck.bounds.judge":
-        return ""
-    return f"{Path(decision.__code__.co_filename).resolve()}:{decision.__code__.co_firstlineno}"

@@ -1,8 +1,9 @@
-"""The kinds of evidence a verdict may rest on, each of which checks itself again when asked.
+"""The kinds of evidence a verdict may rest on, which check themselves again when asked.
 
-Everything is exact: sympy expressions in positive letters, rational numbers, finite enumeration;
-numbers that are not rational are compared in ball arithmetic. Three kinds carry less, and are defined
-in ``dpcheck.bounds.sources``. Inequalities that need a prover are in ``dpcheck.bounds.prover``.
+Everything is exact: sympy expressions in positive letters, rational numbers, finite enumeration; numbers that are not
+rational are compared in ball arithmetic. Inequalities that need a prover are in ``dpcheck.bounds.prover``. Three kinds
+carry less: a :class:`Cited` fact is not recomputed and names its source; a :class:`Quoted` one is another claim of the
+catalogue and holds as far as that claim's verdict does; a :class:`Searched` one only says that a search found nothing.
 """
 
 from __future__ import annotations
@@ -10,21 +11,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import sympy
 
 from dpcheck.bounds.formula import formula, written
 from dpcheck.bounds.kind import Method
-from dpcheck.bounds.prover import Domain as Domain
-from dpcheck.bounds.prover import Inequality as Inequality
 from dpcheck.bounds.prover import ball
-from dpcheck.bounds.prover import over as over
-from dpcheck.bounds.sources import Cited as Cited
-from dpcheck.bounds.sources import Quoted as Quoted
-from dpcheck.bounds.sources import Searched as Searched
-from dpcheck.bounds.sources import Step as Step
-from dpcheck.bounds.sources import to_dict as to_dict
+from dpcheck.bounds.prover.domain import Domain as Domain
+from dpcheck.bounds.prover.domain import over as over
+from dpcheck.bounds.prover.inequality import Inequality as Inequality
+
+
+class Step(Protocol):
+    """One piece of evidence: what it says in words, its formula, and whether it holds."""
+
+    @property
+    def says(self) -> str:
+        """A sentence that says what the step shows."""
+
+    def formula(self) -> str:
+        """Return the step as text that can be evaluated again elsewhere."""
+
+    def latex(self) -> str:
+        """Return the step in LaTeX, without dollar signs."""
+
+    def holds(self) -> bool:
+        """Recompute the step."""
 
 
 @dataclass(frozen=True)
@@ -163,8 +176,10 @@ class Counterexample:
     def formula(self) -> str:
         """Return the relation, the values, and what the two sides become."""
         at = ", ".join(f"{symbol} = {value}" for symbol, value in self.values)
+        sign = "=" if self.claimed.rel_op == "==" else self.claimed.rel_op
+        relation = f"{self.claimed.lhs} {sign} {self.claimed.rhs}"
         left, right = (side.subs(self.values) for side in self.claimed.args)
-        return f"not {_relation(self.claimed)} at {at}: the sides are {left} and {right}"
+        return f"not {relation} at {at}: the sides are {left} and {right}"
 
     def latex(self) -> str:
         """Return the relation and the values."""
@@ -180,7 +195,7 @@ class Counterexample:
         if not all(_may_be(letter, value) for letter, value in values.items()):
             return False
         try:
-            left, right = (_at(side, values) for side in self.claimed.args)
+            left, right = (ball.partial(side, values) for side in self.claimed.args)
         except ball.UndefinedError:
             return False
         if left.free_symbols | right.free_symbols:
@@ -197,7 +212,7 @@ class Enumerated:
     says : str
         What is shown, in words.
     function : callable
-        What enumerates; it returns a :class:`~fractions.Fraction`.
+        The enumeration, which returns a :class:`~fractions.Fraction`.
     arguments : tuple of int or Fraction
         Its arguments.
     value : Fraction
@@ -226,6 +241,130 @@ class Enumerated:
         return self.function(*self.arguments) == self.value
 
 
+@dataclass(frozen=True)
+class Cited:
+    """A textbook fact, used and not recomputed.
+
+    Parameters
+    ----------
+    says : str
+        The fact.
+    source : str
+        Where it is from.
+    """
+
+    says: str
+    source: str
+    METHOD: ClassVar[Method] = Method.CITED
+    TRUST: ClassVar[str] = "cited"
+
+    def formula(self) -> str:
+        """Return where the fact is from."""
+        return self.source
+
+    def latex(self) -> str:
+        """Return where the fact is from."""
+        return rf"\text{{{self.source}}}"
+
+    def holds(self) -> bool:
+        """Return true always: nothing is recomputed."""
+        return True
+
+
+@dataclass(frozen=True)
+class Quoted:
+    """A claim of the catalogue, used as a step: it carries that claim's verdict and conditions.
+
+    Parameters
+    ----------
+    says : str
+        What is taken from it.
+    claim : str
+        Its id, such as ``"Z10"``.
+    reading : str
+        The reading of it that is used, word for word, where the printed statement is not proved.
+    holds_here : str
+        Why the added assumption of that reading holds where it is used. Without it, the quoting
+        claim can only be conditional.
+    """
+
+    says: str
+    claim: str
+    reading: str = ""
+    holds_here: str = ""
+    METHOD: ClassVar[Method] = Method.CITED
+    TRUST: ClassVar[str] = "cited"
+
+    def formula(self) -> str:
+        """Return the claim, the reading and its verdict."""
+        reading = f', read as "{self.reading}"' if self.reading else ""
+        because = f"; here: {self.holds_here}" if self.holds_here else ""
+        return f"claim {self.claim}{reading}: {self.verdict()}{because}"
+
+    def latex(self) -> str:
+        """Return the claim's id."""
+        return rf"\text{{claim {self.claim}}}"
+
+    def verdict(self) -> str:
+        """Return the expected verdict of the claim, or of the reading that is used."""
+        from dpcheck.bounds.ledger import recorded  # the ledger is written from evidence
+
+        entry = recorded().get(self.claim, {})
+        verdict = entry.get("readings", {}).get(self.reading) if self.reading else entry.get("verdict")
+        return str(verdict or "unknown")
+
+    def holds(self) -> bool:
+        """Say whether the claim, or the reading that is used, holds as stated or under its named condition."""
+        return self.verdict() in ("proved", "conditional")
+
+    def unconditional(self) -> bool:
+        """Say whether nothing has to be added where it is used."""
+        return self.verdict() == "proved" and (not self.reading or bool(self.holds_here))
+
+
+@dataclass(frozen=True)
+class Searched:
+    """An adversarial search with a fixed seed found no value above a bound; it supports a proof and never replaces one.
+
+    Parameters
+    ----------
+    says : str
+        What was searched for, in words.
+    function : callable
+        Takes a :class:`numpy.random.Generator` and returns one value.
+    bound : float
+        The largest value allowed.
+    samples : int
+        How often the function is called.
+    seed : int
+        Seed of the search.
+    """
+
+    says: str
+    function: Callable[[Any], float]
+    bound: float
+    samples: int
+    seed: int = 0
+    TRUST: ClassVar[str] = "search"
+
+    def formula(self) -> str:
+        """Return the search and its bound."""
+        name = f"{self.function.__module__}.{self.function.__name__}"
+        return f"{name} <= {self.bound:g} at each of {self.samples} points (seed {self.seed})"
+
+    def latex(self) -> str:
+        """Return the search and its bound."""
+        name = self.function.__name__.replace("_", r"\_")
+        return rf"\mathtt{{{name}}} \leq {self.bound:g}"
+
+    def holds(self) -> bool:
+        """Search again."""
+        import numpy as np
+
+        rng = np.random.default_rng(self.seed)
+        return all(self.function(rng) <= self.bound for _ in range(self.samples))
+
+
 _SIGNS = tuple(
     start + sign
     for start in ("", "extended_")
@@ -241,18 +380,6 @@ def _forwards(side: Any) -> bool:
     """
     ranges = [part.limits for part in side.atoms(sympy.Sum, sympy.Product)]
     return all((high - low + 1).is_nonnegative is True for limits in ranges for _, low, high in limits)
-
-
-def _at(side: Any, values: dict[Any, Any]) -> Any:
-    """Return a side at the values, whose parts all have to be real numbers, whatever is done with them later."""
-    if not side.free_symbols - values.keys() and not any(value.free_symbols for value in values.values()):
-        return ball.value(side, values)
-    if not side.args or not side.free_symbols:
-        return values.get(side, side)
-    rebuilt = side.func(*(_at(part, values) for part in side.args))
-    if rebuilt.has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo, sympy.I) or rebuilt.is_real is False:
-        raise ball.UndefinedError("not a real number")
-    return rebuilt
 
 
 def _may_be(letter: Any, value: Any) -> bool:
@@ -271,8 +398,3 @@ def _nonnegative(expression: Any) -> bool:
         coefficient, powers = term.as_independent(*expression.free_symbols, as_Add=False)
         sums[powers] = sums.get(powers, 0) + coefficient
     return all(value == 0 or (powers.is_positive and value.is_nonnegative) for powers, value in sums.items())
-
-
-def _relation(claimed: Any) -> str:
-    sign = "=" if claimed.rel_op == "==" else claimed.rel_op
-    return f"{claimed.lhs} {sign} {claimed.rhs}"

@@ -30,7 +30,7 @@ def formula(value: Any) -> Any:
         raise InputError(f"a formula must be a number or a sympy expression, got {shown!r}") from error
     require(isinstance(expression, sympy.Basic), "a formula", "be a number or a sympy expression", value)
     floats = expression.atoms(sympy.Float)
-    return expression.xreplace({each: _decimal(each) for each in floats}) if floats else expression
+    return expression.xreplace({number: _decimal(number) for number in floats}) if floats else expression
 
 
 def real(value: Any, name: str) -> Any:
@@ -41,7 +41,7 @@ def real(value: Any, name: str) -> Any:
     """
     expression = formula(value)
     require(isinstance(expression, sympy.Expr), name, "be a number or an expression", expression)
-    strange = [each for each in _NOT_REAL if expression.has(each)]
+    strange = [constant for constant in _NOT_REAL if expression.has(constant)]
     require(not strange, name, f"be made of real numbers, without {', '.join(map(str, strange))}", expression)
     require(
         bool(expression.free_symbols) or expression.is_real is not False, name, "be made of real numbers", expression
@@ -87,10 +87,10 @@ def _one_root(product: Any, text: Callable[[Any], str]) -> Any:
         return product
     factors = list(product.args)
     for power in (sympy.Rational(1, 2), sympy.Rational(-1, 2)):
-        roots = [each for each in factors if each.is_Pow and each.exp == power]
+        roots = [factor for factor in factors if factor.is_Pow and factor.exp == power]
         if len(roots) > 1:
-            under = text(sympy.Mul(*(each.base for each in roots)))
-            factors = [each for each in factors if each not in roots]
+            under = text(sympy.Mul(*(root.base for root in roots)))
+            factors = [factor for factor in factors if factor not in roots]
             factors.append(sympy.Pow(sympy.Symbol(f"sqrt({under})"), 2 * power))
     return sympy.Mul(*factors, evaluate=False) if len(factors) < len(product.args) else product
 
@@ -105,12 +105,8 @@ def plain(expression: Any) -> str:
     >>> plain(3 * sqrt(log(1 / delta)) / n**2)
     '3 sqrt(log(1/delta))/n^2'
     """
-    return str(_Plain({"order": "none"}).doprint(_known(expression)))
-
-
-def _known(expression: Any) -> Any:
-    """Return relations and truth values as they are; anything else through the gate for formulas."""
-    return expression if isinstance(expression, sympy.Basic) else formula(expression)
+    exact = expression if isinstance(expression, sympy.Basic) else formula(expression)
+    return str(_Plain({"order": "none"}).doprint(exact))
 
 
 def written(side: Any) -> Any:
@@ -130,11 +126,11 @@ def _flat(expression: Any) -> Any:
     """Return the tree with products of products, and whole powers of products and powers, taken apart."""
     if not expression.args:
         return expression
-    parts = [_flat(each) for each in expression.args]
+    parts = [_flat(part) for part in expression.args]
     if expression.is_Mul:
         return sympy.Mul(*(factor for part in parts for factor in sympy.Mul.make_args(part)), evaluate=False)
     if expression.is_Pow and parts[1].is_Integer:
-        factors = [_power(each, parts[1]) for each in sympy.Mul.make_args(parts[0])]
+        factors = [_power(factor, parts[1]) for factor in sympy.Mul.make_args(parts[0])]
         return factors[0] if len(factors) == 1 else sympy.Mul(*factors, evaluate=False)
     if expression.is_Add or expression.is_Pow:
         return expression.func(*parts, evaluate=False)

@@ -9,9 +9,8 @@ from typing import Any
 import sympy
 
 from dpcheck.bounds.claim import Decision, Evidence
-from dpcheck.bounds.evidence import Below, Cited, Counterexample, Identity, Quoted, Searched, Step
+from dpcheck.bounds.evidence import Below, Cited, Counterexample, Identity, Inequality, Quoted, Searched, Step
 from dpcheck.bounds.kind import Method
-from dpcheck.bounds.prover import Inequality
 from dpcheck.errors import require
 
 

@@ -1,4 +1,4 @@
-"""What a claim is about, and how it is decided."""
+"""The kinds of claims, and the methods that decide them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What a claim is about, in one word for reports and filters."""
+    """The subject of a claim, in one word for reports and filters."""
 
     PRIVACY = "privacy"
     """A mechanism or a whole algorithm is (epsilon, delta)-differentially private, or a choice in it costs nothing."""
@@ -27,7 +27,7 @@ class Kind(StrEnum):
     """The order of a bound in n, d and epsilon, or how two such orders compare."""
 
     LOWER_BOUND = "lower bound"
-    """What no private algorithm can do better than."""
+    """A bound that no private algorithm can beat."""
 
     COMPLEXITY = "gradient complexity"
     """How many gradients are computed."""
@@ -36,7 +36,7 @@ class Kind(StrEnum):
     """A choice of step sizes, batch sizes, thresholds or numbers of steps does what it is made for."""
 
     ASSUMPTION = "assumption"
-    """What has to hold for a result: whether it can hold, is enough, or is met where it is used."""
+    """A condition of a result: whether it can hold, is enough, or is met where it is used."""
 
     LEMMA = "lemma"
     """An auxiliary result with a name or number of its own."""
@@ -51,14 +51,14 @@ class Kind(StrEnum):
     """How likely an event is, such as a failure."""
 
     ALGORITHM = "algorithm"
-    """What a line of the pseudo-code computes."""
+    """A line of the pseudo-code computes this."""
 
     REMARK = "remark"
     """A statement of the running text or about a table."""
 
 
 class Method(StrEnum):
-    """How a claim is decided: what its verdict rests on, the most telling first where there are several."""
+    """The ways in which a claim is decided, the most telling first where its verdict rests on several."""
 
     ALGEBRA = "exact algebra"
     """Identities, and inequalities between sums of products of positive letters, decided symbolically."""

@@ -8,6 +8,12 @@ A paper is a folder beside this file, or a module that an installed package regi
 ``CLAIMS``; it is imported as it is: formulas are sympy expressions, never strings.
 
 A paper is imported once something of it is asked for.
+
+Ids name a statement by its paper: ``Z01`` to ``Z54`` are of zhang2022 (Zhang et al., NeurIPS 2022)
+and ``Y01`` to ``Y49`` of yang2022 (Yang et al., UAI 2022), both numbered through the paper.
+``003:`` and ``004:`` are of zhang2025 (Zhang et al., AAAI 2025), whose main text is 003 and whose
+version with proofs is 004, and ``002:`` is of xu2026 (Xu et al.); after the colon stands the place,
+such as ``002:(31)`` for equation (31).
 """
 
 from __future__ import annotations
@@ -26,10 +32,10 @@ from pathlib import Path
 from types import ModuleType
 
 from dpcheck.bounds import ledger
-from dpcheck.bounds.claim import OWN_FILE, Claim
-from dpcheck.bounds.results import ClaimResults
+from dpcheck.bounds.claim import Claim
+from dpcheck.bounds.ledger import ClaimResults
 from dpcheck.bounds.theorem import Theorem
-from dpcheck.bounds.workers import decide_all, decide_file
+from dpcheck.bounds.workers import decide
 from dpcheck.errors import InputError, one_line, raised, require
 
 GROUP = "dpcheck.papers"  # the entry points of papers, each a package or a module
@@ -68,7 +74,7 @@ def papers() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Paper:
-    """What the modules of a paper state."""
+    """The theorems and claims that the modules of a paper state."""
 
     theorems: tuple[Theorem, ...]
     claims: tuple[Claim, ...]
@@ -142,8 +148,8 @@ def theorem(id: str) -> Theorem:
     Examples
     --------
     >>> import dpcheck
-    >>> found = dpcheck.theorem("yang2022.theorem_2a")
-    >>> found.schedule(n=10_000, d=50, epsilon=1, delta=1e-8, G_w=1, G_v=1, L=1)["m"]
+    >>> theorem = dpcheck.theorem("yang2022.theorem_2a")
+    >>> theorem.schedule(n=10_000, d=50, epsilon=1, delta=1e-8, G_w=1, G_v=1, L=1)["m"]
     50
     """
     home = _module(str(id).partition(".")[0])
@@ -171,8 +177,8 @@ def theorems(paper: str | None = None) -> tuple[Theorem, ...]:
     tuple of Theorem
         The theorems.
     """
-    found = [theorem for part in _loaded(paper) for theorem in part.theorems]
-    return tuple(found if paper else sorted(found, key=lambda theorem: _natural(theorem.id)))
+    listed = [theorem for part in _loaded(paper) for theorem in part.theorems]
+    return tuple(listed if paper else sorted(listed, key=lambda theorem: _natural(theorem.id)))
 
 
 def claims(paper: str | None = None) -> tuple[Claim, ...]:
@@ -306,16 +312,16 @@ def prove(
     >>> result.verdict, result.claim.location
     ('refuted', 'proof of Lemma 6(a), Appendix C.2')
     """
-    if isinstance(target, str) and target.endswith(".py"):
-        return ClaimResults(decide_file(target, jobs=jobs, seconds=seconds, watch=watch))
-    return ClaimResults(decide_all(find(target), target, jobs=jobs, seconds=seconds, watch=watch))
+    file = isinstance(target, str) and target.endswith(".py")
+    chosen = None if file else find(target)  # a worker alone imports a file
+    return ClaimResults(decide(chosen, target, jobs=jobs, seconds=seconds, watch=watch))
 
 
 def _load(path: str) -> tuple[Claim, ...]:
     """Return the claims of a Python file."""
     file = Path(path).resolve()
     require(file.is_file(), "the file of claims", "exist", path)
-    name = f"{OWN_FILE}{file.stem}"
+    name = f"dpcheck_claims_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -26,8 +26,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from dpcheck.bounds.claim import Claim, ClaimResult
+from dpcheck.bounds.claim import Claim, Evidence
 from dpcheck.bounds.kind import Method
+from dpcheck.bounds.ledger import ClaimResult
 from dpcheck.errors import InputError, one_line, require, require_count, require_positive
 from dpcheck.running.executor import workers
 
@@ -49,35 +50,28 @@ workers.main(registry.find)
 Watch = Callable[[str, int, int], object]
 
 
-def decide_file(
-    path: str, *, jobs: int | None, seconds: float, watch: Watch | None = None
-) -> tuple[ClaimResult, ...]:  # fmt: skip
-    """Return the results of the claims of a Python file, which is never imported here.
+def decide(
+    claims: Sequence[Claim] | None, target: str | None, *, jobs: int | None, seconds: float, watch: Watch | None = None
+) -> tuple[ClaimResult, ...]:
+    """Return the result of each claim, in order; ``target`` is where :func:`registry.find` finds them.
+
+    Without ``claims`` they are those of the Python file ``target``, which is never imported here. An interrupt
+    kills the workers and is passed on.
 
     Raises :class:`~dpcheck.errors.InputError` for a file that cannot be imported within ``seconds``
     or states no claims.
     """
     require_positive(seconds, "seconds")
-    worker = _Worker(path)
-    try:
-        claims = worker.claims(seconds)
-    except BaseException:
-        worker.kill()
-        raise
-    return decide_all(claims, path, jobs=jobs, seconds=seconds, watch=watch, worker=worker)
-
-
-def decide_all(
-    claims: Sequence[Claim], target: str | None, *, jobs: int | None, seconds: float,
-    watch: Watch | None = None, worker: _Worker | None = None,
-) -> tuple[ClaimResult, ...]:  # fmt: skip
-    """Return the result of each claim, in order; ``target`` is where :func:`registry.find` finds them.
-
-    ``worker`` is one that is running already. An interrupt kills the workers and is passed on.
-    """
-    require_positive(seconds, "seconds")
     if jobs is not None:
         require_count(jobs, "jobs")
+    worker = None
+    if claims is None:
+        worker = _Worker(target)
+        try:
+            claims = worker.claims(seconds)
+        except BaseException:
+            worker.kill()
+            raise
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
     for index in range(len(claims)):
         waiting.put(index)
@@ -166,18 +160,18 @@ class _Worker:
             self._process.stdin.flush()
             answer = self._message(time.monotonic() + seconds, stop)
         except TimeoutError:
-            return claim.undecided(f"not decided within {seconds:g} s")
+            return _undecided(claim, f"not decided within {seconds:g} s")
         except ValueError as error:
-            return claim.undecided(f"the process that decided it wrote something else: {one_line(error)}")
+            return _undecided(claim, f"the process that decided it wrote something else: {one_line(error)}")
         except (EOFError, BrokenPipeError):
-            return claim.undecided(f"the process that decided it ended with code {self._process.wait()}")
+            return _undecided(claim, f"the process that decided it ended with code {self._process.wait()}")
         if isinstance(answer, str):
-            return claim.undecided(f"deciding it failed: {answer}")
+            return _undecided(claim, f"deciding it failed: {answer}")
         verdict, method, note, evidence, took, basis = answer
         return ClaimResult(claim, verdict, method, note, evidence, took, basis)
 
     def _start(self, seconds: float, stop: threading.Event) -> Any:
-        """Wait until it runs, then until it has the claims; what it says of them."""
+        """Wait until it runs, then until it has the claims; return what it says of them."""
         self._read(1, time.monotonic() + _STARTING, stop)
         answer = self._message(time.monotonic() + max(seconds, _STARTING if self._target is None else 0.0), stop)
         self._ready = True
@@ -207,6 +201,11 @@ class _Worker:
                     raise EOFError
                 parts += part
         return parts
+
+
+def _undecided(claim: Claim, why: str) -> ClaimResult:
+    """Return the result of a claim on which no decision could be reached."""
+    return ClaimResult(claim, "unresolved", Method.NONE, why, Evidence(()).to_dict(), 0.0, "judged")
 
 
 def _bad_file(constraint: str, value: object) -> InputError:

@@ -8,16 +8,132 @@ is checked again and nothing is written.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
+import queue
 import sys
+import tempfile
+import threading
 import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
-from dpcheck.bounds.coq import kernel, session
-from dpcheck.bounds.coq.session import confirm, find, stale, stated
+from dpcheck.bounds.claim import Claim
+from dpcheck.bounds.coq import kernel
+from dpcheck.bounds.coq.scripts import scripts
+from dpcheck.bounds.coq.statement import Statement, statement
 from dpcheck.bounds.registry import claims
 from dpcheck.errors import InputError
+
+Watch = Callable[[str, str], object]  # a step's name, and "accepted" or Coq's message
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A step with its statement; ``name`` is the claim's id and the step's number in it."""
+
+    name: str
+    step: Any
+    statement: Statement
+
+
+def stated(claims: Iterable[Claim]) -> Iterator[Stated]:
+    """Yield the steps of these claims that can be stated, each statement once."""
+    seen: set[str] = set()
+    for claim in claims:
+        for number, step in enumerate(claim.decision().evidence.steps, start=1):
+            theorem = statement(step)
+            if theorem is not None and theorem.sha256 not in seen:
+                seen.add(theorem.sha256)
+                yield Stated(f"{claim.id} step {number}", step, theorem)
+
+
+def find(steps: Iterable[Stated], *, jobs: int, seconds: float, watch: Watch) -> dict[str, kernel.Accepted]:
+    """Return the theorems that Coq accepts: those recorded already, and those proved now."""
+    accepted: dict[str, kernel.Accepted] = {}
+    unproved = []
+    for step in steps:
+        if kernel.proof(step.statement) is None:
+            unproved.append(step)
+        else:
+            accepted[step.statement.sha256] = kernel.recorded()[step.statement.sha256]
+
+    def work(coq: kernel.Session, step: Stated) -> None:
+        before = kernel.recorded().get(step.statement.sha256)
+        refusal: str | None = "no script fits"
+        for script in itertools.chain([before.proof] if before else [], scripts(step.step)):
+            refusal = coq.check(step.statement, script)
+            if refusal is None:
+                fingerprint = kernel.fingerprint(step.statement, script)
+                accepted[step.statement.sha256] = kernel.Accepted(script, fingerprint)
+                break
+        watch(step.name, refusal or "accepted")
+
+    _run(unproved, work, jobs, seconds)
+    return accepted
+
+
+def confirm(steps: Iterable[Stated], *, jobs: int, seconds: float, watch: Watch) -> tuple[list[str], set[str]]:
+    """Check every recorded theorem again: the names of those refused, and the axioms used."""
+    refused: list[str] = []
+    axioms: set[str] = set()
+
+    def work(coq: kernel.Session, step: Stated) -> None:
+        script = kernel.proof(step.statement)
+        assert script is not None
+        refusal = coq.check(step.statement, script)
+        if refusal is not None:
+            refused.append(step.name)
+        watch(step.name, refusal or "accepted")
+
+    known = [step for step in steps if kernel.proof(step.statement) is not None]
+    _run(known, work, jobs, seconds, axioms)
+    return refused, axioms
+
+
+def stale(steps: Iterable[Stated]) -> list[str]:
+    """Return the hashes of recorded statements that no step makes."""
+    return sorted(kernel.recorded().keys() - {step.statement.sha256 for step in steps})
+
+
+def _run(
+    steps: Iterable[Stated], work: Callable[[kernel.Session, Stated], None], jobs: int, seconds: float,
+    axioms: set[str] | None = None,
+) -> None:  # fmt: skip
+    """Do the work on every step, in ``jobs`` processes of Coq; collect the axioms where they are asked for."""
+    waiting: queue.SimpleQueue[Stated] = queue.SimpleQueue()
+    for step in steps:
+        waiting.put(step)
+    failures: list[BaseException] = []
+
+    def serve(folder: Path) -> None:
+        try:
+            with kernel.Session(folder, seconds) as coq:
+                while not failures:
+                    try:
+                        step = waiting.get_nowait()
+                    except queue.Empty:
+                        break
+                    work(coq, step)
+                if axioms is not None:
+                    axioms.update(coq.assumptions())
+        except BaseException as error:
+            failures.append(error)
+
+    if waiting.empty():
+        return
+    with tempfile.TemporaryDirectory() as made:
+        kernel.compile_library(Path(made))
+        threads = [threading.Thread(target=serve, args=(Path(made),)) for _ in range(jobs)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    if failures:
+        raise failures[0]
 
 
 def main(arguments: list[str]) -> int:
@@ -29,31 +145,29 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     started = time.monotonic()
     steps = list(stated(claims()))
-    shared = {"jobs": options.jobs, "seconds": options.seconds}
     if options.all:
-        refused, axioms = confirm(steps, watch=_tell, **shared)
+        refused, axioms = confirm(steps, jobs=options.jobs, seconds=options.seconds, watch=_tell)
         left = stale(steps)
-        known = len(steps) - sum(kernel.proof(each.statement) is None for each in steps)
+        known = len(steps) - sum(kernel.proof(step.statement) is None for step in steps)
         print(f"{known - len(refused)} of {known} recorded theorems accepted in {time.monotonic() - started:.0f} s")
         print(f"axioms: {', '.join(sorted(axioms))}")
         if left:
             print(f"{len(left)} recorded theorems belong to no step: run python -m dpcheck.bounds.coq")
-        strange = [name for name in sorted(axioms) if not name.startswith(session.AXIOMS)]
+        strange = [name for name in sorted(axioms) if not name.startswith(kernel.AXIOMS)]
         if strange:
             print(f"axioms beyond those of the real numbers: {', '.join(strange)}")
         return int(bool(refused or left or strange))
-    found = find(steps, watch=_tell, **shared)
+    accepted = find(steps, jobs=options.jobs, seconds=options.seconds, watch=_tell)
     path = Path(str(resources.files("dpcheck.bounds").joinpath("kernel.json")))
-    path.write_text(kernel.text(found, session.version()), "utf-8")
-    print(
-        f"{len(found)} of {len(steps)} statements accepted after {time.monotonic() - started:.0f} s; wrote {path.name}"
-    )
+    path.write_text(kernel.text(accepted, kernel.version()), "utf-8")
+    seconds = time.monotonic() - started
+    print(f"{len(accepted)} of {len(steps)} statements accepted after {seconds:.0f} s; wrote {path.name}")
     return 0
 
 
-def _tell(name: str, said: str) -> None:
-    if said != "accepted":
-        print(f"{name}: {said}", file=sys.stderr, flush=True)
+def _tell(name: str, answer: str) -> None:
+    if answer != "accepted":
+        print(f"{name}: {answer}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -33,15 +33,15 @@ class UntranslatedError(ValueError):
 
 def names(letters: Iterable[Any]) -> dict[Any, str]:
     """Return a name of Coq for each letter: its own where that is one, and no two alike."""
-    found: dict[Any, str] = {}
+    named: dict[Any, str] = {}
     for letter in letters:
         name = re.sub(r"[^A-Za-z0-9_]", "_", str(letter).replace("'", "_prime"))
         if not name[:1].isalpha():
             name = f"x{name}"
-        while name in _TAKEN or name in found.values():
+        while name in _TAKEN or name in named.values():
             name += "_"
-        found[letter] = name
-    return found
+        named[letter] = name
+    return named
 
 
 class Writer:
@@ -63,20 +63,21 @@ class Writer:
 
     def conditions(self, *expressions: Any) -> list[str]:
         """Return what must hold for every part of the expressions to have a value, where that is not plain."""
-        found: dict[str, None] = {}
+        hypotheses: dict[str, None] = {}
         for expression in expressions:
             for part, need in _needs(expression):
                 if not part.free_symbols:
                     if ball.sign(part, {}) != 1:
                         raise UntranslatedError(f"{part} must be positive")
                 elif not (_positive(part) or (need == "0 <= " and _nonnegative(part))):
-                    found[f"{self._at(part, _SUM)} <> 0" if need == "<> 0" else f"{need}{self._at(part, _SUM)}"] = None
-        return list(found)
+                    term = self._at(part, _SUM)
+                    hypotheses[f"{term} <> 0" if need == "<> 0" else f"{need}{term}"] = None
+        return list(hypotheses)
 
     def _at(self, expression: Any, tightness: int) -> str:
         """Return the term in brackets unless it holds together at least so tightly."""
-        written, own = self._write(expression)
-        return written if own >= tightness else f"({written})"
+        written, held = self._write(expression)
+        return written if held >= tightness else f"({written})"
 
     def _write(self, expression: Any) -> tuple[str, int]:
         if expression.is_Symbol:
@@ -97,7 +98,7 @@ class Writer:
             return f"exp {self._at(expression.exp, _ATOM)}", _APPLICATION
         if isinstance(expression, sympy.Subs):
             return self._at_values(expression), _APPLICATION
-        arguments = [self._at(each, _ATOM) for each in expression.args]
+        arguments = [self._at(argument, _ATOM) for argument in expression.args]
         if expression.func in (sympy.Max, sympy.Min):
             name = "Rmax" if expression.func is sympy.Max else "Rmin"
             return functools.reduce(lambda a, b: f"{name} {_bracketed(a)} {b}", sorted(arguments)), _APPLICATION
@@ -111,44 +112,44 @@ class Writer:
 
     def _at_values(self, expression: Any) -> str:
         """Return a function of the letters that are replaced, applied to their values."""
-        others = {each: name for each, name in self._letters.items() if each not in expression.variables}
+        others = {letter: name for letter, name in self._letters.items() if letter not in expression.variables}
         letters = names([*others, *expression.variables])
-        if any(letters[each] != name for each, name in others.items()):
+        if any(letters[letter] != name for letter, name in others.items()):
             raise UntranslatedError("letters of one name are told apart one way only")
-        inner = Writer(others | {each: letters[each] for each in expression.variables})
-        bound = " ".join(letters[each] for each in expression.variables)
-        values = " ".join(self._at(each, _ATOM) for each in expression.point)
+        inner = Writer(others | {letter: letters[letter] for letter in expression.variables})
+        bound = " ".join(letters[letter] for letter in expression.variables)
+        values = " ".join(self._at(value, _ATOM) for value in expression.point)
         return f"(fun {bound} : R => {inner(expression.expr)}) {values}"
 
     def _sum(self, expression: Any) -> tuple[str, int]:
-        signed = [_without_sign(each) for each in expression.args]
-        terms = sorted((minus, self._at(each, _PRODUCT)) for each, minus in signed)
+        signed = [_without_sign(term) for term in expression.args]
+        terms = sorted((minus, self._at(term, _PRODUCT)) for term, minus in signed)
         (minus, first), *rest = terms
         written = f"- {first}" if minus else first
-        return written + "".join(f" - {each}" if minus else f" + {each}" for minus, each in rest), _SUM
+        return written + "".join(f" - {term}" if minus else f" + {term}" for minus, term in rest), _SUM
 
     def _product(self, expression: Any) -> tuple[str, int]:
         expression, minus = _without_sign(expression)
         above, below = _factors(expression)
-        numerator = " * ".join(self._factor(each) for each in above) or "1"
-        written, own = numerator, _PRODUCT if len(above) > 1 else _UNARY
+        numerator = " * ".join(self._factor(pair) for pair in above) or "1"
+        written, held = numerator, _PRODUCT if len(above) > 1 else _UNARY
         if below:
-            denominator = " * ".join(self._factor(each) for each in below)
+            denominator = " * ".join(self._factor(pair) for pair in below)
             written = f"{numerator} / {denominator if len(below) == 1 else f'({denominator})'}"
-            own = _PRODUCT
+            held = _PRODUCT
         elif len(above) == 1:
-            written, own = self._write_pair(above[0])
+            written, held = self._write_pair(above[0])
         if minus:
-            return f"- {written if own >= _UNARY else f'({written})'}", _UNARY
-        return written, own
+            return f"- {written if held >= _UNARY else f'({written})'}", _UNARY
+        return written, held
 
     def _write_pair(self, pair: tuple[Any, Any]) -> tuple[str, int]:
         base, power = pair
         return self._write(base) if power == 1 else self._power(base, power)
 
     def _factor(self, pair: tuple[Any, Any]) -> str:
-        written, own = self._write_pair(pair)
-        return written if own >= _POWER else f"({written})"
+        written, held = self._write_pair(pair)
+        return written if held >= _POWER else f"({written})"
 
     def _power(self, base: Any, power: Any) -> tuple[str, int]:
         if power.is_Integer:
@@ -213,21 +214,21 @@ def _needs(expression: Any) -> Iterator[tuple[Any, str]]:
         for value in expression.point:
             yield from _needs(value)
         return
-    for each in sympy.preorder_traversal(expression):
-        if isinstance(each, sympy.Subs | sympy.Derivative) and each is not expression:
+    for part in sympy.preorder_traversal(expression):
+        if isinstance(part, sympy.Subs | sympy.Derivative) and part is not expression:
             raise UntranslatedError("substitutions and derivatives stand outermost only")
-        if each.is_Pow and each.base is not sympy.E:
-            if each.exp.is_Integer:
-                if each.exp < 0:
-                    yield each.base, "<> 0"
-            elif each.exp.is_Rational and each.exp.q == 2 and each.exp > 0:
-                yield each.base, "0 <= "
+        if part.is_Pow and part.base is not sympy.E:
+            if part.exp.is_Integer:
+                if part.exp < 0:
+                    yield part.base, "<> 0"
+            elif part.exp.is_Rational and part.exp.q == 2 and part.exp > 0:
+                yield part.base, "0 <= "
             else:
-                yield each.base, "0 < "
-        elif each.func is sympy.log:
-            yield each.args[0], "0 < "
-        elif each.func is sympy.tan:
-            yield sympy.cos(each.args[0]), "<> 0"
+                yield part.base, "0 < "
+        elif part.func is sympy.log:
+            yield part.args[0], "0 < "
+        elif part.func is sympy.tan:
+            yield sympy.cos(part.args[0]), "<> 0"
 
 
 def _positive(expression: Any) -> bool:
@@ -237,13 +238,13 @@ def _positive(expression: Any) -> bool:
     if expression.is_Symbol:
         return bool(expression.is_positive)
     if expression.is_Add:
-        return any(_positive(each) for each in expression.args) and all(_nonnegative(each) for each in expression.args)
+        return any(_positive(part) for part in expression.args) and all(_nonnegative(part) for part in expression.args)
     if expression.is_Mul:
-        return all(_positive(each) for each in expression.args)
+        return all(_positive(part) for part in expression.args)
     if expression.is_Pow:
         return _positive(expression.base)
     if expression.func in (sympy.Max, sympy.Min):
-        return (any if expression.func is sympy.Max else all)(_positive(each) for each in expression.args)
+        return (any if expression.func is sympy.Max else all)(_positive(part) for part in expression.args)
     return expression.func is sympy.exp or expression in (sympy.pi, sympy.E)
 
 
@@ -251,7 +252,7 @@ def _nonnegative(expression: Any) -> bool:
     if _positive(expression) or expression == 0 or (expression.is_Symbol and expression.is_nonnegative):
         return True
     if expression.is_Add or expression.is_Mul:
-        return all(_nonnegative(each) for each in expression.args)
+        return all(_nonnegative(part) for part in expression.args)
     return bool(expression.is_Pow and (_nonnegative(expression.base) or expression.exp.is_even))
 
 
@@ -284,8 +285,8 @@ class Space:
         if all(c >= 0 for c in goal.coeffs()) and not any(self._free):
             return self._sum([(c, self._product((), m)) for m, c in goal.terms()]), multiplier
         columns = [*self._columns(goal, wide), *self._squares(goal)]
-        found = _solve(goal, columns)
-        return None if found is None else (self._sum(found), multiplier)
+        parts = _solve(goal, columns)
+        return None if parts is None else (self._sum(parts), multiplier)
 
     def _sum(self, parts: list[tuple[Any, str]]) -> str:
         factors = ((self._write(sympy.Rational(int(c.numerator), int(c.denominator))), name) for c, name in parts)
@@ -296,7 +297,7 @@ class Space:
         most = [max((m[i] for m in goal.monoms()), default=0) for i in range(len(self._letters))]
         if wide:
             reaches = [[max(m[i] for m in fact.monoms()) for i in range(len(most))] for _, fact in self._facts if fact]
-            most = [max(each) for each in zip(most, *reaches, strict=True)]
+            most = [max(powers) for powers in zip(most, *reaches, strict=True)]
         for size in range(4):
             for chosen in itertools.combinations_with_replacement(self._facts, size):
                 product = math.prod((fact for _, fact in chosen), start=self._ring.one)
@@ -306,7 +307,7 @@ class Space:
                 steps = [
                     range(0, m - r + 1, 2 if odd else 1) for r, m, odd in zip(reach, most, self._free, strict=True)
                 ]
-                count += math.prod(len(each) for each in steps)
+                count += math.prod(len(step) for step in steps)
                 if count > _MOST_COLUMNS:
                     return
                 for powers in itertools.product(*steps):
@@ -359,11 +360,11 @@ def _solve(goal: Any, columns: list[tuple[str, dict[Any, Any]]]) -> list[tuple[A
         right[rows[m]] = float(c)
     size = np.abs(right).max() or 1.0
     costs = [1.0 + 0.01 * len(name) for name, _ in columns]
-    found = linprog(costs, A_eq=matrix, b_eq=right / size, bounds=(0, None), method="highs-ds")
-    if found.status != 0:
+    program = linprog(costs, A_eq=matrix, b_eq=right / size, bounds=(0, None), method="highs-ds")
+    if program.status != 0:
         return None
-    support = [int(k) for k in np.flatnonzero(found.x > 1e-11)]
-    return _exact(goal, [columns[k] for k in support], [float(found.x[k] * size) for k in support])
+    support = [int(k) for k in np.flatnonzero(program.x > 1e-11)]
+    return _exact(goal, [columns[k] for k in support], [float(program.x[k] * size) for k in support])
 
 
 def _exact(goal: Any, columns: list[tuple[str, dict[Any, Any]]], guesses: list[float]) -> list[tuple[Any, str]] | None:
@@ -376,7 +377,7 @@ def _exact(goal: Any, columns: list[tuple[str, dict[Any, Any]]], guesses: list[f
     if not solved:
         return None
     free = {x: sympy.Rational(guess).limit_denominator(1000) for x, guess in zip(letters, guesses, strict=True)}
-    values = [each.subs(free) for each in solved[0]]
+    values = [value.subs(free) for value in solved[0]]
     if any(value < 0 for value in values):
         return None
     return [(sympy.QQ(int(v.p), int(v.q)), name) for v, (name, _) in zip(values, columns, strict=True) if v != 0]

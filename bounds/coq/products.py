@@ -18,9 +18,9 @@ import sympy
 from sympy.polys.polyerrors import BasePolynomialError
 
 from dpcheck.bounds.coq.expression import Space, UntranslatedError, Writer, names
-from dpcheck.bounds.evidence import AtMost
+from dpcheck.bounds.evidence import AtMost, Inequality
 from dpcheck.bounds.formula import formula
-from dpcheck.bounds.prover import Inequality, ball
+from dpcheck.bounds.prover import ball
 
 _GRAIN = 1000  # numbers that are not rational are enclosed to one part in this many
 
@@ -63,18 +63,16 @@ def problem(step: Inequality | AtMost) -> Problem:
 
 def choice(problem: Problem) -> Any:
     """Return the simplest maximum or minimum of two that is left, or ``None``."""
-    found = sorted(problem.difference.atoms(sympy.Max, sympy.Min), key=lambda each: (each.count_ops(), str(each)))
-    if found and len(found[0].args) != 2:
-        return None
-    return found[0] if found else None
+    choices = problem.difference.atoms(sympy.Max, sympy.Min)
+    simplest = min(choices, key=lambda choice: (choice.count_ops(), str(choice)), default=None)
+    return simplest if simplest is not None and len(simplest.args) == 2 else None
 
 
 def branches(problem: Problem, chosen: Any) -> Iterator[Problem]:
     """Yield the problem where the maximum is its first argument, then where it is its second."""
     first, second = ordered_arguments(chosen, problem)
-    rooted = any(
-        each.exp.is_Rational and each.exp.q == 2 for each in problem.difference.atoms(sympy.Pow) if each.base == chosen
-    )
+    powers = [power.exp for power in problem.difference.atoms(sympy.Pow) if power.base == chosen]
+    rooted = any(exponent.is_Rational and exponent.q == 2 for exponent in powers)
     for winner, other in ((first, second), (second, first)):
         fact = winner - other if chosen.func is sympy.Max else other - winner
         yield replace(
@@ -85,21 +83,21 @@ def branches(problem: Problem, chosen: Any) -> Iterator[Problem]:
 
 def ordered_arguments(chosen: Any, problem: Problem) -> list[Any]:
     """Return the two arguments in the order in which they are written."""
-    return sorted(chosen.args, key=lambda each: bracketed(Writer(problem.names)(each)))
+    return sorted(chosen.args, key=lambda argument: bracketed(Writer(problem.names)(argument)))
 
 
 def roots_named(problem: Problem) -> Problem:
     """Return the problem with whole powers of new letters for fractional powers."""
     expressions = [problem.difference, *problem.facts]
-    powers = set().union(*(each.atoms(sympy.Pow) for each in expressions))
+    powers = set().union(*(expression.atoms(sympy.Pow) for expression in expressions))
     exponents: dict[Any, set[Any]] = {}
-    for each in powers:
-        if each.base.is_Symbol and each.exp.is_Rational and each.exp.q > 1:
-            exponents.setdefault(each.base, set()).add(abs(each.exp))
+    for power in powers:
+        if power.base.is_Symbol and power.exp.is_Rational and power.exp.q > 1:
+            exponents.setdefault(power.base, set()).add(abs(power.exp))
     names, lows, script = dict(problem.names), dict(problem.lows), list(problem.script)
     facts, swap = expressions[1:], {}
     for letter in sorted(exponents, key=str):
-        q = math.lcm(*(int(each.q) for each in exponents[letter]))
+        q = math.lcm(*(int(exponent.q) for exponent in exponents[letter]))
         root = sympy.Symbol(f"root_{letter}", positive=True)
         old, low = names.pop(letter), lows.pop(letter)
         names[root] = new = f"root_{old}"
@@ -107,7 +105,7 @@ def roots_named(problem: Problem) -> Problem:
             script.append(f"dp_root_letter {old} {new}.")
         else:
             script.append(f"dp_nth_root {old} {new} {q}%nat.")
-            script += [_power_of_root(new, q, each) for each in sorted(exponents[letter])]
+            script += [_power_of_root(new, q, exponent) for exponent in sorted(exponents[letter])]
         lows[root] = sympy.Integer(0)
         if low.is_finite and low > 0:
             lows[root] = enclosed(sympy.root(low, q))[0] if not sympy.root(low, q).is_Rational else sympy.root(low, q)
@@ -116,7 +114,7 @@ def roots_named(problem: Problem) -> Problem:
                 "[ lra | lra | simpl; nra | lra | lia ])."
             )
         swap[letter] = root**q
-    changed = [each.xreplace(swap) for each in (expressions[0], *facts)]
+    changed = [expression.xreplace(swap) for expression in (expressions[0], *facts)]
     return replace(
         problem, difference=changed[0], facts=tuple(changed[1:]), lows=lows, names=names, script=tuple(script)
     )  # fmt: skip
@@ -135,11 +133,12 @@ def _power_of_root(name: str, q: int, exponent: Any) -> str:
 def atoms(problem: Problem) -> list[Any]:
     """Return roots and logarithms that are not letters, simple ones first."""
     kinds = (sympy.Pow, sympy.log, sympy.exp)
-    found = set().union(*(each.atoms(*kinds) for each in (problem.difference, *problem.facts)))
-    roots = {sympy.sqrt(p.base) for p in found if p.is_Pow and p.exp.is_Rational and p.exp.q == 2}
-    logs = {each for each in found if isinstance(each, sympy.log)}
-    numbers = set().union(*(each.atoms(sympy.NumberSymbol) for each in (problem.difference, *problem.facts)))
-    return sorted(roots | logs | numbers, key=lambda each: (each.count_ops(), str(each)))
+    sides = (problem.difference, *problem.facts)
+    parts = set().union(*(side.atoms(*kinds) for side in sides))
+    roots = {sympy.sqrt(p.base) for p in parts if p.is_Pow and p.exp.is_Rational and p.exp.q == 2}
+    logs = {part for part in parts if isinstance(part, sympy.log)}
+    numbers = set().union(*(side.atoms(sympy.NumberSymbol) for side in sides))
+    return sorted(roots | logs | numbers, key=lambda atom: (atom.count_ops(), str(atom)))
 
 
 def named(problem: Problem, atom: Any) -> Problem:
@@ -151,7 +150,7 @@ def named(problem: Problem, atom: Any) -> Problem:
     swap = {atom: letter}
     if atom.is_Pow and atom.free_symbols:
         swap |= {sympy.Pow(atom.base, sympy.Rational(k, 2)): letter**k for k in (-3, -1, 3)}
-    facts = [each.xreplace(swap) for each in problem.facts]
+    facts = [fact.xreplace(swap) for fact in problem.facts]
     lows, script = dict(problem.lows), list(problem.script)
     if not atom.free_symbols:
         low, high = enclosed(atom)
@@ -188,24 +187,20 @@ def _least(expression: Any, problem: Problem) -> Any:
                 if slope < 0:
                     highs[letter] = -rest / slope
     ends = [[end for end in (problem.lows[x], highs.get(x)) if end is not None] for x in expression.free_symbols]
-    found = []
+    values = []
     for corner in itertools.product(*ends):
         value = expression.subs(dict(zip(expression.free_symbols, corner, strict=True)))
         if value.is_Rational:
-            found.append(value)
-    return min(found, default=None)
+            values.append(value)
+    return min(values, default=None)
 
 
 def enclosed(number: Any) -> tuple[Any, Any]:
     """Return rational numbers just below and just above."""
-    saved = flint.ctx.prec
-    try:
-        flint.ctx.prec = 96
+    with flint.ctx.workprec(96):
         middle = ball.exact(number) * _GRAIN
         low = sympy.Rational(int(middle.lower().floor().unique_fmpz()), _GRAIN)
-        return low, low + sympy.Rational(1, _GRAIN)
-    finally:
-        flint.ctx.prec = saved
+    return low, low + sympy.Rational(1, _GRAIN)
 
 
 def bracketed(term: str) -> str:
@@ -224,18 +219,18 @@ def proof(step: Inequality | AtMost) -> str | None:
 def _script(problem: Problem) -> str | None:
     chosen = choice(problem)
     if chosen is not None:
-        scripts = [_script(each) for each in branches(problem, chosen)]
-        if any(each is None for each in scripts):
+        scripts = [_script(branch) for branch in branches(problem, chosen)]
+        if any(script is None for script in scripts):
             return None
-        first, second = (Writer(problem.names)(each) for each in ordered_arguments(chosen, problem))
+        first, second = (Writer(problem.names)(argument) for argument in ordered_arguments(chosen, problem))
         kind = "max" if chosen.func is sympy.Max else "min"
-        inner = "\n".join("  { " + str(each).replace("\n", "\n    ") + " }" for each in scripts)
+        inner = "\n".join("  { " + str(script).replace("\n", "\n    ") + " }" for script in scripts)
         return "\n".join([*problem.script, f"dp_case_{kind} ({first}) ({second}).", inner])
     ready = roots_named(problem)
     while left := atoms(ready):
         ready = named(ready, left[-1])  # the outermost first: what it is made of may not occur elsewhere
-    found = _products(ready)
-    return None if found is None else "\n".join([*ready.script, *found])
+    closing = _products(ready)
+    return None if closing is None else "\n".join([*ready.script, *closing])
 
 
 def _products(problem: Problem) -> list[str] | None:
@@ -265,9 +260,9 @@ def _products(problem: Problem) -> list[str] | None:
     for lows, known in ((problem.lows, facts), (problem.lows | dict.fromkeys(shifts, sympy.Integer(0)), facts + plain)):
         for wide, multiplied in ((False, False), (False, True), (True, False), (True, True)):
             space = Space(letters, lows, known, write)
-            found = space.combination(numerator, wide, multiplied)
-            if found is not None:
-                total, multiplier = found
+            combination = space.combination(numerator, wide, multiplied)
+            if combination is not None:
+                total, multiplier = combination
                 scale = write(denominator) if multiplier == "1" else f"{bracketed(write(denominator))} * {multiplier}"
                 apply = f"apply (dp_combination _ _ {bracketed(scale)} ({total}));"
                 return [*sentences, apply, "  [ dp_sign | field; dp_side | dp_sign ]."]
@@ -303,7 +298,7 @@ def _rooted(facts: list[tuple[str, Any]], lows: dict[Any, Any], write: Writer) -
         terms = sympy.Add.make_args(fact)
         if len(terms) != 2:
             continue
-        (a, small), (b, large) = sorted((each.as_coeff_Mul() for each in terms), key=lambda pair: pair[0])
+        (a, small), (b, large) = sorted((term.as_coeff_Mul() for term in terms), key=lambda pair: pair[0])
         x, y = sympy.sqrt(small), sympy.sqrt(large)
         if not (a < 0 < b and _monomial(x) and _monomial(y)):
             continue

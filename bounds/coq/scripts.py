@@ -1,23 +1,30 @@
-"""Proof scripts by kind of step, the plain ones first; a script that does not fit costs Coq a moment."""
+"""Proof scripts by kind of step, the plain ones first, and files of Coq with the theorems of claims.
+
+A script that does not fit costs Coq a moment.
+"""
 
 from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import sympy
 
 from dpcheck.bounds.asymptotics import Dominated, Domination, dominate
 from dpcheck.bounds.calibration import NotPrivate, Private
-from dpcheck.bounds.coq import products
+from dpcheck.bounds.claim import Claim
+from dpcheck.bounds.coq import kernel, products
 from dpcheck.bounds.coq.expression import Writer, names
-from dpcheck.bounds.coq.statement import ordered, rate_of
-from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity
+from dpcheck.bounds.coq.statement import ordered, rate_of, statement
+from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity, Inequality
 from dpcheck.bounds.formula import formula
-from dpcheck.bounds.prover import Inequality
+from dpcheck.bounds.ledger import ClaimResult
+from dpcheck.errors import raised, require
 
 _IDENTITIES = (
     "dp_identity.",
@@ -48,25 +55,20 @@ _PLAIN: dict[type, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def plain(step: Any) -> tuple[str, ...]:
-    """Return the scripts that need no look at the step but its kind."""
-    return _PLAIN.get(type(step), ())
-
-
 def scripts(step: Any) -> Iterator[str]:
     """Yield every script worth trying on the step, in order."""
-    yield from plain(step)
+    yield from _PLAIN.get(type(step), ())
     if isinstance(step, Identity):
         yield from _derivative(step)
         yield from _roots_of_squares(step)
     if isinstance(step, Inequality | AtMost):
-        found = products.proof(step)
-        if found is not None:
-            yield found
+        script = products.proof(step)
+        if script is not None:
+            yield script
     if isinstance(step, Dominated):
-        found = proof(step)
-        if found is not None:
-            yield found
+        script = proof(step)
+        if script is not None:
+            yield script
     if isinstance(step, Private):
         yield _private(step)
     if isinstance(step, Inequality | Counterexample):
@@ -85,7 +87,7 @@ def _private(step: Private) -> str:
     intervals = step.over.intervals
     letters = names(intervals)
     write = Writer(letters)
-    s, e, share = (formula(each) for each in (step.multiplier, step.epsilon, step.delta))
+    s, e, share = (formula(side) for side in (step.multiplier, step.epsilon, step.delta))
     square = (e * s) ** 2
     logs = sorted(square.atoms(sympy.log), key=str)
     lines = ["intros.", "dp_forget."]
@@ -127,11 +129,11 @@ def _derivative(step: Identity) -> Iterator[str]:
 def _roots_of_squares(step: Identity) -> Iterator[str]:
     """Yield a proof in which each root of a quotient of squares is replaced by what it is."""
     sides = (step.left, step.right)
-    found = set().union(*(each.atoms(sympy.Pow) for each in sides))
-    roots = {each.base for each in found if each.exp.is_Rational and each.exp.q == 2 and not each.base.is_Symbol}
-    if not roots or any(each.has(sympy.Subs, sympy.Derivative) for each in sides):
+    powers = set().union(*(side.atoms(sympy.Pow) for side in sides))
+    roots = {power.base for power in powers if power.exp.is_Rational and power.exp.q == 2 and not power.base.is_Symbol}
+    if not roots or any(side.has(sympy.Subs, sympy.Derivative) for side in sides):
         return
-    write = Writer(names(ordered(set().union(*(each.free_symbols for each in sides)))))
+    write = Writer(names(ordered(set().union(*(side.free_symbols for side in sides)))))
     lines = ["intros. dp_forget."]
     for base in sorted(roots, key=str):
         value = sympy.sqrt(sympy.powdenest(base.doit(), force=True))
@@ -142,19 +144,19 @@ def _roots_of_squares(step: Identity) -> Iterator[str]:
 def proof(step: Dominated) -> str | None:
     """Return a script with a constant that bounds the terms by the rate, or ``None``."""
     terms, rate = _monomials(formula(step.terms)), _monomials(rate_of(step))
-    values = [sympy.Mul(*each) for each in rate]
-    found = [dominate(sympy.Mul(*each), tuple(values), step.region) for each in terms]
-    if any(each is None or sum(1 for w in each.weights if w) > 2 for each in found):
+    values = [sympy.Mul(*factors) for factors in rate]
+    bounds = [dominate(sympy.Mul(*factors), tuple(values), step.region) for factors in terms]
+    if any(bound is None or sum(1 for w in bound.weights if w) > 2 for bound in bounds):
         return None
     relations = step.region.relations
-    used = set().union(*(x.free_symbols for x in (*values, *(sympy.Mul(*each) for each in terms), *relations)))
+    used = set().union(*(x.free_symbols for x in (*values, *(sympy.Mul(*factors) for factors in terms), *relations)))
     letters = names(ordered(used))
     write = Writer(letters)
-    parts = [" * ".join(write.argument(factor) for factor in each) for each in rate]
+    parts = [" * ".join(write.argument(factor) for factor in factors) for factors in rate]
     lines, total = [], 0
-    for each, one in zip(terms, found, strict=True):
+    for factors, one in zip(terms, bounds, strict=True):
         assert one is not None
-        shown, constant = _share(" * ".join(write.argument(factor) for factor in each), one, parts, write)
+        shown, constant = _share(" * ".join(write.argument(factor) for factor in factors), one, parts, write)
         lines += shown
         total += constant
     facts = [f"{write(relation.lts)} <= {write(relation.gts)}" for relation in relations]
@@ -164,11 +166,11 @@ def proof(step: Dominated) -> str | None:
     return "\n".join([f"exists {total}.", "intros.", "dp_forget.", *logs, *positive, *lines, "dp_sum."])
 
 
-def _share(term: str, found: Domination, parts: list[str], write: Writer) -> tuple[list[str], int]:
+def _share(term: str, bound: Domination, parts: list[str], write: Writer) -> tuple[list[str], int]:
     """Return the sentences that bound one term, and the whole number that does."""
-    whole = int(sympy.ceiling(found.constant))
-    constant = write.argument(found.constant)
-    chosen = [(part, weight) for part, weight in zip(parts, found.weights, strict=True) if weight]
+    whole = int(sympy.ceiling(bound.constant))
+    constant = write.argument(bound.constant)
+    chosen = [(part, weight) for part, weight in zip(parts, bound.weights, strict=True) if weight]
     first, share = chosen[0]
     mean = f"({first})"
     if len(chosen) == 2:
@@ -191,10 +193,89 @@ def _share(term: str, found: Domination, parts: list[str], write: Writer) -> tup
 def _monomials(expression: Any) -> list[list[Any]]:
     """Return the terms of a product of sums as lists of factors, none combined with another."""
     if expression.is_Add or expression.func is sympy.Max:
-        return [each for part in expression.args for each in _monomials(part)]
+        return [factors for part in expression.args for factors in _monomials(part)]
     if expression.is_Mul:
         combined = itertools.product(*(_monomials(part) for part in expression.args))
-        return [[factor for factors in each for factor in factors] for each in combined]
+        return [[factor for factors in lists for factor in factors] for lists in combined]
     if expression.is_Pow and expression.exp.is_Integer and expression.exp > 0 and expression.base.is_Add:
         return _monomials(sympy.Mul(*([expression.base] * int(expression.exp)), evaluate=False))
     return [[expression]]
+
+
+_MAKEFILE = """# make runs Coq over every file; it needs Coq 8.16 with Interval (Debian: coq libcoq-interval).
+all:
+\tcoq_makefile -f _CoqProject -o Makefile.coq
+\t$(MAKE) -k -f Makefile.coq
+"""
+
+
+def export(results: Iterable[ClaimResult], folder: str | Path) -> tuple[Path, ...]:
+    """Write one file a claim into ``folder``, with the library they share and what Coq needs to run them.
+
+    A proof that Coq has accepted is written as it was; for a step that has none, such as one of a
+    file of your own, the script that fits its kind is written, and Coq says whether it is enough.
+
+    Raises :class:`~dpcheck.errors.InputError` if ``folder`` is not an empty or a new one.
+    """
+    place = Path(folder)
+    fresh = not place.exists() or (place.is_dir() and not any(place.iterdir()))
+    require(fresh, "the folder of --export-coq", "be new or empty", str(folder))
+    place.mkdir(parents=True, exist_ok=True)
+    files: dict[str, str] = {}
+    for result in results:
+        name = _identifier(result.claim.id, files)
+        files[name] = _file(name, result.claim, result.verdict)
+    for name, text in (*files.items(), ("Dpcheck", kernel.library())):
+        (place / f"{name}.v").write_text(text, "utf-8")
+    names = ["Dpcheck.v", *(f"{name}.v" for name in files)]
+    (place / "_CoqProject").write_text("\n".join(["-R . Dpcheck", "-arg -w -arg none", *names]) + "\n", "utf-8")
+    (place / "Makefile").write_text(_MAKEFILE, "utf-8")
+    return tuple(place / name for name in names)
+
+
+def _file(name: str, claim: Claim, verdict: str) -> str:
+    head = _comment(f"{claim.paper} {claim.id} ({claim.location}), {verdict}: {claim.statement}")
+    parts = [head, kernel.HEADER]
+    try:
+        steps = claim.decision().evidence.steps
+    except Exception as error:  # a claim of one's own may fail; its result says so
+        return f"{head}\n\n{_comment(f'no evidence: {raised(error)}')}\n"
+    parts += [_step(f"{name}_step_{number}", step) for number, step in enumerate(steps, start=1)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _step(name: str, step: Any) -> str:
+    stated = statement(step)
+    if stated is None:
+        return _comment(f"{step.says}: {type(step).__name__.lower()}, not stated in Coq")
+    script = kernel.proof(stated)
+    comment = _comment(step.says if script else f"{step.says} (no proof of it is recorded)")
+    return f"{comment}\n{kernel.theorem(name, stated, script or _candidate(step))}"
+
+
+def _candidate(step: Any) -> str:
+    """Return the last of the scripts, made for the step, after the plain ones in one sentence."""
+    shared = _PLAIN.get(type(step), ())
+    made = [script for script in scripts(step) if script not in shared]
+    if made:
+        return made[-1]
+    return "first [ " + " | ".join(f"solve [ {script.removesuffix('.')} ]" for script in shared) + " ]."
+
+
+def _identifier(id: str, taken: Iterable[str]) -> str:
+    """Return a name of Coq for a claim's id, different from those already given."""
+    name = re.sub(r"[^A-Za-z0-9]+", "_", id).strip("_")
+    if not name[:1].isalpha():
+        name = f"claim_{name}"
+    used = {name.lower() for name in taken} | {"dpcheck"}
+    base, count = name, 1
+    while name.lower() in used:
+        count += 1
+        name = f"{base}_{count}"
+    return name
+
+
+def _comment(text: str) -> str:
+    """Return text as a comment, which must not hold quotation marks or comments of its own."""
+    plain_text = " ".join(text.split()).replace('"', "'").replace("(*", "( *").replace("*)", "* )")
+    return f"(* {plain_text} *)"

@@ -24,9 +24,8 @@ import sympy
 from dpcheck.bounds.asymptotics import Dominated
 from dpcheck.bounds.calibration import NotPrivate, Private
 from dpcheck.bounds.coq.expression import UntranslatedError, Writer, names
-from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity
+from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Domain, Enumerated, Identity, Inequality
 from dpcheck.bounds.formula import formula
-from dpcheck.bounds.prover import Domain, Inequality
 
 
 @dataclass(frozen=True)
@@ -57,17 +56,15 @@ def counterparts() -> dict[str, Counterpart]:
     }  # fmt: skip
 
 
-def conclusion(step: Enumerated) -> str | None:
-    """Return the step as a statement about the counterpart, or ``None`` if its function has none."""
+def _enumerated(step: Enumerated) -> Statement:
+    """Return what the counterpart of the function gives, in rational numbers."""
     paper = step.function.__module__.rpartition(".")[0].rpartition(".")[2]
     counterpart = counterparts().get(f"{paper}.{step.function.__name__}")
     if counterpart is None or code(step.function, counterpart.helpers) != counterpart.sha256:
-        return None
-    arguments = " ".join(_arguments(counterpart, step.arguments))
+        raise UntranslatedError("the function has no counterpart")
+    call = " ".join([f"Enumeration.{counterpart.name}", *_arguments(counterpart, step.arguments)])
     value = Fraction(step.value)
-    return (
-        f"Enumeration.gives (Enumeration.{counterpart.name} {arguments}) {_whole(value.numerator)} {value.denominator}"
-    )
+    return Statement((), (), f"Enumeration.gives ({call}) {_whole(value.numerator)} {value.denominator}")
 
 
 def code(function: Callable[..., Any], helpers: tuple[str, ...] = ()) -> str:
@@ -78,7 +75,7 @@ def code(function: Callable[..., Any], helpers: tuple[str, ...] = ()) -> str:
 
 @functools.cache
 def _hash(*functions: Callable[..., Any]) -> str:
-    return hashlib.sha256("\n".join(_plain(each) for each in functions).encode()).hexdigest()
+    return hashlib.sha256("\n".join(_plain(function) for function in functions).encode()).hexdigest()
 
 
 def _plain(function: Callable[..., Any]) -> str:
@@ -94,7 +91,7 @@ def _arguments(counterpart: Counterpart, given: tuple[Any, ...]) -> Iterator[str
     complete = given + (counterpart.defaults[-missing:] if missing > 0 and counterpart.sorts[-1] != "list" else ())
     for index, sort in enumerate(counterpart.sorts):
         if sort == "list":
-            items = "".join(f"(cons {_ratio(each)} " for each in complete[index:])
+            items = "".join(f"(cons {_ratio(item)} " for item in complete[index:])
             yield f"{items}nil{')' * len(complete[index:])}"
         elif sort == "bool":
             yield "true" if complete[index] else "false"
@@ -126,7 +123,7 @@ class Statement:
     def text(self) -> str:
         """The statement in Coq."""
         quantified = [f"forall {' '.join(self.letters)} : R,"] if self.letters else []
-        return "\n  ".join([*quantified, *(f"{each} ->" for each in self.hypotheses), self.conclusion])
+        return "\n  ".join([*quantified, *(f"{hypothesis} ->" for hypothesis in self.hypotheses), self.conclusion])
 
     @functools.cached_property
     def sha256(self) -> str:
@@ -170,14 +167,6 @@ def _derivative(left: sympy.Derivative, at: Any, right: Any) -> Statement:
     return Statement(tuple(free.values()), (*_flags(free), *conditions), conclusion)
 
 
-def _at_most(step: AtMost) -> Statement:
-    return _relation(formula(step.smaller), "<=", formula(step.larger))
-
-
-def _below(step: Below) -> Statement:
-    return _relation(formula(step.smaller), "<", formula(step.larger))
-
-
 def _relation(left: Any, sign: str, right: Any) -> Statement:
     letters = names(ordered(left.free_symbols | right.free_symbols))
     write = Writer(letters)
@@ -188,14 +177,14 @@ def _relation(left: Any, sign: str, right: Any) -> Statement:
 def _not_private(step: NotPrivate) -> Statement:
     """State that the privacy curve of the Gaussian release lies above delta."""
     write = Writer({})
-    s, e, delta = (formula(each) for each in (step.multiplier, step.epsilon, step.delta))
+    s, e, delta = (formula(side) for side in (step.multiplier, step.epsilon, step.delta))
     write.conditions(s, e, delta)
     return Statement((), (), f"{write(delta)} < gaussian_curve {write.argument(s)} {write.argument(e)}")
 
 
 def _private(step: Private) -> Statement:
     """State that the privacy curve of the Gaussian release lies nowhere above delta."""
-    s, e, delta = (formula(each) for each in (step.multiplier, step.epsilon, step.delta))
+    s, e, delta = (formula(side) for side in (step.multiplier, step.epsilon, step.delta))
     return _on(
         step.over, (s, e, delta),
         lambda write: f"gaussian_curve {write.argument(s)} {write.argument(e)} <= {write(delta)}",
@@ -211,7 +200,9 @@ def _on(domain: Domain, parts: Iterable[Any], conclusion: Callable[[Writer], str
     """Return what is concluded about these formulas, on the domain and where they have values."""
     letters = names(domain.intervals)
     write = Writer(letters)
-    hypotheses = [each for letter, ends in domain.intervals.items() for each in _interval(write, letter, ends)]
+    hypotheses: list[str] = []
+    for letter, ends in domain.intervals.items():
+        hypotheses += _interval(write, letter, ends)
     for relation in domain.where:
         sign = "<" if isinstance(relation, sympy.Lt | sympy.Gt) else "<="
         hypotheses.append(f"{write(relation.lts)} {sign} {write(relation.gts)}")
@@ -237,7 +228,7 @@ def _counterexample(step: Counterexample) -> Statement:
     """State that the relation is false at the values; letters without one are any of their kind."""
     values = {letter: formula(value) for letter, value in step.values}
     left, right = (formula(side) for side in step.claimed.args)
-    used = left.free_symbols.union(right.free_symbols, values, *(each.free_symbols for each in values.values()))
+    used = left.free_symbols.union(right.free_symbols, values, *(value.free_symbols for value in values.values()))
     letters = names(ordered(used))
     write = Writer(letters)
     if any(letter.is_integer and not value.is_Integer for letter, value in values.items()):
@@ -245,7 +236,7 @@ def _counterexample(step: Counterexample) -> Statement:
     free = {letter: name for letter, name in letters.items() if letter not in values}
     hypotheses = [*_flags(free), *(f"{write(letter)} = {write(value)}" for letter, value in values.items())]
     sides = (left, right, *values.values())
-    conditions = write.conditions(*(each.xreplace(values) if values else each for each in sides))
+    conditions = write.conditions(*(side.xreplace(values) if values else side for side in sides))
     relation = f"{write(left)} {_SIGNS[step.claimed.rel_op]} {write(right)}"
     return Statement(tuple(letters.values()), (*hypotheses, *conditions), f"~ ({relation})")
 
@@ -254,12 +245,13 @@ def _dominated(step: Dominated) -> Statement:
     """State that one constant bounds the terms by the rate on the whole region."""
     terms, rate = formula(step.terms), rate_of(step)
     relations = step.region.relations
-    letters = names(ordered(terms.free_symbols.union(rate.free_symbols, *(each.free_symbols for each in relations))))
+    used = terms.free_symbols.union(rate.free_symbols, *(relation.free_symbols for relation in relations))
+    letters = names(ordered(used))
     write = Writer(letters)
     inside = [*_flags(letters), *(f"1 <= {name}" for letter, name in letters.items() if letter.is_integer)]
     inside += [f"{write(relation.lts)} <= {write(relation.gts)}" for relation in relations]
     inside += write.conditions(terms, rate, *(side for relation in relations for side in relation.args))
-    for_all = f"forall {' '.join(letters.values())} : R, " + "".join(f"{each} -> " for each in inside)
+    for_all = f"forall {' '.join(letters.values())} : R, " + "".join(f"{hypothesis} -> " for hypothesis in inside)
     return Statement((), (), f"exists constant : R, {for_all}{write(terms)} <= constant * ({write(rate)})")
 
 
@@ -271,14 +263,6 @@ def rate_of(step: Dominated) -> Any:
     powers = {letter: sympy.Rational(power.numerator, power.denominator) for letter, power in step.extra().items()}
     needed = [letter**power for letter, power in powers.items() if power]
     return sympy.Mul(rate, *needed) if needed else rate
-
-
-def _enumerated(step: Enumerated) -> Statement:
-    """Return what the counterpart of the function gives, in rational numbers."""
-    found = conclusion(step)
-    if found is None:
-        raise UntranslatedError("the function has no counterpart")
-    return Statement((), (), found)
 
 
 def ordered(letters: Iterable[Any]) -> list[Any]:
@@ -304,7 +288,9 @@ def _flags(letters: Mapping[Any, str]) -> Iterator[str]:
 
 
 _KINDS: dict[type, Callable[[Any], Statement]] = {
-    Identity: _identity, AtMost: _at_most, Below: _below, Inequality: _inequality,
+    Identity: _identity, Inequality: _inequality,
+    AtMost: lambda step: _relation(formula(step.smaller), "<=", formula(step.larger)),
+    Below: lambda step: _relation(formula(step.smaller), "<", formula(step.larger)),
     Counterexample: _counterexample, Dominated: _dominated, Private: _private, NotPrivate: _not_private,
     Enumerated: _enumerated,
 }  # fmt: skip

@@ -66,6 +66,18 @@ def value(expression: Any, values: Mapping[Any, Any]) -> Any:
     return _real(expression.func(*parts))
 
 
+def partial(side: Any, values: Mapping[Any, Any]) -> Any:
+    """Return an expression with some letters put in, whose parts all have to be real numbers, as in :func:`value`."""
+    if not side.free_symbols - values.keys() and not any(value.free_symbols for value in values.values()):
+        return value(side, values)
+    if not side.args or not side.free_symbols:
+        return values.get(side, side)
+    rebuilt = side.func(*(partial(part, values) for part in side.args))
+    if rebuilt.has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo, sympy.I) or rebuilt.is_real is False:
+        raise UndefinedError("not a real number")
+    return rebuilt
+
+
 def _require_power(base: Any, exponent: Any) -> None:
     """Require that the power is a real number, and one that can be written down."""
     if base.is_Rational and exponent.is_Rational:
@@ -92,19 +104,16 @@ def _sign(number: Any) -> int | None:
     """Return the sign of an exact number without letters."""
     if number.is_Rational:
         return int(sympy.sign(number))
-    saved = flint.ctx.prec
     try:
         for precision in _PRECISIONS:
-            flint.ctx.prec = precision
-            ball = exact(number)
+            with flint.ctx.workprec(precision):
+                ball = exact(number)
             if ball > 0:
                 return 1
             if ball < 0:
                 return -1
     except UndefinedError:
         return None
-    finally:
-        flint.ctx.prec = saved
     return 0 if sympy.simplify(number) == 0 else None
 
 

@@ -21,7 +21,7 @@ Kind = Literal["free", "point", "low", "high", "between", "above", "below"]
 
 @dataclass(frozen=True)
 class Rule:
-    """How ``letter`` is written with its own parameter; ``fact`` is the number of the fact that allows it."""
+    """A way to write ``letter`` with a parameter; ``fact`` is the number of the fact that allows it."""
 
     letter: Any
     kind: Kind
@@ -79,9 +79,9 @@ def covers(
     """Say whether the shifts reach every point with all letters in ``intervals`` and all ``facts >= 0``."""
     parameters = [rule.parameter for rule in rules if rule.kind not in ("free", "point")]
     done: dict[Any, Any] = {}
-    if len(set(parameters)) < len(parameters) or any(each in intervals for each in parameters):
+    if len(set(parameters)) < len(parameters) or any(parameter in intervals for parameter in parameters):
         return False
-    if not all(isinstance(each, sympy.Symbol) and each.is_nonnegative for each in parameters):
+    if not all(isinstance(parameter, sympy.Symbol) and parameter.is_nonnegative for parameter in parameters):
         return False
     if {rule.letter for rule in rules} != shifts.keys() or len(rules) != len(shifts) or shifts.keys() - intervals:
         return False
@@ -190,8 +190,8 @@ def _occurs(root: Any, speaking: Sequence[Any]) -> bool:
     """Say whether a fractional power of the base has to be real, or the base cannot be negative."""
     if root.base.is_nonnegative:
         return True
-    powers = set().union(*(each.atoms(sympy.Pow) for each in speaking))
-    return any(each.base == root.base and each.exp.is_Rational and not each.exp.is_Integer for each in powers)
+    powers = set().union(*(expression.atoms(sympy.Pow) for expression in speaking))
+    return any(power.base == root.base and power.exp.is_Rational and not power.exp.is_Integer for power in powers)
 
 
 def _sign(end: Any) -> int | None:
@@ -220,9 +220,9 @@ class Certificate:
         ``difference`` after ``shifts`` is ``numerator/(denominator multiplier)``; no coefficient is
         negative. The multiplier is what was multiplied by to get there.
     claimed, domain : expression, Domain
-        What is proved, in the letters of the domain.
+        The expression that is proved nonnegative, in the letters of the domain.
     meanings : tuple of (letter, expression)
-        What each letter of ``difference`` and ``facts`` stands for, in the letters of the domain.
+        The meaning of each letter of ``difference`` and ``facts``, in the letters of the domain.
     intervals : tuple of (letter, (low, high))
         Rational intervals in which those letters lie.
     facts : tuple of expression
@@ -256,7 +256,7 @@ class Certificate:
         used = set().union(self.difference.free_symbols, self.scale.free_symbols, *(f.free_symbols for f in self.facts))
         if used - meanings.keys() or meanings.keys() != intervals.keys() or len(meanings) != len(self.meanings):
             return False
-        loose = set().union(self.claimed.free_symbols, *(each.free_symbols for each in meanings.values()))
+        loose = set().union(self.claimed.free_symbols, *(meaning.free_symbols for meaning in meanings.values()))
         if loose - self.domain.intervals.keys() or len({letter.name for letter in meanings}) < len(meanings):
             return False
         domain_letters = {letter.name: letter for letter in self.domain.intervals}
@@ -264,7 +264,7 @@ class Certificate:
                if letter.name in domain_letters):  # fmt: skip
             return False
         speaking = (self.claimed, *self.domain.differences())
-        if not all(fits(each, meanings[each], intervals[each], self.domain, speaking) for each in meanings):
+        if not all(fits(letter, meanings[letter], intervals[letter], self.domain, speaking) for letter in meanings):
             return False
         relations = list(self.domain.differences())
         if len(relations) != len(self.facts) or not _positive_quotient(self.scale):

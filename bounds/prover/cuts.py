@@ -9,6 +9,7 @@ continuity, or where the function is undefined. Only the choice of a cut is gues
 
 from __future__ import annotations
 
+import cmath
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,8 +22,8 @@ from sympy import Rational
 
 from dpcheck.bounds.prover import ball, ranges
 from dpcheck.bounds.prover.domain import Domain
-from dpcheck.bounds.prover.polynomials import Box, Samples
-from dpcheck.bounds.prover.signs import sign
+from dpcheck.bounds.prover.search import Samples
+from dpcheck.bounds.prover.signs import Box, sign
 
 _MOST_CUTS = 4
 _NEAR = 1e-7  # relative to the size of its terms a value below this may be 0
@@ -49,8 +50,8 @@ def fresh(count: int, low: Any) -> Any:
 
 def interval(box: Box, letter: Any, low: Any, high: Any) -> Piece:
     """Return the part where the letter is between two numbers; its sign is changed if both are at most 0."""
-    rest = {each: ends for each, ends in box.items() if each != letter}
-    count = 1 + max(int(each.name[1:]) for each in box)
+    rest = {other: ends for other, ends in box.items() if other != letter}
+    count = 1 + max(int(other.name[1:]) for other in box)
     if low.is_finite and ball.sign(low, {}) in (0, 1):
         if letter.is_positive:
             return Piece({**box, letter: (low, high)})
@@ -71,8 +72,8 @@ def at(box: Box, letter: Any, points: list[Any]) -> tuple[Piece, ...]:
 def beside(box: Box, letter: Any, middle: Any) -> tuple[Piece, ...]:
     """Return the parts below and above ``middle``, a formula in the other letters that lies between the ends."""
     low, high = box[letter]
-    rest = {each: ends for each, ends in box.items() if each != letter}
-    count = 1 + max(int(each.name[1:]) for each in box)
+    rest = {other: ends for other, ends in box.items() if other != letter}
+    count = 1 + max(int(other.name[1:]) for other in box)
     part = fresh(count, sympy.Integer(0))
     unit, half = (sympy.Integer(0), sympy.Integer(1)), (sympy.Integer(0), sympy.oo)
     below = (unit, low + (middle - low) * part) if low.is_finite else (half, middle - part)
@@ -84,17 +85,17 @@ def singular(f: Any, box: Box) -> tuple[Piece, ...]:
     """Return parts cut where a logarithm's argument, a base or a denominator in one letter vanishes; none if
     nowhere.
     """
-    inner = [each.args[0] for each in f.atoms(sympy.log)] + [each.base for each in f.atoms(sympy.Pow)]
+    inner = [part.args[0] for part in f.atoms(sympy.log)] + [part.base for part in f.atoms(sympy.Pow)]
     for letter, (low, high) in box.items():
         points: set[Any] = set()
-        for each in inner:
-            if each.free_symbols == {letter} and each.is_polynomial(letter):
+        for base in inner:
+            if base.free_symbols == {letter} and base.is_polynomial(letter):
                 points |= (
-                    set(sympy.roots(sympy.Poly(each, letter)).keys()) if sympy.degree(each, letter) <= 2 else set()
+                    set(sympy.roots(sympy.Poly(base, letter)).keys()) if sympy.degree(base, letter) <= 2 else set()
                 )
-        found = [p for p in points if p.is_real and _inside(p, low, high)]
-        if found and len(found) <= _MOST_CUTS:
-            return at(box, letter, sorted(found, key=float))
+        zeros = [p for p in points if p.is_real and _inside(p, low, high)]
+        if zeros and len(zeros) <= _MOST_CUTS:
+            return at(box, letter, sorted(zeros, key=float))
     return ()
 
 
@@ -118,7 +119,7 @@ def critical(f: Any, slope: Any, letter: Any, box: Box, samples: Samples) -> Ite
                 yield at(box, letter, [middle])
         elif _between(middle, low, high, box):
             yield beside(box, letter, middle)
-    for middle in (sympy.Integer(0), sympy.Integer(1), *(each for each in box if each != letter)):
+    for middle in (sympy.Integer(0), sympy.Integer(1), *(other for other in box if other != letter)):
         replaced = f.xreplace({letter: middle})
         if replaced.has(sympy.zoo, sympy.nan, sympy.oo):
             continue
@@ -176,10 +177,10 @@ def _root(slope: Any, letter: Any, left: float, right: float) -> Any:
         for _ in range(400):
             wide = a * b > 0 and abs(mpmath.log(b / a)) > 1
             middle = mpmath.sign(a) * mpmath.sqrt(a * b) if wide else (a + b) / 2
-            found = mpmath.sign(mpmath.re(function(middle)))
-            if found == 0:
+            sign_middle = mpmath.sign(mpmath.re(function(middle)))
+            if sign_middle == 0:
                 a = b = middle
-            elif found == sign_a:
+            elif sign_middle == sign_a:
                 a = middle
             else:
                 b = middle
@@ -217,7 +218,7 @@ def _candidates(root: Any) -> Iterator[Any]:
 def _around(f: Any, letter: Any, root: Any, low: Any, high: Any) -> list[Any] | None:
     """Return two numbers beside the root between which enclosures show the function to be nonnegative."""
     room = [abs(root - end) for end in (low, high) if end.is_finite] + [abs(root) or Rational(1)]
-    reach = min(sympy.N(each, 30) for each in room)
+    reach = min(sympy.N(distance, 30) for distance in room)
     for k in range(1, 40):
         step = sympy.Rational(reach / 2**k).limit_denominator(10**12) if reach > 1e-9 else sympy.Rational(reach / 2**k)
         ends = [_short(root - step, step), _short(root + step, step)]
@@ -282,7 +283,7 @@ def _with(fact: Any, box: dict[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any
         bound = sympy.expand(letter - fact / slope)
         low, high = box[letter]
         grows = ball.sign(slope, {}) == 1
-        rest = {each: ends for each, ends in box.items() if each != letter}
+        rest = {other: ends for other, ends in box.items() if other != letter}
         if not bound.free_symbols:
             ends = (sympy.Max(low, bound), high) if grows else (low, sympy.Min(high, bound))
             return {}, {**rest, letter: ends}
@@ -331,22 +332,18 @@ def _scaled(f: Any, box: Box) -> tuple[Any, Box] | None:
 def _degree(f: Any, box: Box, weights: dict[Any, int]) -> Any:
     """Return the power of the scale by which ``f`` seems to change, at three points."""
     function = sympy.lambdify(list(box), f, modules=["scipy", "numpy"])
-    found = []
+    powers = []
     for k in (1, 2, 3):
         point = [_inner(ends, k + i / 7) for i, ends in enumerate(box.values())]
         moved = [x * 2.0 ** weights.get(letter, 0) for x, letter in zip(point, box, strict=True)]
         with np.errstate(all="ignore"):
             before, after = (complex(function(*at)) for at in (point, moved))
-        if (
-            not before
-            or not after
-            or after / before != after / before
-            or abs(after / before - abs(after / before)) > 1e-9
-        ):
+        growth = after / before if before and after else cmath.nan
+        if cmath.isnan(growth) or abs(growth - abs(growth)) > 1e-9:
             return None
-        found.append(np.log2(abs(after / before)))
-    whole = round(2 * found[0]) / 2
-    return sympy.Rational(int(2 * whole), 2) if all(abs(each - whole) < 1e-7 for each in found) else None
+        powers.append(np.log2(abs(growth)))
+    whole = round(2 * powers[0]) / 2
+    return sympy.Rational(int(2 * whole), 2) if all(abs(power - whole) < 1e-7 for power in powers) else None
 
 
 def _inner(ends: tuple[Any, Any], k: float) -> float:
@@ -360,11 +357,11 @@ def _same(left: Any, right: Any) -> bool:
     """Say whether the two expand to the same, logarithms of products in parts."""
 
     def parts(e: Any) -> Any:
-        logs = {each: sympy.expand_log(sympy.log(sympy.factor(each.args[0]))) for each in e.atoms(sympy.log)}
+        logs = {log: sympy.expand_log(sympy.log(sympy.factor(log.args[0]))) for log in e.atoms(sympy.log)}
         powers = {
-            each: sympy.expand_power_base(sympy.factor(each.base) ** each.exp)
-            for each in e.atoms(sympy.Pow)
-            if each.base.is_Add and not each.exp.is_Integer
+            power: sympy.expand_power_base(sympy.factor(power.base) ** power.exp)
+            for power in e.atoms(sympy.Pow)
+            if power.base.is_Add and not power.exp.is_Integer
         }
         return e.xreplace({**logs, **powers})
 

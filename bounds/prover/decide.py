@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -21,16 +21,16 @@ NO_POINT = "no point of the domain was found at which both sides are defined"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of an inequality.
+    """The verdict on an inequality, and how it was reached.
 
     Attributes
     ----------
     verdict : str
         ``"proved"``, ``"refuted"`` or ``"unresolved"``.
     methods : tuple of str
-        What settled each case of the maxima.
+        The routes that settled the cases of the maxima.
     certificates : tuple of Certificate
-        Those that were found.
+        The certificates of the cases that have one.
     point : mapping or None
         Where it fails, exact.
     seconds : float
@@ -92,9 +92,9 @@ def decide(
     can evaluate, and a root of odd degree of a letter that may be negative.
     """
     started = time.monotonic()
-    for each in (difference, *sides):
-        domain.covers(each)
-        ball.compile(each, list(domain.intervals))  # refuses unknown functions now
+    for expression in (difference, *sides):
+        domain.covers(expression)
+        ball.compile(expression, list(domain.intervals))  # refuses unknown functions now
     search.require_real((difference, *sides), domain)
     new, standard = domain.standard(difference, *sides)
     old = {letter: symbol for symbol, letter in new.items()}
@@ -119,7 +119,7 @@ def decide(
 
 @dataclass
 class _Proof:
-    """What has been shown so far."""
+    """The certificates, queries and methods that have settled cases so far."""
 
     methods: list[str]
     certificates: list[Certificate]
@@ -202,24 +202,19 @@ def _decide(
 def _uncertified(difference: Any, domain: Domain, proof: _Proof) -> list[_Case]:
     """Add to the proof the cases that a certificate settles, and return the others."""
     left = []
-    for case in _cases(difference, domain):
-        found = forms.find(case.form, case.plain, case.where) if case.form is not None else None
-        if found is None:
-            left.append(case)
-        else:
-            proof.certificates.append(found)
-            proof.methods.append("certificate")
-    return left
-
-
-def _cases(difference: Any, domain: Domain) -> Iterator[_Case]:
-    """Yield the cases of the maxima, each with its form."""
     for split, where in forms.cases(difference, domain):
         plain = _exponential(split)
         try:
-            yield _Case(split, plain, where, forms.form(plain, where))
+            case = _Case(split, plain, where, forms.form(plain, where))
         except ball.UndefinedError:
-            yield _Case(split, plain, where, None)
+            case = _Case(split, plain, where, None)
+        proved = forms.find(case.form, case.plain, case.where) if case.form is not None else None
+        if proved is None:
+            left.append(case)
+        else:
+            proof.certificates.append(proved)
+            proof.methods.append("certificate")
+    return left
 
 
 def _halves(form: forms.Form, domain: Domain, values: Mapping[Any, Any]) -> tuple[Domain, Domain] | None:
@@ -257,7 +252,7 @@ def _original(form: forms.Form, genuine: Any, values: Mapping[Any, Any]) -> Any:
         for letter, value in at.items()
     ]
     for chosen in itertools.islice(itertools.product(*choices), 64):
-        found = genuine(dict(zip(at, chosen, strict=True)))
-        if found is not None:
-            return found
+        failure = genuine(dict(zip(at, chosen, strict=True)))
+        if failure is not None:
+            return failure
     return None

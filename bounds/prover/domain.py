@@ -92,21 +92,21 @@ def mixed(expressions: Iterable[Any], new: Mapping[Any, Any]) -> set[Any]:
     ``sqrt(x*y)`` is 0 at x = 0 whatever y is; ``sqrt(x)*sqrt(y)``, to which it is rewritten for a
     letter x known to be nonnegative, is not real there for y < 0.
     """
-    found: set[Any] = set()
-    for power in set().union(*(each.atoms(sympy.Pow) for each in expressions)):
+    letters: set[Any] = set()
+    for power in set().union(*(expression.atoms(sympy.Pow) for expression in expressions)):
         if power.exp.is_Integer or power.base.is_Symbol:
             continue
         factors = set(_factors(power.base))
         if not all(factor.xreplace(dict(new)).is_nonnegative for factor in factors):
             signed = (letter for letter in power.base.free_symbols if letter in new)
-            found |= {letter for letter in signed if not (new[letter].is_positive or new[letter].is_negative)}
-    return found
+            letters |= {letter for letter in signed if not (new[letter].is_positive or new[letter].is_negative)}
+    return letters
 
 
 def _factors(base: Any) -> Iterator[Any]:
     """Yield the factors of a base, and those of all its parts where a part may drop out once a maximum is settled."""
     if base.has(sympy.Max, sympy.Min, sympy.Abs):
-        yield from (factor for each in base.atoms(sympy.Mul) for factor in each.args)
+        yield from (factor for product in base.atoms(sympy.Mul) for factor in product.args)
     elif base.is_Mul:
         yield from base.args
 
@@ -117,7 +117,7 @@ def _whole(letter: Any, end: Any, step: int) -> Any:
     """
     first = sympy.ceiling(end) if step > 0 else sympy.floor(end)
     near = (first, first + step, first + 2 * step, first + 3 * step)
-    return next((each for each in near if allows(letter, each)), first)
+    return next((number for number in near if allows(letter, number)), first)
 
 
 class Names:
@@ -182,8 +182,8 @@ class Domain:
         object.__setattr__(self, "intervals", exact)
         _ = self.limits  # refuses what the symbols leave empty
         require(isinstance(self.where, tuple | list), "where", "be a tuple of relations", self.where)
-        require(all(each != sympy.false for each in self.where), "where", "leave something", "a false relation")
-        object.__setattr__(self, "where", tuple(formula(each) for each in self.where if each != sympy.true))
+        require(all(relation != sympy.false for relation in self.where), "where", "leave something", "a false relation")
+        object.__setattr__(self, "where", tuple(formula(relation) for relation in self.where if relation != sympy.true))
         for relation in self.where:
             require(isinstance(relation, _ORDERS), "where", "hold relations <=, <, >=, >", relation)
             real(relation.lhs - relation.rhs, "a relation of where")
@@ -216,7 +216,7 @@ class Domain:
         if not loose:
             return
         names = {letter.name for letter in self.intervals}
-        twins = sorted(str(each) for each in loose if each.name in names)
+        twins = sorted(str(letter) for letter in loose if letter.name in names)
         if twins:
             other = "the domain has another symbol of this name, with other assumptions"
             raise InputError(f"the domain must give an interval to {', '.join(twins)}, got none: {other}")
@@ -244,7 +244,7 @@ class Domain:
         Returns
         -------
         bool
-            False also where it cannot be told.
+            False also where it is not known.
         """
         for letter, (low, high) in self.limits.items():
             at = values[letter]
@@ -284,10 +284,10 @@ class Domain:
             The domain in the new letters; None if a relation turns out to be false.
         """
         new = {letter: standard(letter, *ends) for letter, ends in self.limits.items()}
-        signed = mixed([*expressions, *(side for each in self.where for side in each.args)], new)
+        signed = mixed([*expressions, *(side for relation in self.where for side in relation.args)], new)
         new |= {letter: letter if letter.is_real else sympy.Symbol(letter.name, real=True) for letter in signed}
         where = tuple(relation.xreplace(new) for relation in self.where)
-        if any(each == sympy.false for each in where):
+        if any(relation == sympy.false for relation in where):
             return new, None
         return new, Domain({new[letter]: ends for letter, ends in self.limits.items()}, where)
 

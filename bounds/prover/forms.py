@@ -72,7 +72,7 @@ _CHOICES = (sympy.Max, sympy.Min, sympy.Abs)
 
 def cases(difference: Any, domain: Domain) -> Iterator[tuple[Any, Domain]]:
     """Split maxima, minima and moduli: pairs of a difference without them and the domain where it counts."""
-    choices = sorted(difference.atoms(*_CHOICES), key=lambda each: (each.count_ops(), str(each)))
+    choices = sorted(difference.atoms(*_CHOICES), key=lambda choice: (choice.count_ops(), str(choice)))
     if not choices:
         choices = sorted(set().union(*(r.atoms(*_CHOICES) for r in domain.where)) if domain.where else (), key=str)
     if not choices:
@@ -82,19 +82,17 @@ def cases(difference: Any, domain: Domain) -> Iterator[tuple[Any, Domain]]:
     # a modulus is the larger of two numbers that differ in sign
     winners = (chosen.args[0], -chosen.args[0]) if chosen.func is sympy.Abs else chosen.args
     for winner in winners:
-        others = [each for each in winners if each is not winner]
+        others = [argument for argument in winners if argument is not winner]
         if chosen.func is sympy.Abs:
             relations = [sympy.Ge(winner, 0)]
         elif chosen.func is sympy.Max:
             relations = [sympy.Ge(winner, other) for other in others]
         else:
             relations = [sympy.Le(winner, other) for other in others]
-        where = [relation.xreplace({chosen: winner}) for relation in domain.where]
-        where += [relation for relation in relations if relation != sympy.true]
-        if any(each == sympy.false for each in where):
-            continue
-        kept = tuple(relation for relation in where if relation != sympy.true)
-        yield from cases(difference.xreplace({chosen: winner}), Domain(domain.intervals, kept))
+        where = [*(relation.xreplace({chosen: winner}) for relation in domain.where), *relations]
+        if all(relation != sympy.false for relation in where):
+            kept = tuple(relation for relation in where if relation != sympy.true)
+            yield from cases(difference.xreplace({chosen: winner}), Domain(domain.intervals, kept))
 
 
 def form(difference: Any, domain: Domain) -> Form:
@@ -122,16 +120,18 @@ class _Namer:
 
     def form(self, difference: Any) -> Form:
         expressions = [difference, *self.domain.differences()]
-        expressions = [sympy.expand_log(each) for each in expressions]
+        expressions = [sympy.expand_log(expression) for expression in expressions]
         apart = mixed(expressions, {s: s for s in self.domain.intervals})
         back = {s: self._root_of(s, () if s in apart else expressions) for s in self.domain.intervals}
         self.roots = {s: root for s, root in back.items() if root is not s}
-        named = [self._name(sympy.expand_log(each.xreplace(self.roots))) for each in expressions]
+        named = [self._name(sympy.expand_log(expression.xreplace(self.roots))) for expression in expressions]
         for letter, (low, high) in list(self.intervals.items()):
             self.intervals[letter] = (_rational(low, up=False), _rational(high, up=True))
         stripped, scale = _stripped(named[0])
+        plain = {root.free_symbols.pop(): sympy.root(s, root.exp) for s, root in self.roots.items()}
+        meanings = {letter: meaning.xreplace(plain) for letter, meaning in self.meanings.items()}
         return Form(
-            stripped, self.intervals, named[1:], self.equations, self.ties, back, self._meanings(), scale,
+            stripped, self.intervals, named[1:], self.equations, self.ties, back, meanings, scale,
             self.above, [isinstance(relation, sympy.Lt | sympy.Gt) for relation in self.domain.where],
         )  # fmt: skip
 
@@ -141,7 +141,7 @@ class _Namer:
         Where such a power is real s is not negative; r is positive only if s is known to be.
         """
         degree = 1
-        for power in set[Any]().union(*(each.atoms(sympy.Pow) for each in expressions)):
+        for power in set[Any]().union(*(expression.atoms(sympy.Pow) for expression in expressions)):
             if power.base == s and power.exp.is_Rational:
                 degree = math.lcm(degree, int(power.exp.q))
         low, high = self.domain.intervals[s]
@@ -156,11 +156,6 @@ class _Namer:
         self.intervals[root] = tuple(end if not end.is_finite else sympy.root(end, degree) for end in (low, high))
         self.meanings[root] = sympy.root(s, degree)
         return root**degree
-
-    def _meanings(self) -> dict[Any, Any]:
-        """Return what each letter stands for, in the letters of the domain alone."""
-        plain = {root.free_symbols.pop(): sympy.root(s, root.exp) for s, root in self.roots.items()}
-        return {letter: meaning.xreplace(plain) for letter, meaning in self.meanings.items()}
 
     def _name(self, expression: Any) -> Any:
         """Return the expression with everything that is not rational replaced by letters."""
@@ -186,7 +181,9 @@ class _Namer:
             return self._rounded(expression)
         if expression.func in (sympy.sin, sympy.cos):
             return self._on_circle(expression)
-        return self._free(expression)
+        letter = self.names[expression] = self._letter("free", expression)  # its sign alone is known
+        self.intervals[letter] = self._ends_of(letter)
+        return letter
 
     def _number(self, expression: Any) -> Any:
         if expression.is_Add or expression.is_Mul:
@@ -240,17 +237,11 @@ class _Namer:
     def _on_circle(self, expression: Any) -> Any:
         """Return letters for the sine and the cosine of one argument: the sum of their squares is 1."""
         pair = [function(expression.args[0]) for function in (sympy.sin, sympy.cos)]
-        for each in pair:
-            self.names[each] = letter = self._letter(each.func.__name__, each)
+        for wave in pair:
+            self.names[wave] = letter = self._letter(wave.func.__name__, wave)
             self.intervals[letter] = (-sympy.S.One, sympy.S.One)
-        self.equations.append(sum(self.names[each] ** 2 for each in pair) - 1)
+        self.equations.append(sum(self.names[wave] ** 2 for wave in pair) - 1)
         return self.names[expression]
-
-    def _free(self, expression: Any) -> Any:
-        """Return a letter of which nothing is known but its sign, for anything else."""
-        letter = self.names[expression] = self._letter("free", expression)
-        self.intervals[letter] = self._ends_of(letter)
-        return letter
 
     def _letter(self, kind: str, expression: Any, **more: bool) -> Any:
         """Return a letter for the expression, positive if that is known to be."""
@@ -287,15 +278,11 @@ def _rational(end: Any, up: bool) -> Any:
     """Return ``end``, or the rational just outside it."""
     if end.is_Rational or not end.is_finite:
         return end
-    saved = flint.ctx.prec
-    try:
-        flint.ctx.prec = _NARROW
+    with flint.ctx.workprec(_NARROW):
         enclosed = ball.exact(end)
         edge = enclosed.upper() if up else enclosed.lower()
         man, exp = edge.mid().man_exp()
-        return sympy.Integer(int(man)) * sympy.Integer(2) ** int(exp)
-    finally:
-        flint.ctx.prec = saved
+    return sympy.Integer(int(man)) * sympy.Integer(2) ** int(exp)
 
 
 _MOST_TERMS = 4000  # beyond this an expansion takes longer than a solver
@@ -304,7 +291,7 @@ _POWERS = 3  # of (1 + sum of t) that the numerator is multiplied by, after Poly
 
 def find(form: Form, claimed: Any, domain: Domain) -> Certificate | None:
     """Return a certificate for the form of ``claimed`` on ``domain``, or ``None``."""
-    fresh = Names([each.name for each in (*form.intervals, *domain.intervals)]).fresh
+    fresh = Names([letter.name for letter in (*form.intervals, *domain.intervals)]).fresh
     new = {letter: sympy.Symbol(fresh(f"t_{letter}"), nonnegative=True) for letter in form.intervals}
     for rules, shifts in _shifts(form, new):
         shifted = form.difference.subs(shifts, simultaneous=True)
@@ -315,9 +302,9 @@ def find(form: Form, claimed: Any, domain: Domain) -> Certificate | None:
         if not set(letters) <= set(new.values()):
             continue
         ring = sympy.ring(letters or [sympy.Dummy()], sympy.QQ)[0]
-        found = _nonnegative_multiple(ring, *(ring.from_expr(part) for part in quotient))
-        if found is not None:
-            numerator, denominator, multiplier = (polynomial.as_expr() for polynomial in found)
+        expanded = _nonnegative_multiple(ring, *(ring.from_expr(part) for part in quotient))
+        if expanded is not None:
+            numerator, denominator, multiplier = (polynomial.as_expr() for polynomial in expanded)
             return Certificate(
                 form.difference, tuple(shifts.items()), numerator, denominator, multiplier,
                 claimed, domain, tuple(form.meanings.items()), tuple(form.intervals.items()), tuple(form.facts),
@@ -384,12 +371,13 @@ def _shifts(form: Form, new: dict[Any, Any]) -> Iterator[tuple[list[Rule], dict[
 
 def _needed(pairs: list[tuple[Rule, Any]], used: set[Any]) -> tuple[list[Rule], dict[Any, Any]]:
     """Return the rules of the letters that are used, and of those whose parameters they take up."""
-    own = {rule.parameter: rule.letter for rule, _ in pairs if rule.parameter is not None}
+    letter_of = {rule.parameter: rule.letter for rule, _ in pairs if rule.parameter is not None}
     values = {rule.letter: value for rule, value in pairs}
     wanted = {letter for letter in used if letter in values}
     for rule, value in reversed(pairs):
         if rule.letter in wanted:
-            wanted |= {own[t] for t in value.free_symbols if t in own} | (value.free_symbols & values.keys())
+            wanted |= {letter_of[t] for t in value.free_symbols if t in letter_of}
+            wanted |= value.free_symbols & values.keys()
     kept = [rule for rule, _ in pairs if rule.letter in wanted]
     return kept, {rule.letter: values[rule.letter] for rule in kept}
 

@@ -7,10 +7,9 @@ points where the formula is defined: the logarithm of [0, 1] is [-oo, 0].
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import flint
@@ -23,7 +22,7 @@ from dpcheck.errors import InputError
 Range = tuple[Any, Any]  # flint.arb, flint.arb
 Ranged = Callable[[list[Range]], Range]
 
-_BITS = 128
+BITS = 128  # of the ends of a range
 _INF = flint.arb("inf")
 _ZERO, _ONE = flint.arb(0), flint.arb(1)
 _LINE: Range = (-_INF, _INF)
@@ -31,27 +30,16 @@ _LINE: Range = (-_INF, _INF)
 
 def ends(low: Any, high: Any) -> Range:
     """Return the range between exact ends."""
-    with precise():
+    with flint.ctx.workprec(BITS):
         return (
             ball.exact(low).lower() if low.is_finite else -_INF,
             ball.exact(high).upper() if high.is_finite else _INF,
         )
 
 
-@contextlib.contextmanager
-def precise() -> Iterator[None]:
-    """Yield ball arithmetic at this module's precision."""
-    saved = flint.ctx.prec
-    flint.ctx.prec = _BITS
-    try:
-        yield
-    finally:
-        flint.ctx.prec = saved
-
-
 def enclose(expression: Any, box: Mapping[Any, Range]) -> Range:
     """Return all values of the expression on the box; the whole line where nothing better is known."""
-    with precise():
+    with flint.ctx.workprec(BITS):
         return compile(expression, tuple(box))(list(box.values()))
 
 
@@ -172,8 +160,8 @@ def _wave(function: str) -> Callable[[Range], Range]:
     def wave(u: Range) -> Range:
         if not (u[0].is_finite() and u[1].is_finite()):
             return -_ONE, _ONE
-        found = getattr(u[0].union(u[1]), function)()
-        return _most(_low(found), -_ONE), _least(_high(found), _ONE)
+        image = getattr(u[0].union(u[1]), function)()
+        return _most(_low(image), -_ONE), _least(_high(image), _ONE)
 
     return wave
 
@@ -272,13 +260,9 @@ def proves(difference: Any, domain: Domain) -> bool:
     ends = list(domain.intervals.values())
     if not all(low.is_finite and high.is_finite for low, high in ends) or len(letters) > 4:
         return False
-    saved = flint.ctx.prec
-    try:
-        flint.ctx.prec = _BRANCH_BITS
+    with flint.ctx.workprec(_BRANCH_BITS):
         box = [(ball.exact(low).lower(), ball.exact(high).upper()) for low, high in ends]
         return _cover(difference, letters, box, domain)
-    finally:
-        flint.ctx.prec = saved
 
 
 def _cover(difference: Any, letters: list[Any], box: list[tuple[Any, Any]], domain: Domain) -> bool:
@@ -291,15 +275,15 @@ def _cover(difference: Any, letters: list[Any], box: list[tuple[Any, Any]], doma
             return True
         current = queue.pop()
         balls = [low.union(high) for low, high in current]
-        if any(_enclosed(fact, balls, "below") for fact in facts) or _enclosed(value, balls, "above"):
+        if any(_enclose(fact, balls) < 0 for fact in facts) or _enclose(value, balls) >= 0:
             continue
         if not facts:
             pairs = zip(slopes, current, strict=True)
             current = [ends if slope is None else slope.face(balls, ends) for slope, ends in pairs]
             balls = [low.union(high) for low, high in current]
-            if _enclosed(value, balls, "above"):
+            if _enclose(value, balls) >= 0:
                 continue
-        widths = [_width(low, high) for low, high in current]
+        widths = [float((high - low) / (1 + abs(low.mid()))) for low, high in current]
         widest = max(range(len(widths)), key=lambda i: widths[i])
         if widths[widest] < 1e-9:
             return False
@@ -310,17 +294,17 @@ def _cover(difference: Any, letters: list[Any], box: list[tuple[Any, Any]], doma
     return False
 
 
-def _enclosed(function: ball.Compiled, balls: list[Any], side: str) -> bool:
+def _enclose(function: ball.Compiled, balls: list[Any]) -> Any:
+    """Return the values of a function, or a ball that is in no order to any number where it may be undefined."""
     try:
-        found = function(balls)
+        return function(balls)
     except ball.UndefinedError:
-        return False
-    return bool(found >= 0 if side == "above" else found < 0)
+        return flint.arb("nan")
 
 
 def _slope(difference: Any, letter: Any, letters: list[Any]) -> _Slope | None:
     """Return the slope in one letter, or ``None`` where there is none or it is made of unknown functions."""
-    if not _smooth(difference):
+    if difference.has(sympy.Max, sympy.Min, sympy.Abs, sympy.ceiling, sympy.floor):
         return None
     try:
         return _Slope(difference, letter, letters)
@@ -344,24 +328,9 @@ class _Slope:
         the high end; the other way round for one that falls.
         """
         low, high = ends
-        grows = self._enclose(self._second, balls)
+        grows = _enclose(self._second, balls)
         at_low, at_high = ([*balls[: self._index], end, *balls[self._index + 1 :]] for end in ends)
         least, most = (at_low, at_high) if grows >= 0 else (at_high, at_low) if grows <= 0 else (balls, balls)
-        if self._enclose(self._first, least) >= 0:
+        if _enclose(self._first, least) >= 0:
             return low, low
-        return (high, high) if self._enclose(self._first, most) <= 0 else ends
-
-    @staticmethod
-    def _enclose(function: ball.Compiled, balls: list[Any]) -> Any:
-        try:
-            return function(balls)
-        except ball.UndefinedError:
-            return flint.arb("nan")
-
-
-def _width(low: Any, high: Any) -> float:
-    return float((high - low) / (1 + abs(low.mid())))
-
-
-def _smooth(expression: Any) -> bool:
-    return not expression.has(sympy.Max, sympy.Min, sympy.Abs, sympy.ceiling, sympy.floor)
+        return (high, high) if _enclose(self._first, most) <= 0 else ends

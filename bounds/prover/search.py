@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import mpmath
 import numpy as np
 import sympy
 
@@ -45,11 +47,11 @@ class Landscape:
         columns = list(points.T)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            found = np.broadcast_to(np.asarray(self._quantity(*columns)), len(points)).astype(float)
-            inside = np.isfinite(found)
+            values = np.broadcast_to(np.asarray(self._quantity(*columns)), len(points)).astype(float)
+            inside = np.isfinite(values)
             for fact in self._facts:
                 inside &= np.asarray(fact(*columns)) >= 0
-        return np.where(inside, found, np.inf)
+        return np.where(inside, values, np.inf)
 
     def lowest(self, count: int = 8) -> list[tuple[float, tuple[Any, ...]]]:
         """Return the ``count`` lowest values found with their points as exact numbers."""
@@ -65,8 +67,8 @@ class Landscape:
             _, first = np.unique(points, axis=0, return_index=True)
             order = first[np.argsort(values[first])][: 4 * count]
             kept, heights, scale = points[order], values[order], scale * 0.8
-        found = [(float(height), self._exact(point)) for height, point in zip(heights, kept, strict=True)]
-        return [pair for pair in found if np.isfinite(pair[0])][:count]
+        pairs = [(float(height), self._exact(point)) for height, point in zip(heights, kept, strict=True)]
+        return [pair for pair in pairs if np.isfinite(pair[0])][:count]
 
     def at_edge(self, point: tuple[Any, ...]) -> bool:
         """Say whether a coordinate of the point lies within a decade of where the search stops for want of an end."""
@@ -87,8 +89,8 @@ class Landscape:
             yield from roundings(self._exact(point))
 
     def _grid(self) -> Any:
-        each = max(2, int(_GRID ** (1 / len(self.letters))))
-        axes = [self._axis(i, each) for i in range(len(self.letters))]
+        count = max(2, int(_GRID ** (1 / len(self.letters))))
+        axes = [self._axis(i, count) for i in range(len(self.letters))]
         return np.array(list(itertools.islice(itertools.product(*axes), 2 * _GRID)), dtype=float)
 
     def _axis(self, i: int, count: int) -> Any:
@@ -129,7 +131,7 @@ class Landscape:
             elif letter.is_integer:
                 exact.append(sympy.Integer(int(value)))
             else:
-                exact.append(_simple(value))
+                exact.append(sympy.Rational(f"{value:.12e}"))
         return tuple(exact)
 
 
@@ -142,7 +144,7 @@ def refute_again(difference: Any, domain: Domain, genuine: Callable[[dict[Any, A
     """Search for a failure in proportion to the terms, which rounding spares: small numbers, all, then extreme ones."""
     size = 1 + sum(abs(term) for term in sympy.Add.make_args(difference))
     landscapes = (Landscape(difference / size, domain, reach) for reach in (_NEAR, REACH, _FAR))
-    return next((found for each in landscapes if (found := _refute(each, genuine)) is not None), None)
+    return next((point for landscape in landscapes if (point := _refute(landscape, genuine)) is not None), None)
 
 
 def _refute(landscape: Landscape, genuine: Callable[[dict[Any, Any]], Any]) -> Any:
@@ -150,9 +152,9 @@ def _refute(landscape: Landscape, genuine: Callable[[dict[Any, Any]], Any]) -> A
         if height > 1e-9:
             break
         for candidate in roundings(point):
-            found = genuine(dict(zip(landscape.letters, candidate, strict=True)))
-            if found is not None:
-                return found
+            failure = genuine(dict(zip(landscape.letters, candidate, strict=True)))
+            if failure is not None:
+                return failure
     return None
 
 
@@ -167,10 +169,6 @@ def _digits(value: Any, digits: int) -> Any:
     if value.is_Integer or not value.is_Rational:
         return value
     return sympy.Rational(f"{float(value):.{digits - 1}e}")
-
-
-def _simple(value: float) -> Any:
-    return sympy.Rational(f"{value:.12e}")
 
 
 class _Bend:
@@ -209,7 +207,7 @@ def find(domain: Domain, expressions: tuple[Any, ...]) -> Mapping[Any, Any] | No
     found.
     """
     for point in _candidates(domain, expressions):
-        if domain.contains(point) and all(defined(each, point) for each in expressions):
+        if domain.contains(point) and all(defined(expression, point) for expression in expressions):
             return point
     return None
 
@@ -252,7 +250,7 @@ def require_real(expressions: Sequence[Any], domain: Domain) -> None:
     A square root is left out where its argument is negative, as everybody expects. Of ``x**(1/3)``
     many expect the real root instead, which sympy's is not.
     """
-    powers = set().union(*(each.find(_is_odd) for each in expressions))
+    powers = set().union(*(expression.find(_is_odd) for expression in expressions))
     for power in sorted(powers, key=str):
         at = _negative(power.base, domain)
         require(at is None, f"{power.base} in {power}", "be nonnegative, since the power is complex elsewhere", at)
@@ -275,3 +273,105 @@ def _negative(base: Any, domain: Domain) -> str | None:
 def _is_odd(expression: Any) -> bool:
     power = expression.exp if expression.is_Pow else None
     return power is not None and bool(power.is_Rational and power.q > 1 and power.q % 2 == 1)
+
+
+_COUNTS = {1: 401, 2: 25, 3: 9, 4: 5}  # points a letter, by the number of letters
+_DECADES = 9.0
+_DOUBT = 1e-6  # a sum this much smaller than its terms is evaluated again, in
+_DIGITS = 60  # ... digits,
+_AGAIN = 100  # ... at so many points
+_SMALL = 1e-9  # and so is what is this small
+_EDGE = 1e-10  # of an end: as near as points come to it
+
+
+class Samples:
+    """Points inside a box, on a grid that is finer towards its ends."""
+
+    def __init__(self, f: Any, box: Mapping[Any, tuple[Any, Any]]) -> None:
+        self.letters = list(box)
+        decades = max(_DECADES, *(abs(math.log10(abs(c))) + 4 for c in f.atoms(sympy.Rational) if c != 0), 0.0)
+        axes = [_axis(*ends, _COUNTS.get(len(box), 3), min(decades, 150.0)) for ends in box.values()]
+        self.points = [axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")]
+
+    def values(self, f: Any) -> Any:
+        """Return the values of ``f``, NaN where it is undefined; a value that rounding could have made is looked at
+        again.
+        """
+        terms = sympy.Add.make_args(f)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            values = self._evaluate(f)
+            size = abs(values)
+            if len(terms) > 1:
+                size = sum((abs(self._evaluate(part)) for part in terms), np.float64(0.0))
+            doubtful = np.flatnonzero(~(abs(values) > _DOUBT * np.maximum(size, _SMALL)))
+        if len(doubtful):
+            values = values.copy()
+            values[doubtful] = np.nan
+            for index in doubtful[:: max(1, len(doubtful) // _AGAIN)]:
+                values[index] = self._precisely(f, index)
+        return values
+
+    def _evaluate(self, f: Any) -> Any:
+        values = _function(f, tuple(self.letters))(*self.points)
+        values = np.broadcast_to(np.asarray(values), self.points[0].shape)
+        if np.iscomplexobj(values):
+            values = np.where(values.imag == 0, values.real, np.nan)
+        values = values.astype(float)
+        return np.where(np.isfinite(values), values, np.nan)
+
+    def _precisely(self, f: Any, index: int) -> float:
+        """Return the sign of the value in many digits; 0 for what vanishes even so."""
+        with mpmath.workdps(_DIGITS):
+            try:
+                point = [mpmath.mpf(float(axis[index])) for axis in self.points]
+                value = _exact_function(f, tuple(self.letters))(*point)
+            except (ArithmeticError, ValueError, TypeError):
+                return math.nan
+            if not isinstance(value, mpmath.mpf) or not mpmath.isfinite(value):
+                return math.nan
+            if abs(value) < mpmath.mpf(10) ** (6 - _DIGITS):
+                return 0.0
+            return float(mpmath.sign(value)) * max(float(abs(value)), 1e-300)
+
+
+def way(values: Any) -> int | None:
+    """Return 1 if all values are at least 0, -1 if at most, ``None`` if they change sign or there are none."""
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return None
+    if (known >= 0).all():
+        return 1
+    return -1 if (known <= 0).all() else None
+
+
+@functools.lru_cache(maxsize=20_000)
+def _function(f: Any, letters: tuple[Any, ...]) -> Any:
+    large = [number for number in f.atoms(sympy.Rational) if max(abs(number.p), number.q) > 2**50]
+    rounded = f.xreplace({number: sympy.Float(number, 17) for number in large})
+    return sympy.lambdify(letters, rounded, modules=["scipy", "numpy"])
+
+
+@functools.lru_cache(maxsize=20_000)
+def _exact_function(f: Any, letters: tuple[Any, ...]) -> Any:
+    return sympy.lambdify(letters, f, modules="mpmath")
+
+
+def _axis(low: Any, high: Any, count: int, decades: float) -> Any:
+    """Return points strictly between the ends, and further from them than rounding reaches."""
+    start, stop = float(low), float(high)
+    t = np.linspace(-1.0, 1.0, count + 2)[1:-1]
+    if np.isfinite(start) and np.isfinite(stop):
+        # a third evenly, the rest crowding the ends
+        bent = np.sign(t) * (1 - 10 ** (-6.0 * abs(t))) if count > 9 else t
+        both = np.union1d(t[::3], bent) if count > 30 else bent
+        points = start + (stop - start) * (1 + both) / 2
+    elif np.isfinite(start) or np.isfinite(stop):
+        end = start if np.isfinite(start) else stop
+        steps = max(1.0, abs(end)) * 10 ** (decades * t * (1 if count > 9 else 0.5))
+        points = start + steps if np.isfinite(start) else stop - steps[::-1]
+    else:
+        half = 10 ** np.linspace(-decades / 3, decades, count // 2)
+        points = np.concatenate([-half[::-1], half])
+    near = [_EDGE * abs(end) if np.isfinite(end) else 0.0 for end in (start, stop)]
+    return points[(points - start > near[0]) & (stop - points > near[1])]

@@ -1,4 +1,4 @@
-"""The sign of a formula inside a box, whether it is smooth there, and its one-sided limits, read off its structure.
+"""The sign of a formula inside a box, and its one-sided limits, read off its structure.
 
 A box gives each letter an interval with an interior; points on its boundary do not count here.
 """
@@ -6,13 +6,15 @@ A box gives each letter an interval with an interior; points on its boundary do 
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import sympy
 
-from dpcheck.bounds.prover import ball, polynomials, ranges
-from dpcheck.bounds.prover.polynomials import Box
+from dpcheck.bounds.prover import ball, ranges
+
+Box = Mapping[Any, tuple[Any, Any]]  # letter -> exact ends, low < high
 
 _LARGEST_POWER = 12  # of the argument of a logarithm, for polynomials that stay small
 
@@ -21,18 +23,21 @@ class OpenError(ArithmeticError):
     """The limit is not known by these rules."""
 
 
+_ZERO, _ONE = sympy.Integer(0), sympy.Integer(1)
+
+
 @dataclass(frozen=True)
 class Order:
     """``coefficient * e^(rate x) x^power log(x)^logs``, as x grows without bound; coefficient 0 for the constant 0."""
 
     coefficient: Any
-    rate: Any
-    power: Any
-    logs: Any
+    rate: Any = _ZERO
+    power: Any = _ZERO
+    logs: Any = _ZERO
 
     @property
     def growth(self) -> tuple[Any, Any, Any]:
-        """What orders are compared by."""
+        """The exponents by which orders are compared."""
         return self.rate, self.power, self.logs
 
 
@@ -45,7 +50,7 @@ def limit_at(f: Any, x: Any, end: Any, inside: Any) -> Any:
     if end in (sympy.oo, -sympy.oo):
         g = f.xreplace({x: u if end == sympy.oo else -u})
     else:
-        way = 1 if inside == sympy.oo else -1 if inside == -sympy.oo else _sign(inside - end)
+        way = 1 if inside == sympy.oo else -1 if inside == -sympy.oo else _known_sign(inside - end)
         if way == 0:
             raise OpenError
         g = f.xreplace({x: end + way / u})
@@ -82,7 +87,10 @@ def _limit(f: Any, u: Any) -> Any:
     total = _dominant([_order(term, u) for term in sympy.Add.make_args(f) if not _vanishes(term, u)])
     if total is None:
         raise OpenError
-    return _value(total)
+    way = _way(total) if total.coefficient != 0 else -1
+    if way == 0:
+        return total.coefficient
+    return _ZERO if way < 0 else sympy.oo * _known_sign(total.coefficient)
 
 
 def _vanishes(term: Any, u: Any) -> bool:
@@ -94,25 +102,16 @@ def _vanishes(term: Any, u: Any) -> bool:
     return _way(argument) == 0 and argument.coefficient == 1
 
 
-def _value(order: Order) -> Any:
-    if order.coefficient == 0:
-        return sympy.Integer(0)
-    way = _way(order)
-    if way == 0:
-        return order.coefficient
-    return sympy.Integer(0) if way < 0 else sympy.oo * _sign(order.coefficient)
-
-
 def _way(order: Order) -> int:
     """Return 1 if it grows without bound, -1 if it vanishes, 0 if it is constant."""
-    return next((_sign(each) for each in order.growth if each != 0), 0)
+    return next((_known_sign(exponent) for exponent in order.growth if exponent != 0), 0)
 
 
-def _sign(number: Any) -> int:
-    found = ball.sign(number, {})
-    if found is None:
+def _known_sign(number: Any) -> int:
+    known = ball.sign(number, {})
+    if known is None:
         raise OpenError
-    return found
+    return known
 
 
 def _dominant(orders: list[Order]) -> Order | None:
@@ -121,32 +120,28 @@ def _dominant(orders: list[Order]) -> Order | None:
     for order in orders:
         if order.coefficient == 0:
             continue
-        rank = _compared(order, best[0]) if best else 1
+        steps = (a - b for a, b in zip(order.growth, best[0].growth, strict=True)) if best else ()
+        rank = next((_known_sign(step) for step in steps if step != 0), 0 if best else 1)
         best = [order] if rank > 0 else [*best, order] if rank == 0 else best
     if not best:
-        return Order(sympy.Integer(0), sympy.Integer(0), sympy.Integer(0), sympy.Integer(0))
+        return Order(_ZERO)
     total = sum(order.coefficient for order in best)
-    if _sign(total) == 0:
+    if _known_sign(total) == 0:
         # constants that cancel leave what vanishes; growth that cancels leaves the unknown
         if _way(best[0]) <= 0:
-            return Order(sympy.Integer(0), sympy.Integer(0), sympy.Integer(0), sympy.Integer(0))
+            return Order(_ZERO)
         return None
     return Order(total, *best[0].growth)
 
 
-def _compared(left: Order, right: Order) -> int:
-    return next((_sign(a - b) for a, b in zip(left.growth, right.growth, strict=True) if a != b), 0)
-
-
 def _order(f: Any, u: Any) -> Order:
     """Return the leading order of a formula as u grows."""
-    zero = sympy.Integer(0)
     if not f.has(u):
         if f.free_symbols:
             raise OpenError
-        return Order(f, zero, zero, zero)
+        return Order(f)
     if f == u:
-        return Order(sympy.Integer(1), zero, sympy.Integer(1), zero)
+        return Order(_ONE, power=_ONE)
     if f.is_Mul:
         parts = [_order(part, u) for part in f.args]
         return Order(
@@ -154,15 +149,20 @@ def _order(f: Any, u: Any) -> Order:
             sum(p.rate for p in parts), sum(p.power for p in parts), sum(p.logs for p in parts),
         )  # fmt: skip
     if f.is_Add:
-        found = _dominant([_order(part, u) for part in f.args])
-        if found is None or found.coefficient == 0:
+        leading = _dominant([_order(part, u) for part in f.args])
+        if leading is None or leading.coefficient == 0:
             raise OpenError
-        return found
+        return leading
     base, exponent = f.as_base_exp()
     if base is sympy.E:
         return _exponential(exponent, u)
     if f.is_Pow:
-        return _power_at(_order(base, u), exponent)
+        order = _order(base, u)
+        if exponent.free_symbols or order.coefficient == 0:
+            raise OpenError
+        if not exponent.is_Integer and _known_sign(order.coefficient) != 1:
+            raise OpenError
+        return Order(order.coefficient**exponent, *(growth * exponent for growth in order.growth))
     if f.func is sympy.log:
         argument = _order(f.args[0], u)
         if _way(argument) == 0 and argument.coefficient == 1:
@@ -171,36 +171,26 @@ def _order(f: Any, u: Any) -> Order:
     raise OpenError
 
 
-def _power_at(base: Order, exponent: Any) -> Order:
-    if exponent.free_symbols or base.coefficient == 0:
-        raise OpenError
-    if not exponent.is_Integer and _sign(base.coefficient) != 1:
-        raise OpenError
-    return Order(base.coefficient**exponent, *(each * exponent for each in base.growth))
-
-
 def _logarithm(argument: Order) -> Order:
-    zero = sympy.Integer(0)
-    if argument.coefficient == 0 or _sign(argument.coefficient) != 1:
+    if argument.coefficient == 0 or _known_sign(argument.coefficient) != 1:
         raise OpenError
     if argument.rate != 0:
-        return Order(argument.rate, zero, sympy.Integer(1), zero)
+        return Order(argument.rate, power=_ONE)
     if argument.power != 0:
-        return Order(argument.power, zero, zero, sympy.Integer(1))
+        return Order(argument.power, logs=_ONE)
     if argument.logs != 0:
         raise OpenError  # log log
-    return Order(sympy.log(argument.coefficient), zero, zero, zero)
+    return Order(sympy.log(argument.coefficient))
 
 
 def _exponential(exponent: Any, u: Any) -> Order:
     """Return the order of exp of an exponent that is linear up to what vanishes; any other is bounded or not known."""
-    zero = sympy.Integer(0)
     linear = sympy.expand(exponent)
     rate = linear.coeff(u, 1)
     rest = sympy.expand(linear - rate * u)
     if rate.free_symbols or (rest.has(u) and _way(_order(rest, u)) > 0):
         raise OpenError
-    return Order(sympy.exp(_limit(rest, u)), rate, zero, zero)
+    return Order(sympy.exp(_limit(rest, u)), rate)
 
 
 _DEEP = 3  # how often a sum is split or differentiated for its sign
@@ -217,8 +207,8 @@ def sign(g: Any, box: Box, deep: int = _DEEP) -> int | None:
     ``None`` says nothing.
     """
     if not g.free_symbols:
-        found = ball.sign(g, {})
-        return None if found is None else 2 * found
+        exact = ball.sign(g, {})
+        return None if exact is None else 2 * exact
     if g.is_Symbol:
         low, high = box[g]
         return 2 if _at_least(low, 0) else -2 if _at_least(-high, 0) else None
@@ -232,26 +222,23 @@ def sign(g: Any, box: Box, deep: int = _DEEP) -> int | None:
     if low > 0 or high < 0:
         return 2 if low > 0 else -2
     if g.is_Add and deep:
-        found = _sum(g, box, deep)
-        if found is not None:
-            return found
-    for way, known in ((1, low >= 0), (-1, high <= 0)):
-        if known or (g.is_Add and deep == _DEEP and polynomials.nonnegative(way * g, _used(g, box))):
+        known = _sum(g, box, deep)
+        if known is not None:
+            return known
+    used = {letter: ends for letter, ends in box.items() if g.has(letter)}
+    for way, shown in ((1, low >= 0), (-1, high <= 0)):
+        if shown or (g.is_Add and deep == _DEEP and nonnegative(way * g, used)):
             return 2 * way if _changes(g, box) else way
     return None
 
 
-def _used(g: Any, box: Box) -> Box:
-    return {letter: ends for letter, ends in box.items() if g.has(letter)}
-
-
 def _product(parts: list[int | None]) -> int | None:
-    found = 2
+    product = 2
     for part in parts:
         if part is None:
             return 0 if 0 in parts else None
-        found = 0 if 0 in (found, part) else (1 if found * part > 0 else -1) * min(abs(found), abs(part))
-    return found
+        product = 0 if 0 in (product, part) else (1 if product * part > 0 else -1) * min(abs(product), abs(part))
+    return product
 
 
 def _power(g: Any, box: Box, deep: int) -> int | None:
@@ -300,58 +287,72 @@ def _at_least(value: Any, bound: int) -> bool:
     return bool(value == sympy.oo) or bool(value.is_finite and ball.sign(value - bound, {}) in (0, 1))
 
 
-def smooth(f: Any, box: Box) -> bool:
-    """Say whether ``f`` is defined and differentiable any number of times at every point inside the box."""
-    if not f.free_symbols:
-        return ball.sign(f, {}) is not None
-    if f.is_Symbol:
-        return True
-    if not all(smooth(part, box) for part in f.args):
+_MOST_TERMS = 400
+
+
+def nonnegative(f: Any, box: Box) -> bool:
+    """Say whether a polynomial is shown to be at least 0 inside the box."""
+    letters = list(box)
+    if not f.is_polynomial(*letters):
         return False
-    if f.is_Add or f.is_Mul or f.func in (sympy.exp, sympy.sin, sympy.cos, sympy.erf, sympy.erfc):
-        return True
-    if f.func is sympy.log:
-        return sign(f.args[0], box) == 2
-    if f.is_Pow:
-        base, exponent = f.as_base_exp()
-        if base is sympy.E or (exponent.is_Integer and exponent >= 0):
-            return True
-        return sign(base, box) in ((2, -2) if exponent.is_Integer else (2,))
+    rational = all(end.is_Rational or not end.is_finite for ends in box.values() for end in ends)
+    if not rational:
+        return False
+    polynomial = sympy.Poly(f, *letters)
+    if not all(c.is_Rational for c in polynomial.coeffs()):
+        return False
+    if len(letters) == 1:
+        return _without_sign_change(polynomial, *box[letters[0]])
+    return _without_negative_coefficient(polynomial, box)
+
+
+def _without_sign_change(polynomial: Any, low: Any, high: Any) -> bool:
+    """Say whether there is no root of odd multiplicity strictly between the ends, and a value that is not negative
+    there.
+
+    Sturm's theorem, by sympy's exact count of real roots.
+    """
+    for factor, multiplicity in polynomial.sqf_list()[1]:
+        if multiplicity % 2 == 0:
+            continue
+        inf, sup = (end if end.is_finite else None for end in (low, high))
+        roots = factor.count_roots(inf, sup)
+        roots -= sum(1 for end in (inf, sup) if end is not None and factor(end) == 0)
+        if roots:
+            return False
+    # between the ends there is no sign change, so that any point that is no root tells
+    for k in range(1, polynomial.degree() + 3):
+        value = polynomial(_probe(low, high, k))
+        if value != 0:
+            return bool(value > 0)
     return False
 
 
-def continuous(f: Any, box: Box) -> bool:
-    """Say whether ``f`` is continuous on the closed box wherever it is defined.
-
-    All functions here are, except a power with letters in its exponent where the base and the
-    exponent may both vanish. ``box`` holds letters that say of themselves whether they can be 0.
-    """
-    powers = [each for each in f.atoms(sympy.Pow) if each.exp.free_symbols and each.base is not sympy.E]
-    inner = ranged(box)
-    for each in powers:
-        base, exponent = ranges.enclose(each.base, inner), ranges.enclose(each.exp, inner)
-        if not (each.base.is_positive or base[0] > 0 or (base[0] >= 0 and exponent[0] > 0)):
-            return False
-    return True
+def _probe(low: Any, high: Any, k: int) -> Any:
+    if low.is_finite and high.is_finite:
+        return low + (high - low) / (k + 1)
+    if low.is_finite:
+        return low + k
+    return high - k if high.is_finite else sympy.Integer(k)
 
 
-def logs_apart(f: Any, box: Box) -> Any:
-    """Return ``f`` with the logarithm of a product written as a sum, where every factor is positive inside the box."""
-    apart = {}
-    for log in f.atoms(sympy.log):
-        argument = sympy.factor(sympy.together(log.args[0]))
-        if not (argument.is_Mul or argument.is_Pow):
-            continue
-        total, negative = sympy.Integer(0), 0
-        for factor in sympy.Mul.make_args(argument):
-            base, power = factor.as_base_exp()
-            way = sign(base, box)
-            if way == -2 and power.is_Integer:
-                negative += int(power)
-            elif way != 2:
-                break
-            total += power * sympy.log(base if way == 2 else sympy.expand(-base))
+def _without_negative_coefficient(polynomial: Any, box: Box) -> bool:
+    """Say whether no coefficient is negative once every letter is written as its bound and a part t >= 0."""
+    f, positive = polynomial.as_expr(), {}
+    for letter, (low, high) in box.items():
+        t = sympy.Dummy(positive=True)
+        if low.is_finite and high.is_finite:
+            positive[letter] = (low + high * t) / (1 + t)
+        elif low.is_finite:
+            positive[letter] = low + t
+        elif high.is_finite:
+            positive[letter] = high - t
         else:
-            if negative % 2 == 0:
-                apart[log] = total
-    return f.xreplace(apart) if apart else f
+            return False
+    if len(polynomial.terms()) > _MOST_TERMS:
+        return False
+    numerator, denominator = sympy.fraction(sympy.together(f.xreplace(positive)))
+    letters = sorted(numerator.free_symbols | denominator.free_symbols, key=lambda s: s.dummy_index)
+    if not letters:
+        return bool(numerator / denominator >= 0)
+    return all(all(c >= 0 for c in sympy.Poly(part, *letters).coeffs()) for part in (numerator, denominator))

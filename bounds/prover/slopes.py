@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import flint
 import numpy as np
 import sympy
 
-from dpcheck.bounds.prover import ball, cuts, polynomials, ranges
-from dpcheck.bounds.prover.cuts import reduced
+from dpcheck.bounds.prover import ball, cuts, ranges
 from dpcheck.bounds.prover.domain import Domain, allows
-from dpcheck.bounds.prover.polynomials import Box, Samples, way
-from dpcheck.bounds.prover.signs import OpenError, continuous, limit_at, logs_apart, ranged, sign, smooth
+from dpcheck.bounds.prover.search import Samples, way
+from dpcheck.bounds.prover.signs import Box, OpenError, limit_at, nonnegative, ranged, sign
 from dpcheck.errors import InputError
 
 METHOD = "derivatives in ball arithmetic"
@@ -38,7 +38,7 @@ def proves(difference: Any, domain: Domain) -> bool:
     if not continuous(difference, domain.intervals):
         return False
     try:
-        return any(_Proof().nonnegative(f, box, _DEEP) for f, box in reduced(difference, domain))
+        return any(_Proof().nonnegative(f, box, _DEEP) for f, box in cuts.reduced(difference, domain))
     except (ArithmeticError, NotImplementedError, ValueError, TypeError, sympy.PolynomialError, InputError):
         return False  # sympy or a sample could not take a form that came up; what breaks off is no proof
 
@@ -65,9 +65,9 @@ class _Proof:
         return self.known[key]
 
     def _nonnegative(self, f: Any, box: Box, deep: int) -> bool:
-        found = sign(f, box)
-        if found is not None:
-            return found >= 0
+        known = sign(f, box)
+        if known is not None:
+            return known >= 0
         apart = logs_apart(f, box)
         if apart != f:
             return self.nonnegative(apart, box, deep)
@@ -79,7 +79,7 @@ class _Proof:
         values = samples.values(f)
         if _hopeless(values):
             return False
-        if polynomials.nonnegative(f, box):
+        if nonnegative(f, box):
             return True
         if not smooth(f, box):
             return self._apart(f, box, deep, cuts.singular(f, box))
@@ -95,7 +95,7 @@ class _Proof:
         for letter, slope in slopes.items():
             if ways[letter] is not None and self._monotone(f, slope, letter, ways[letter], box, deep):
                 return True
-        line = len(box) == 1 and all(_plain(each) or each.is_rational_function() for each in slopes.values())
+        line = len(box) == 1 and all(_plain(slope) or slope.is_rational_function() for slope in slopes.values())
         if line and self._cut(f, slopes, box, samples, deep):
             return True
         for other in self._alternatives(f, box):
@@ -147,7 +147,7 @@ class _Proof:
 
     def _at_end(self, f: Any, letter: Any, end: Any, other: Any, box: Box, deep: int) -> bool:
         """Say whether the values of ``f`` have a limit at least 0 as the letter tends to its end."""
-        rest = {each: ends for each, ends in box.items() if each != letter}
+        rest = {other_letter: ends for other_letter, ends in box.items() if other_letter != letter}
         if end.is_finite and _defined(f, letter, end):
             there = f.xreplace({letter: end})
             return (not rest or smooth(there, rest)) and self.nonnegative(there, rest, deep)
@@ -174,13 +174,13 @@ class _Proof:
         """Yield functions of the same sign: one term over a factor of one sign."""
         logs = sorted(f.atoms(sympy.log), key=str)
         collected = sympy.collect(sympy.expand(f), logs, evaluate=False) if logs else {}
-        if all(each == 1 or each in logs for each in collected):
-            for slope in dict.fromkeys(collected.get(each, 0) for each in logs):
+        if all(log == 1 or log in logs for log in collected):
+            for slope in dict.fromkeys(collected.get(log, 0) for log in logs):
                 known = sign(slope, box) if slope != 0 and slope.free_symbols else None
                 if known in (2, -2):
                     way = 1 if known == 2 else -1
                     yield sympy.Add(
-                        *(way * each * sympy.cancel(sympy.together(c / slope)) for each, c in collected.items())
+                        *(way * log * sympy.cancel(sympy.together(c / slope)) for log, c in collected.items())
                     )
         powers = sorted((p for p in f.atoms(sympy.Pow, sympy.exp) if p.exp.free_symbols), key=str)
         for power in powers[:2]:
@@ -200,7 +200,7 @@ class _Proof:
             if not queue:
                 return True
             part = queue.pop()
-            with ranges.precise():
+            with flint.ctx.workprec(ranges.BITS):
                 low, _ = function(part)
             if low >= 0:
                 continue
@@ -253,8 +253,65 @@ def _holds_at(difference: Any, domain: Domain, letter: Any, value: Any) -> bool:
     at = difference.xreplace({letter: value})
     if at.has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo):
         return False
-    rest = {each: ends for each, ends in domain.intervals.items() if each != letter}
+    rest = {other: ends for other, ends in domain.intervals.items() if other != letter}
     where = tuple(relation.xreplace({letter: value}) for relation in domain.where)
     if any(relation == sympy.false for relation in where):
         return True
     return proves(at, Domain(rest, where)) if rest else ball.sign(at, {}) in (0, 1)
+
+
+def smooth(f: Any, box: Box) -> bool:
+    """Say whether ``f`` is defined and differentiable any number of times at every point inside the box."""
+    if not f.free_symbols:
+        return ball.sign(f, {}) is not None
+    if f.is_Symbol:
+        return True
+    if not all(smooth(part, box) for part in f.args):
+        return False
+    if f.is_Add or f.is_Mul or f.func in (sympy.exp, sympy.sin, sympy.cos, sympy.erf, sympy.erfc):
+        return True
+    if f.func is sympy.log:
+        return sign(f.args[0], box) == 2
+    if f.is_Pow:
+        base, exponent = f.as_base_exp()
+        if base is sympy.E or (exponent.is_Integer and exponent >= 0):
+            return True
+        return sign(base, box) in ((2, -2) if exponent.is_Integer else (2,))
+    return False
+
+
+def continuous(f: Any, box: Box) -> bool:
+    """Say whether ``f`` is continuous on the closed box wherever it is defined.
+
+    All functions here are, except a power with letters in its exponent where the base and the
+    exponent may both vanish. ``box`` holds letters that say of themselves whether they can be 0.
+    """
+    powers = [power for power in f.atoms(sympy.Pow) if power.exp.free_symbols and power.base is not sympy.E]
+    inner = ranged(box)
+    for power in powers:
+        base, exponent = ranges.enclose(power.base, inner), ranges.enclose(power.exp, inner)
+        if not (power.base.is_positive or base[0] > 0 or (base[0] >= 0 and exponent[0] > 0)):
+            return False
+    return True
+
+
+def logs_apart(f: Any, box: Box) -> Any:
+    """Return ``f`` with the logarithm of a product written as a sum, where every factor is positive inside the box."""
+    apart = {}
+    for log in f.atoms(sympy.log):
+        argument = sympy.factor(sympy.together(log.args[0]))
+        if not (argument.is_Mul or argument.is_Pow):
+            continue
+        total, negative = sympy.Integer(0), 0
+        for factor in sympy.Mul.make_args(argument):
+            base, power = factor.as_base_exp()
+            way = sign(base, box)
+            if way == -2 and power.is_Integer:
+                negative += int(power)
+            elif way != 2:
+                break
+            total += power * sympy.log(base if way == 2 else sympy.expand(-base))
+        else:
+            if negative % 2 == 0:
+                apart[log] = total
+    return f.xreplace(apart) if apart else f

@@ -36,9 +36,10 @@ def least_positive(polynomial: Any) -> Any:
     coefficients; an even letter is taken as 2 j, an odd one as 2 j + 1.
     """
     letters = sorted(polynomial.free_symbols, key=str)
-    if not letters or not all(each.is_integer for each in letters) or not polynomial.is_polynomial(*letters):
+    if not letters or not all(letter.is_integer for letter in letters) or not polynomial.is_polynomial(*letters):
         return None
-    parity = {each: 2 * sympy.Dummy() + (1 if each.is_odd else 0) for each in letters if each.is_even or each.is_odd}
+    halved = [letter for letter in letters if letter.is_even or letter.is_odd]
+    parity = {letter: 2 * sympy.Dummy() + (1 if letter.is_odd else 0) for letter in halved}
     terms = sympy.Poly(polynomial.xreplace(parity)).terms()
     if not all(coefficient.is_Rational for _, coefficient in terms):
         return None
@@ -53,16 +54,9 @@ def least_positive(polynomial: Any) -> Any:
 _ROUNDS = 60
 MEMORY = 4 * 2**30  # bytes a solver may take
 _FIRST = (Fraction(1, 10), Fraction(1), Fraction(2), Fraction(10), Fraction(100))  # where lemmas start
-_KEPT = (
-    "positive",
-    "negative",
-    "nonnegative",
-    "nonpositive",
-    "integer",
-    "even",
-    "odd",
-    "nonzero",
-)  # of a letter's assumptions
+_KEPT = (  # of a letter's assumptions
+    "positive", "negative", "nonnegative", "nonpositive", "integer", "even", "odd", "nonzero",
+)  # fmt: skip
 _SHORT, _WORK = 8, 1_000_000  # rounds and steps of the solver in a first, short attempt
 _CHILD = """
 import json, resource, sys
@@ -80,7 +74,7 @@ for line in sys.stdin:
     goal.add(z3.parse_smt2_string(text))
     answer = str(goal.check())
     model = goal.model() if answer == "sat" else ()
-    print(json.dumps([answer, {str(each): fraction(model[each]) for each in model}]), flush=True)
+    print(json.dumps([answer, {str(name): fraction(model[name]) for name in model}]), flush=True)
 """
 
 
@@ -143,9 +137,9 @@ def decide(
             if answer != "sat":
                 break
             values = {letter: _sympy(model.get(str(name), Fraction(1))) for letter, name in _names(form).items()}
-            found = genuine(values)
-            if found is not None:
-                return "refuted", found, text
+            failure = genuine(values)
+            if failure is not None:
+                return "refuted", failure, text
             if not _refine(form, values, points):
                 break
     return "unresolved", values, text
@@ -161,7 +155,7 @@ def problem(form: Form, points: dict[int, list[Fraction]]) -> str:
         [fact.xreplace(names) for fact in form.facts],
         [equation.xreplace(names) for equation in form.equations],
         [Tie(names[tie.letter], tie.kind, tie.argument.xreplace(names)) for tie in form.ties],
-        above=[(each.xreplace(names), strict) for each, strict in form.above],
+        above=[(rounding.xreplace(names), strict) for rounding, strict in form.above],
         strict=form.strict,
     )
     return "\n".join([*lines, *(f"(assert {condition})" for condition in _conditions(renamed, points))])
@@ -192,9 +186,9 @@ def _conditions(form: Form, points: dict[int, list[Fraction]]) -> Iterator[str]:
     for fact, strict in itertools.zip_longest(form.facts, form.strict, fillvalue=False):
         least = least_positive(_product(fact)) if strict else None
         yield f"(>= {_cleared(fact)} {_text(least or sympy.S.Zero)})"
-    for each, strict in form.above:
-        least = least_positive(_product(each)) if strict else None
-        yield f"({'>' if strict and least is None else '>='} {_cleared(each)} {_text(least or sympy.S.Zero)})"
+    for rounding, strict in form.above:
+        least = least_positive(_product(rounding)) if strict else None
+        yield f"({'>' if strict and least is None else '>='} {_cleared(rounding)} {_text(least or sympy.S.Zero)})"
     for equation in form.equations:
         numerator, _ = sympy.fraction(sympy.together(equation))
         yield f"(= {_text(sympy.expand(numerator))} 0)"
@@ -246,15 +240,11 @@ def _log_bounds(point: Fraction) -> tuple[Fraction, Fraction]:
     """Return rationals below and above log(point)."""
     if point == 1:
         return Fraction(0), Fraction(0)
-    saved = flint.ctx.prec
-    try:
-        flint.ctx.prec = 64
+    with flint.ctx.workprec(64):
         enclosed = flint.arb(flint.fmpq(point.numerator, point.denominator)).log()
         edges = [edge.mid().man_exp() for edge in (enclosed.lower(), enclosed.upper())]
-        low, high = (Fraction(int(man)) * Fraction(2) ** int(exp) for man, exp in edges)
-        return low, high
-    finally:
-        flint.ctx.prec = saved
+    low, high = (Fraction(int(man)) * Fraction(2) ** int(exp) for man, exp in edges)
+    return low, high
 
 
 def _cleared(expression: Any) -> str:

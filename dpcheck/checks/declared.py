@@ -20,11 +20,11 @@ from dpcheck.audits.neighbours import Pair, with_record
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.checks.carried import Carried, carried
 from dpcheck.checks.context import Context, Stage, Tables
-from dpcheck.checks.place import place_of, shown_place
 from dpcheck.checks.subject import MINIBATCHES, Minibatches, Part, Subject
 from dpcheck.errors import InputError, raised
 from dpcheck.events import scaled
 from dpcheck.report.findings import Finding
+from dpcheck.source import place_of, shown_place
 
 # Streams, apart from each other.
 _TRANSCRIPT, _OUTPUT, _SEARCH, _CARRIED, _DRAWN, _LAW, _RATE = 0, 1, 2, 11, 20, 21, 30

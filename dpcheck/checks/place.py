@@ -4,47 +4,20 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import dpcheck
 from dpcheck.bounds.registry import theorem
 from dpcheck.solvers import algorithm
+from dpcheck.source import place_of, shown_place
 
 if TYPE_CHECKING:
     from dpcheck.algorithms.rate_claim import Bound
     from dpcheck.algorithms.solver import Solver
     from dpcheck.report.findings import Finding
 
-# What holds the package: a checkout, where links lead to `bounds` and `audits`, or site-packages.
-_ROOT = Path(dpcheck.__file__).resolve().parent.parent
 # Findings about the schedule that a solver was given, not about the loop that follows it.
 _SCHEDULE = frozenset({"schedule", "accounting"})
-
-
-def place_of(function: Callable[..., Any]) -> str:
-    """Return ``"dpcheck/catalogue/yang2022/nseg.py:49"`` for a function, compiled or not; others as `shown_place`."""
-    while isinstance(function, partial):
-        function = function.func
-    function = getattr(function, "py_func", function)
-    if not hasattr(function, "__code__") and not inspect.isbuiltin(function):
-        function = getattr(function, "__func__", type(function).__call__)  # a method, or an object that can be called
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    return "" if code is None else shown_place(f"{code.co_filename}:{code.co_firstlineno}")
-
-
-def shown_place(place: str) -> str:
-    """Return ``"FILE:LINE"`` with the file relative to the checkout or the working folder, where it is in one of
-    them.
-    """
-    file, _, line = place.rpartition(":")
-    path = Path(file).resolve()
-    for folder in (_ROOT, Path.cwd()):
-        if path.is_relative_to(folder):
-            return f"{path.relative_to(folder).as_posix()}:{line}"
-    return f"{path.as_posix()}:{line}"
 
 
 def place_for(finding: Finding, name: str) -> str | None:

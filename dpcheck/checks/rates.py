@@ -34,8 +34,9 @@ from dpcheck.audits.rates import RateFit, fit_rate
 from dpcheck.checks.context import Batch, Context, Stage, Tables
 from dpcheck.checks.declared import Declared
 from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise
-from dpcheck.checks.place import place_of, place_of_theorem
+from dpcheck.checks.place import place_of_theorem
 from dpcheck.report.findings import Finding
+from dpcheck.source import place_of
 
 LEADS = 5.0  # times that the regime's term is larger than any other
 REACH = 5.0  # total step times curvature from which on the start is forgotten

@@ -28,10 +28,10 @@ from dpcheck.algorithms.run import History, Run
 from dpcheck.algorithms.solver import Solver
 from dpcheck.audits.noise import NoiseAudit, audit_noise_sample
 from dpcheck.checks.context import Context
-from dpcheck.checks.place import place_of
 from dpcheck.events import Disjoint, Sampled, shift_of
 from dpcheck.report.findings import Finding
 from dpcheck.solvers import algorithm, configure
+from dpcheck.source import place_of
 
 EPSILON, DELTA = 1.0, 1e-5
 

@@ -184,12 +184,11 @@ def decide(paper: str, jobs: int) -> dict[str, dict[str, Any]]:
 
 
 def _as_kept(result: ClaimResult) -> dict[str, Any]:
-    from dpcheck.bounds import claim
-    from dpcheck.checks.place import shown_place
+    from dpcheck.source import shown_place
 
     return {
         "verdict": result.verdict, "note": result.note, "trust": result.trust, "evidence": result.to_dict(),
-        "place": shown_place(claim.place(result.claim)),
+        "place": shown_place(result.claim.place()),
     }  # fmt: skip
 
 

@@ -12,10 +12,10 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from dpcheck.checks.context import Context, Stage, Tables
-from dpcheck.checks.place import place_of
 from dpcheck.events import Event
 from dpcheck.report.findings import Finding
 from dpcheck.solvers import algorithm
+from dpcheck.source import place_of
 
 MINIBATCHES = 200  # that are looked at in one look
 

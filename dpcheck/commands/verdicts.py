@@ -112,7 +112,6 @@ def _require_no_new_inequality(target: str) -> None:
 
 def run_prove(options: Namespace) -> int:
     """Run ``dpcheck prove``."""
-    from dpcheck.bounds.claim import place
     from dpcheck.bounds.ledger import changed
     from dpcheck.bounds.registry import PAPERS, prove
     from dpcheck.report.claims import claim_explained, claims_summary, claims_table
@@ -128,7 +127,7 @@ def run_prove(options: Namespace) -> int:
             watch=lambda _, done, total: watch("claims", done, total),
         )  # fmt: skip
     if options.export_coq is not None:
-        from dpcheck.bounds.coq.session import export
+        from dpcheck.bounds.coq.scripts import export
 
         export(results, options.export_coq)
     own_file = (target or "").endswith(".py")
@@ -144,7 +143,7 @@ def run_prove(options: Namespace) -> int:
         terminal.say(table(results.rows, options.format))
         return int(broken)
     if options.explain:
-        places = [place(result.claim) if result.claim.paper in PAPERS else "" for result in results]
+        places = [result.claim.place() if result.claim.paper in PAPERS else "" for result in results]
         body = "\n\n".join(
             claim_explained(result, terminal.width(), code=code) for result, code in zip(results, places, strict=True)
         )

@@ -14,8 +14,8 @@ import sympy
 from sympy import Rational, sqrt
 
 from dpcheck.bounds import ledger, registry
-from dpcheck.bounds.carried import Carried, formulas
 from dpcheck.bounds.claim import Claim
+from dpcheck.bounds.statement import Carried, formulas
 from dpcheck.bounds.symbols import K, T, delta, n, sigma_w
 from dpcheck.bounds.theorem import Theorem
 from dpcheck.checks.experiment import Experiment

@@ -11,8 +11,9 @@ from sympy import E, Eq, Function, Integer, Le, Max, Rational, ceiling, exp, log
 from dpcheck.bounds.calibration import NotPrivate
 from dpcheck.bounds.claim import Claim, Decision, Evidence
 from dpcheck.bounds.coq import kernel, products
-from dpcheck.bounds.coq.scripts import scripts
-from dpcheck.bounds.coq.session import AXIOMS, Session, compile_library, export, stale, stated
+from dpcheck.bounds.coq.__main__ import stale, stated
+from dpcheck.bounds.coq.kernel import AXIOMS, Session, compile_library
+from dpcheck.bounds.coq.scripts import export, scripts
 from dpcheck.bounds.coq.statement import statement
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.prover import Domain, Inequality

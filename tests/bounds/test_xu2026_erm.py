@@ -10,9 +10,7 @@ import pytest
 from scipy import stats
 
 from dpcheck.accounting import certify
-from dpcheck.bounds import ledger, registry
 from dpcheck.bounds.xu2026 import algorithms, clip, lemma_4, lemma_5
-from dpcheck.errors import InputError
 from dpcheck.events import Gaussian, Repeated
 
 RNG = np.random.default_rng(2)
@@ -88,57 +86,6 @@ def test_refresh_counts_the_difference_twice() -> None:
     v = now + (now - before)
     assert v == float(clip.estimate(5, 2, 1)) == 8.0
     assert float(clip.estimate(5, 2, 0)) == now
-
-
-def test_theorem_1_schedule() -> None:
-    sizes = {"n": 10_000, "d": 10, "epsilon": 0.5, "delta": 1e-6, "M": 1, "L": 1, "F_0": 1}
-    found = registry.theorem("xu2026.theorem_1").schedule(**sizes)
-    a = math.sqrt(10 * math.log(1e6)) / 5_000
-    assert found["T"] == math.ceil(max(a ** (-4 / 3), 1 / a))
-    assert found["q"] == max(1, math.floor(1 / (found["T"] * a * a)))
-    assert found["S_1"] == 10_000
-    assert found["S_2"] == math.ceil(max(a ** (-2 / 3), 10_000 * a ** (2 / 3)))
-    assert found == registry.theorem("xu2026.theorem_3").schedule(**sizes)
-    with pytest.raises(InputError, match=r"epsilon must satisfy epsilon < 1 \(Definition 3\), got 1.0"):
-        registry.theorem("xu2026.theorem_1").schedule(**sizes | {"epsilon": 1.0})
-
-
-VERDICTS = {
-    "002:Def3": "conditional",
-    "002:Alg3 Clip": "refuted",
-    "002:App D": "proved",
-    "002:(30)": "conditional",
-    "002:(31)": "conditional",
-    "002:Lem5 privacy": "refuted",
-    "002:Alg3 l.1-2": "refuted",
-    "002:Lem8 privacy": "refuted",
-    "002:Lem8 sigma_zeta": "refuted",
-    "002:Alg3 s_t": "proved",
-    "002:Alg2 escape test": "proved",
-    "002:x-difference": "conditional",
-    "002:A1+A4": "refuted",
-    "002:grad y f(x,y*)=0": "conditional",
-    "002:F0": "refuted",
-    "002:Lem1/3": "conditional",
-    "002:Lem4 (8)": "refuted",
-    "002:(9)": "refuted",
-    "002:(9)->next": "refuted",
-    "002:(12)": "conditional",
-    "002:Lem5 T,q": "conditional",
-    "002:Lem5 S2": "conditional",
-    "002:Lem5 eta=1/(2L)": "refuted",
-    "002:K=1": "refuted",
-    "002:Thm1": "refuted",
-    "002:Remark3": "unresolved",
-    "002:Matrix sensing": "conditional",
-    "002:App D noise": "unresolved",
-    "002:Table 2": "unresolved",
-}
-
-
-def test_verdicts_on_record() -> None:
-    """Which ``test_claims`` reaches again."""
-    assert {id: ledger.recorded()[id]["verdict"] for id in VERDICTS} == VERDICTS
 
 
 def value_slope(x: np.ndarray, z: float) -> np.ndarray:

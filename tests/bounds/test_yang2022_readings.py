@@ -9,8 +9,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcheck.bounds import ledger
-
 RNG = np.random.default_rng(22)
 
 
@@ -176,13 +174,3 @@ def test_weak_risk_and_distance() -> None:
         c, (w, v) = RNG.normal() * 2, RNG.normal(size=(2, 4)) * 3
         weak = (w**2).mean() / 2 + (c * w.mean()) ** 2 / 2 + (v**2).mean() / 2 + (c * v.mean()) ** 2 / 2
         assert (w**2 + v**2).mean() <= 2 * weak + 1e-12
-
-
-def test_recorded_verdicts_of_what_was_mended() -> None:
-    found = ledger.recorded()
-    assert found["Y48"]["readings"]["a fixed output layer"] == "refuted"
-    assert found["Y31"]["basis"] == "judged"
-    assert found["Y47"]["basis"] == "argued by hand, steps checked"  # its statement is words
-    assert "F_S alone" in " ".join(name for name, word in found["Y13"]["readings"].items() if word == "refuted")
-    assert found["Y21"]["verdict"] == "proved"
-    assert found["Y44"]["readings"]["p the probability of a positive: the same solutions"] == "refuted"

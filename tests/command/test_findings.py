@@ -19,12 +19,12 @@ from pages import Page
 import dpcheck
 from dpcheck import InputError, checks, cli
 from dpcheck.bounds import registry
-from dpcheck.bounds.claim import place
 from dpcheck.checks.expected import expected_verdicts
-from dpcheck.checks.place import place_for, shown_place
+from dpcheck.checks.place import place_for
 from dpcheck.report.findings import Finding, Report, render
 from dpcheck.report.results import BROKEN, Catalogue, to_json_text
 from dpcheck.report.terminal import Decided
+from dpcheck.source import shown_place
 
 FINE = ("consistent", "inconclusive", "proved", "conditional", "unresolved", "supported", "not asymptotic")
 WORDS = (*FINE, *sorted(BROKEN))
@@ -145,7 +145,7 @@ def test_a_finding_points_to_what_it_is_about(fields, file, word):
 def test_every_claim_points_to_where_it_is_decided():
     """To a function of a paper's folder, or to the claim's entry where the prover judges its relations."""
     for claim in registry.claims():
-        name, _, line = shown_place(place(claim)).rpartition(":")
+        name, _, line = shown_place(claim.place()).rpartition(":")
         assert Path(name).parent.name in registry.PAPERS, (claim.id, name)
         found = (Path(dpcheck.__file__).resolve().parent.parent / name).read_text("utf-8").splitlines()[int(line) - 1]
         assert re.match(r"(@|def |.*\bClaim\()", found), (claim.id, found)

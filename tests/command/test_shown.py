@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import dpcheck
-from dpcheck.bounds.results import ClaimResults
+from dpcheck.bounds.ledger import ClaimResults
 from dpcheck.events import Gaussian
 from dpcheck.report.findings import Finding, Report
 from dpcheck.shown import TABLE_FORMATS, Shown, html_table, short, table

@@ -26,9 +26,9 @@ from dpcheck.algorithms.tapes import fill
 from dpcheck.catalogue.xu2026 import sto_spider
 from dpcheck.catalogue.xu2026.sto_spider import LIMITS, Limits, score
 from dpcheck.checks.context import Context, Stage
-from dpcheck.checks.place import place_of
 from dpcheck.checks.releases import Case, cases
 from dpcheck.report.findings import Finding
+from dpcheck.source import place_of
 
 LEVEL = 1e-6
 _RUNS, _STEPS, _RECORDS = 2_500, 10, 50  # many steps, along which one threshold stays; few records, to be fast
