@@ -10,8 +10,6 @@ of the escape phase may be as long as
 
 and a gradient difference as large as L r. With eta = alpha/L the threshold is alpha, and L r at this bound exceeds it
 for small alpha; for the population Lemma 8 bounds r by sqrt(a)/(L log(4/delta_1)) as well.
-
-[1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Algorithms 2 and 3.
 """
 
 from __future__ import annotations

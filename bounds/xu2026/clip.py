@@ -2,9 +2,6 @@ r"""What one record can change in the queries of Algorithm 3, and what its recur
 
 The last claims are about the first increment after a refresh of x: the recursion at x_{t,-1}, and the variation of the
 gradient.
-
-[1] D. Xu et al. Finding Differentially Private Second Order Stationary Points in Stochastic Minimax
-    Optimization. 2026, Algorithm 3, Lemmas 5 and 8, Appendix D.
 """
 
 from __future__ import annotations

@@ -9,8 +9,6 @@ adds
 of norm sqrt d sigma_omega >= C_v a n/S_1 and, together, sqrt(q K d) sigma_zeta >= sqrt(q K) C_u a n/S_2. The noise of
 the refresh stays within the rate for a <= n^{-2/3} and that of the increments for a <= n^{-4/5}, where the
 statistical term of the rate is the larger one.
-
-[1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Appendix B.2 and Algorithm 3.
 """
 
 from __future__ import annotations

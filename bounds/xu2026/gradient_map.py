@@ -17,8 +17,6 @@ L |y - y*| <= 2 kappa |G|, and (42) is the non-expansiveness of P.
 
 The letters below are norms; squares of letters and their products stand for squared norms and inner
 products, which an identity between quadratic forms respects.
-
-[1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Appendices B.2 and C.
 """
 
 from __future__ import annotations

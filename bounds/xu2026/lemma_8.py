@@ -27,8 +27,6 @@ all samples are used once. The errors of an estimator are then
 Added along a tree the q noises count once, up to logarithms, and q = a/alpha^3 + 1/(n alpha^4) keeps everything within
 alpha = n^{-1/3} + a^{1/2}. Independent noises count sqrt q times, and no q is enough below alpha = a^{3/7}. This
 compares orders and proves no theorem.
-
-[1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Appendix B.2.
 """
 
 from __future__ import annotations

@@ -7,9 +7,6 @@ A query of sensitivity D is released with N(0, s^2 D^2 I). By [1, Definition 3]
 is (epsilon, delta)-DP for 0 < epsilon, delta < 1. The exact curve of one Gaussian release lies above
 delta at some of these values; with 2 log(1.25/delta) it does not. The paper uses the form without the factor in its
 noise formulas.
-
-[1] D. Xu et al. Finding Differentially Private Second Order Stationary Points in Stochastic Minimax
-    Optimization. 2026, Preliminaries, Algorithm 3, Lemma 8, Appendix D.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-r"""What the assumptions allow (domains, F_0, the matrix-sensing instance), and what the paper says of its experiments.
-
-[1] D. Xu et al. Finding Differentially Private Second Order Stationary Points in Stochastic Minimax
-    Optimization. 2026, Section 2, Theorem 1, Remark 3, Sections 5.1 and 5.2, Table 2, Appendix D.
+r"""What the assumptions allow (domains, F_0, the matrix-sensing instance), and what the paper says of its
+experiments.
 """
 
 from __future__ import annotations

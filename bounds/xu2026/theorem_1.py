@@ -30,9 +30,6 @@ constant length (002:Lem5 eta=1/(2L)), the noise is too small with the constant 
 and the clip does not bound the sensitivity (002:Alg3 Clip). The rate itself is that of the repaired schedule in the
 literature. The paper gives only orders, so there is no bound with constants.
 
-[1] D. Xu et al. Finding Differentially Private Second Order Stationary Points in Stochastic Minimax
-    Optimization. 2026, Theorems 1 and 3, Lemmas 1 to 5, Section 4.2, Algorithms 2 and 3, Appendix B.1.
-
 Arguments. n records, d the larger dimension, epsilon, delta; L smoothness, M Lipschitz constant, F_0; C_v and C_u
 thresholds of clipping, for the noise; delta_1 and delta_2 failure probabilities (default 0.1).
 

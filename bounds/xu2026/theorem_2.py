@@ -27,10 +27,6 @@ every delta_1 < 1, and C_1 at least 1. An escape phase of k steps moves x by at 
 step (line 14 of Algorithm 2), by sqrt(k D): at most 5/4 times k sqrt D. So the whole run of T = a^{-2/3} steps moves x
 by less than T a^{1/2}/L.
 
-References.
-[1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Section 4.3, Algorithms 2 and 3,
-    Appendix B.2.
-
 Arguments. n samples, d the larger dimension, epsilon, delta; delta_1 failure probability of the estimators, delta_2 of
 the escape (default 0.1); L and mu; C_v and C_u thresholds of clipping.
 

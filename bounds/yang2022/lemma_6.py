@@ -54,8 +54,6 @@ and with 4 G eta |Delta| <= p |Delta|^2 + 4 G^2 eta^2/p for any p > 0 this is th
 Solved at p = n/T, both leave room in the constants: a needs 2 G^2 where the lemma has 4 (G_w + G_v)^2, and
 b needs 2 sqrt(e - 1) G^2 where it has 4 sqrt 2 (G_w + G_v)^2. The last two displays of the published proof
 of b have eta^2 in place of eta, which is false; Lemma 6 and Theorem 2 have eta.
-
-[1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Section 3.1, Appendix C.2.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@ r"""Theorem 1 by moments: the log moment of one release on a sampled minibatch, 
 [2] has the same Lemmas 1 and 2 and the same Theorem 1. The claims on these start from the decisions on those of [2]
 and add what holds for this paper's algorithm.
 
-[1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix B.
 [2] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization. AAAI 2025.
 """
@@ -22,7 +21,7 @@ from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identi
 from dpcheck.bounds.symbols import G_v, G_w, T, c_1, c_2, c_3, delta, ell, epsilon, m, n, sigma
 from dpcheck.bounds.zhang2025 import preliminaries
 from dpcheck.bounds.zhang2025 import theorem_1 as clipped
-from dpcheck.bounds.zhang2025.theorem_1 import upper_normal
+from dpcheck.bounds.zhang2025.preliminaries import above, upper_normal
 
 q, lam, x, s, alpha, hidden = symbols("q lambda x s alpha C", positive=True)  # x = 1/s^2
 # What the paper states: the tail bound, Lemma 2 with C for the constant of its O, the moment of T releases, and (3).
@@ -42,11 +41,6 @@ def mixture_moment(order: int) -> Any:
         for k in range(powers + 1)
     )
     return sum(parts, Integer(0))
-
-
-def above(root: Any) -> Any:
-    """Return E[(r - 1)^2; r > 1] under N(0) for r = N(1)/N(0), at variance 1/root^2."""
-    return exp(root**2) * upper_normal(3 * root / 2) - 2 * upper_normal(root / 2) + upper_normal(-root / 2)
 
 
 # A query of sensitivity 1 without replacement: Lemma 2 in the region of its source, with the constant 7/4.

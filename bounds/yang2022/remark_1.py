@@ -6,13 +6,12 @@ gradients of a step is one Gaussian release of noise multiplier (8/(2 sqrt 2)) s
 
 For n >= 2 and minibatches without replacement, which Lemma 2 of the paper assumes, with m rounded up, these
 are the settings of [2] with its thresholds replaced by G_w and G_v. The same proof applies: see
-``zhang2025.theorem_1_settings``.
+``zhang2025.theorem_1``.
 
 For n >= 2 and minibatches with replacement, as Algorithm 1 draws them, the claim is open where m >= 2 (at
 m = 1 the two samplings agree): a record may be drawn k times and then moves the mean by 2 k G/m.
 :func:`excess` computes the privacy of three pairs of releases, which are not shown to be the worst ones.
 
-[1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Remark 1, Appendix B.
 [2] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization. AAAI 2025, after Theorem 1.
 """
@@ -29,7 +28,7 @@ from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditi
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Domain, Identity, Inequality, Searched, over
 from dpcheck.bounds.symbols import G_v, G_w, T, delta, ell, epsilon, m, n, sigma_v, sigma_w
 from dpcheck.bounds.yang2022.theorem_1 import NOISE, SENSITIVITY
-from dpcheck.bounds.zhang2025 import theorem_1_settings
+from dpcheck.bounds.zhang2025 import theorem_1 as clipped
 
 q = symbols("q", positive=True)
 BATCH = Max(1, n * sqrt(epsilon / (4 * T)))  # as printed, not rounded
@@ -109,7 +108,7 @@ def remark() -> Decision:
     """
     fourth = Rational(1, 4)
     # The steps for the same settings in [2]: what follows the refutation of its printed noise.
-    settings = theorem_1_settings.settings.decision().evidence.steps
+    settings = clipped.settings.decision().evidence.steps
     start = max((i for i, step in enumerate(settings) if isinstance(step, Counterexample)), default=-1) + 1
     return conditional(
         # For n = 1 delta may be .999.
@@ -124,7 +123,7 @@ def remark() -> Decision:
         Identity(
             "n >= 2, without replacement: sigma_w^2 at which the pair of gradients of a step, as one release, has the "
             "squared ratio epsilon^2/(8 q^2 T log(1/delta)) of sensitivity and noise, q = m/n, which the steps below "
-            "call x (C_1 for G_w, C_2 for G_v; references as in zhang2025.theorem_1_settings)",
+            "call x (C_1 for G_w, C_2 for G_v; references as in zhang2025.theorem_1)",
             lambda: 2 * (2 * G_w / (q * n)) ** 2 / (epsilon**2 / (8 * q**2 * T * log(1 / delta))),
             Pow(SIGMA, 2, evaluate=False),
         ),

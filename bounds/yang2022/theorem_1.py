@@ -32,10 +32,6 @@ region below is that of the paper.
 The proof. The moments of a mechanism A on neighbours S, S' are
 alpha_A(lambda) = sup log E_{O ~ A(S)} (P[A(S) = O]/P[A(S') = O])^lambda [1, Definition 7].
 
-References.
-[1] Z. Yang, S. Hu, Y. Lei, K. R. Varshney, S. Lyu, Y. Ying. Differentially Private SGDA for Minimax
-    Problems. UAI 2022.
-
 Arguments. n records, T iterations, epsilon and delta, G_w and G_v; for the existential form also
 m, c_1, c_2 and c_3.
 

@@ -19,9 +19,6 @@ Guarantee. (epsilon, delta)-DP, and by [1, Corollary B.6] max_y E F(x~_K, y) - F
 
 since the noise of each of the K - 1 earlier phases has the weight 1/mu_y (claim Z48).
 
-[1] L. Zhang, K. K. Thekumparampil, S. Oh, N. He. Bring Your Own Algorithm for Optimal Differentially
-    Private Stochastic Minimax Optimization. NeurIPS 2022, Appendix B.4.
-
 Arguments. n records, d dimension of x, epsilon, delta, L Lipschitz constant, D radius, mu_y strong concavity,
 k phase.
 

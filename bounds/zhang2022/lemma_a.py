@@ -9,9 +9,6 @@ S and S' differ in one record, and by [1, Lemmas A.2 and A.3]
 Proof. Strong convexity at the two minimisers gives mu |x_S - x_S'|^2 <= (2 L/n) |x_S - x_S'|. The risk
 exceeds the minimum by at most the mean over i of E[f(x_{S_i}; xi_i) - f(x_S; xi_i)] <= L |x_{S_i} - x_S|,
 where S_i has record i replaced by a fresh one.
-
-[1] L. Zhang, K. K. Thekumparampil, S. Oh, N. He. Bring Your Own Algorithm for Optimal Differentially
-    Private Stochastic Minimax Optimization. NeurIPS 2022, Appendix A.1.
 """
 
 from __future__ import annotations

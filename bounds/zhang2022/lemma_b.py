@@ -12,9 +12,6 @@ the second for a jointly ell-smooth f and an interior z*. By [1]
     weak gap of (x_S, y_S) <= 2 sqrt 2 L^2/(mu n),
 
 the last two also with a strongly convex-concave regulariser G that need not be Lipschitz (Lemma 4.4).
-
-[1] L. Zhang, K. K. Thekumparampil, S. Oh, N. He. Bring Your Own Algorithm for Optimal Differentially
-    Private Stochastic Minimax Optimization. NeurIPS 2022, Appendix B.1, Lemmas 4.4 and B.4.
 """
 
 from __future__ import annotations

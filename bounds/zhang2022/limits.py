@@ -1,8 +1,4 @@
-r"""What the paper says about optimality and about estimating L (claims Z53 and Z54).
-
-[1] L. Zhang, K. K. Thekumparampil, S. Oh, N. He. Bring Your Own Algorithm for Optimal Differentially
-    Private Stochastic Minimax Optimization. NeurIPS 2022, Appendices A.1, B.2 and B.3.
-"""
+r"""What the paper says about optimality and about estimating L (claims Z53 and Z54)."""
 
 from __future__ import annotations
 

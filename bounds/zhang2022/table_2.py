@@ -16,9 +16,6 @@ one, here and in Theorem 3.4, is conditional on it, even where the sums are righ
 The rates are taken to be rates of linear convergence: ``accuracy`` has their logarithm, which is O(log(n/delta)) in
 every phase.
 
-[1] L. Zhang, K. K. Thekumparampil, S. Oh, N. He. Bring Your Own Algorithm for Optimal Differentially
-    Private Stochastic Minimax Optimization. NeurIPS 2022, Appendix B.3, B.4 and Table 2.
-
 Arguments. n records, r = ell D/L.
 
 Example

@@ -15,9 +15,6 @@ Guarantee. For epsilon <= 1 and delta < 1/n it is (epsilon, delta)-DP, and by [1
 
 the second of which is ``bound``.
 
-[1] L. Zhang, K. K. Thekumparampil, S. Oh, N. He. Bring Your Own Algorithm for Optimal Differentially
-    Private Stochastic Minimax Optimization. NeurIPS 2022, Appendix A.2.
-
 Arguments. n records, d dimensions, epsilon, delta, L Lipschitz constant, ell smoothness, mu strong convexity.
 
 Example

@@ -18,9 +18,6 @@ Guarantee. (epsilon, delta)-DP, and by [1, Theorem 3.4]
 The paper does not give the base of its logarithm; it is 2 here, since the paper has mu_K = mu n (claim Z17). Claim
 Z18 proves the bound for this schedule, and without rounding for any base up to 4.
 
-[1] L. Zhang, K. K. Thekumparampil, S. Oh, N. He. Bring Your Own Algorithm for Optimal Differentially
-    Private Stochastic Minimax Optimization. NeurIPS 2022, Appendix A.3.
-
 Arguments. n records, d dimensions, epsilon, delta, L Lipschitz constant, D radius; k phase (for the noise).
 
 Example

@@ -20,9 +20,6 @@ Guarantee. (epsilon, delta)-DP, and by [1, Theorem 4.5] the weak population gap 
 
 which is ``bound``: claims Z37 and Z38 prove it for this schedule, and refute the natural logarithm.
 
-[1] L. Zhang, K. K. Thekumparampil, S. Oh, N. He. Bring Your Own Algorithm for Optimal Differentially
-    Private Stochastic Minimax Optimization. NeurIPS 2022, Appendix B.3.
-
 Arguments. n records, d larger dimension, epsilon, delta, L Lipschitz constant, D radius; k phase (for the noise).
 
 Example

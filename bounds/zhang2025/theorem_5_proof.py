@@ -24,9 +24,6 @@ sigma_x1) is how many noises that is. Event: the output x_r is above (4/5) eta R
 - Record -1: at least a tenth of the rounds have r >= 9R/10, and there vtilde_1 <= -(8/9)/m is enough, so that the
   event has a chance of at least q Phi(H/9)/10.
 - Record 1: it needs vtilde_1 < -(4/5)/m, a chance of at most Phi(-4 H/5).
-
-[1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
-    Optimization. AAAI 2025, Theorem 5 and Remark 2; version with proofs.
 """
 
 from __future__ import annotations
@@ -40,9 +37,9 @@ from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, refuted
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Inequality, Step, over
 from dpcheck.bounds.symbols import R, T, delta, epsilon, m, mu, n, sigma, sigma_y
 from dpcheck.bounds.yang2022.minibatch_draws import chance_absent
+from dpcheck.bounds.zhang2025.preliminaries import upper_normal
 from dpcheck.bounds.zhang2025.privatediff import chance_of_sign, restart_difference
 from dpcheck.bounds.zhang2025.stability import full_batch_distance
-from dpcheck.bounds.zhang2025.theorem_1 import upper_normal
 from dpcheck.bounds.zhang2025.theorem_5 import C_0, REMARK_2, X_NOISE, Y_NOISE, M, beta, sigma_x1, sigma_x2
 
 c_4, c_5, c_6, c_7 = symbols("c_4 c_5 c_6 c_7", positive=True)
