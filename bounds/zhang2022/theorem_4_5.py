@@ -45,7 +45,7 @@ from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditi
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import D, K, L, c, d, delta, epsilon, k, mu, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.zhang2022.lemma_b import STABLE, WEAK
+from dpcheck.bounds.zhang2022.lemmas import STABLE, WEAK
 from dpcheck.bounds.zhang2022.phases import BITS, BLOCK, PHASE, PHASES, PRINTED, ROUNDED, TRUE
 from dpcheck.bounds.zhang2022.theorem_3_3 import ONE, RECORDS, SHARES, SMALL, energy
 from dpcheck.bounds.zhang2022.theorem_4_3 import LOG, PRIVACY

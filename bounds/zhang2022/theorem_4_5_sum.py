@@ -15,7 +15,7 @@ from sympy import Integer, Max, Rational, ceiling, floor, log, sqrt, symbols
 from dpcheck.bounds.claim import Decision, Kind, Step, Verdict, carries, claim, conditional
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, k, mu, n
-from dpcheck.bounds.zhang2022 import outside
+from dpcheck.bounds.zhang2022 import conditions
 from dpcheck.bounds.zhang2022.phases import COUNT, P, b, bits, letters, p, phases, rates, rounded, share_of, sums
 from dpcheck.bounds.zhang2022.theorem_4_3 import LOG
 from dpcheck.bounds.zhang2022.theorem_4_5 import BOUND, MEAN_GAP, SETTING, SHARE, SIGMA_K, mu_k, nbar
@@ -24,10 +24,7 @@ power = symbols("power", positive=True)  # 2^K
 SUM = over(b, p <= 1, phases >= 1, L, D)
 REGULARISER = L / D * Max(2 * p, 13 * phases * b)
 LOW = Max(2 * p, 13 * bits * b)
-INSTANCE = {n: outside.RECORDS, d: 1, epsilon: outside.EPSILON, delta: outside.DELTA, L: 1, D: 1}
-CONDITION = (
-    f"{outside.condition(outside.LIPSCHITZ)}; and K, mu and the bound have the logarithm to base 2, rounded down or not"
-)
+CONDITION = f"{conditions.PROJECTED}; and K, mu and the bound have the logarithm to base 2, rounded down or not"
 RISK = 8 * L * D * phases**2 * (p + 5 * b)
 GAP = 16 * L * D * phases**2 * (p + 5 * b)
 # mu_K = mu power, power = 2^K
@@ -84,7 +81,7 @@ READINGS: dict[str, Verdict] = {
     "K = log2 n without rounding, log2 in mu and in the bound": "conditional",
     "K = floor(log2 n), log2 in mu and in the bound, n/K or floor(n/K) records in a block": "conditional",
     "the proof's terms, natural logarithms throughout": "refuted",
-    **outside.readings(outside.LIPSCHITZ, "conditional"),
+    **conditions.readings(conditions.LIPSCHITZ, "conditional"),
 }
 
 
@@ -96,8 +93,8 @@ def _at(records: int, count: Any) -> dict[Any, Any]:
 @claim("Z36", Kind.CONSTANT, location="equation (26)", first=17 * LAST, second=MIDDLE, share=SHARE, mean_gap=MEAN_GAP)
 def last() -> Decision:
     """For {mean_gap} the last step costs at most {first}, and that {second}, each times {share}, where power is 2^K."""
-    records, count = outside.RECORDS, outside.COUNT
-    root = sqrt(LOG.subs(delta, outside.DELTA))
+    records, count = conditions.RECORDS, conditions.COUNT
+    root = sqrt(LOG.subs(delta, conditions.DELTA))
     unit = d * LOG / (mu_k * mu * nbar**2 * epsilon**2)
     solver = delta * L**2 / (8 * mu_k * mu * nbar**2)
     return conditional(
@@ -134,16 +131,16 @@ def last() -> Decision:
         Inequality(
             "and with its root 17/2 holds rounded down too", sqrt(129) * LAST, c * L * D, HALF, (c, Rational(17, 2))
         ),
-        *outside.convex_concave(Rational(17, 2) * root * count / (records * outside.EPSILON)),
+        *conditions.convex_concave(Rational(17, 2) * root * count / (records * conditions.EPSILON)),
         readings={
             "K = log2 n, or rounded up": "conditional",
             "K = floor(log2 n), by 17 L^2/sqrt(mu_K mu)": "refuted",
             "K = floor(log2 n), 17 sqrt 2/2 in place of 17/2": "conditional",
             "K = floor(log2 n), 17/2, by E|x~_K - x_K^|^2 of the independent noise": "conditional",
             "K = log n, natural, by 17 L^2/sqrt(mu_K mu)": "refuted",
-            **outside.readings(outside.LIPSCHITZ, "conditional"),
+            **conditions.readings(conditions.LIPSCHITZ, "conditional"),
         },
-        condition=f"{outside.condition(outside.LIPSCHITZ)}; and K is log2 n exactly or rounded up, or for "
+        condition=f"{conditions.PROJECTED}; and K is log2 n exactly or rounded up, or for "
         "K = floor(log2 n) the constant is 17 sqrt 2/2",
         note="mu >= 2 L/(D sqrt n) is used with equality, so that mu_K = mu 2^K must reach mu n.",
     )
@@ -193,7 +190,7 @@ def final() -> Decision:
         ),
         Identity("the two halves", lambda: middle.subs(c, 5) + middle.subs(c, 5), RISK),
         *FINAL,
-        *outside.convex_concave(BOUND.subs(INSTANCE) / 2),
+        *conditions.convex_concave(BOUND / 2),
         readings=READINGS,
         condition=CONDITION,
         note="The paper writes log n throughout and uses mu_K = mu n, which is base 2. With natural logarithms mu_K "
@@ -224,7 +221,7 @@ def gap() -> Decision:
         Identity("(28) and (31) add up to twice the bound", lambda: (saddle + RISK) + (-saddle + RISK), GAP),
         *letters(LOG),
         *FINAL,
-        *outside.convex_concave(BOUND.subs(INSTANCE)),
+        *conditions.convex_concave(BOUND),
         readings=READINGS,
         condition=CONDITION,
         note="Twice (27), under the condition of Z37. The maximum and minimum stand outside the expectation: the weak "
