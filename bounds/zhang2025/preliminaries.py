@@ -54,7 +54,7 @@ from dpcheck.bounds.calibration import Private, curve
 from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Inequality, over
 from dpcheck.bounds.symbols import delta, epsilon, sigma
-from dpcheck.bounds.yang2022.minibatch_draws import chance_absent
+from dpcheck.bounds.yang2022.lemma_6 import chance_absent
 
 z, lam = symbols("z lam", positive=True)
 first, second, both = symbols("first second both", positive=True)

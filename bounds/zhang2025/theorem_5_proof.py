@@ -36,7 +36,7 @@ from dpcheck.bounds.calibration import curve
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, refuted
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Inequality, Step, over
 from dpcheck.bounds.symbols import R, T, delta, epsilon, m, mu, n, sigma, sigma_y
-from dpcheck.bounds.yang2022.minibatch_draws import chance_absent
+from dpcheck.bounds.yang2022.lemma_6 import chance_absent
 from dpcheck.bounds.zhang2025.preliminaries import upper_normal
 from dpcheck.bounds.zhang2025.privatediff import chance_of_sign, restart_difference
 from dpcheck.bounds.zhang2025.stability import full_batch_distance
