@@ -42,7 +42,7 @@ from sympy import Add, Integer, Le, Rational, Subs, exp, factorial, log, sqrt, s
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
 from dpcheck.bounds.symbols import K, L, kappa, mu
-from dpcheck.bounds.xu2026.gradient_map import ON_Y
+from dpcheck.bounds.xu2026.setting import ON_Y
 
 ell, S_2, delta_1, d, chance, k, z = symbols("ell S_2 delta_1 d chance k z", positive=True)
 theta, chi, dx, gamma, e, x, y, w = symbols("theta chi dx gamma e x y w", positive=True)

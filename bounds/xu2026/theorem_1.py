@@ -52,12 +52,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Derivative, Integer, Max, Rational, Subs, ceiling, cos, floor, log, pi, sin, sqrt, symbols
+from sympy import Derivative, Eq, Integer, Max, Rational, Subs, ceiling, cos, floor, log, pi, sin, sqrt, symbols
 
 from dpcheck.bounds.assumption import Formulas
-from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, refuted
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, refuted, unresolved
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, over
-from dpcheck.bounds.symbols import K, L, T, c, d, delta, epsilon, eta, k, n
+from dpcheck.bounds.symbols import K, L, T, c, d, delta, epsilon, eta, k, mu, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.xu2026.lemma_5 import BATCH, ERROR, LENGTH, LONG, ORDER, a, attained, dual_after
 from dpcheck.bounds.xu2026.theorem_2 import (
@@ -240,6 +240,58 @@ def theorem() -> Decision:
         note="With K = 1 the dual variable never moves, so that the output does not depend on what the maximiser "
         "depends on. The privacy part falls with the clip, and with the constant 1 of the printed noise.",
         method=(Method.ALGEBRA, Method.PROVER),
+    )
+
+
+value, depth = symbols("value floor", positive=True)
+
+
+@claim("002:F0", Kind.ASSUMPTION, location="Theorem 1")
+def infimum() -> Decision:
+    """F_0 = f_S(0) - min over x, y in R^d of f_S is finite, and the gap that the descent spends."""
+    beyond = symbols("beyond", positive=True)
+    dual = -(y**2) / 2  # f, for every x
+    return refuted(
+        Cited(
+            "f_S(x, .) is mu-strongly concave on R^d, so that f_S(x, y) <= f_S(x, y*) - mu |y - y*|^2/2", "Assumption 4"
+        ),
+        Counterexample(
+            "the minimum over y in R^d, as printed: f = -y^2/2 passes every floor, here -1000 at y = 45",
+            dual >= -depth,
+            {y: 45, depth: 1000},
+        ),
+        Inequality(
+            "whatever the floor and mu: mu y^2/2 >= floor at y^2 = 2 floor/mu + beyond",
+            depth,
+            mu * (beyond + 2 * depth / mu) / 2,
+            over(depth, mu, beyond),
+        ),
+        Counterexample(
+            "over Y = [-1, 1], within Assumption 1, it is finite and not the gap Phi(0) - min Phi: f = -y^2/2, y_0 = 0 "
+            "gives 1/2 against 0",
+            Eq(dual.subs(y, 0) - dual.subs(y, 1), value),
+            {value: 0},
+        ),
+        readings={
+            "the minimum over R^d of a function that is strongly concave there: -infinity": "refuted",
+            "the minimum over a compact Y: another number than the gap of Phi": "refuted",
+        },
+        repaired="F_0 = Phi_S(x_0) - min Phi_S, the gap of the value function",
+        note="The minimum over y of a strongly concave function on R^d is -infinity, so that F_0 is infinite; on a "
+        "compact Y it counts the depth of f in y. What a descent spends is the gap of Phi.",
+        method=(Method.ARITHMETIC, Method.PROVER),
+    )
+
+
+@claim("002:Remark3", Kind.REMARK, location="Remark 3")
+def first_such_method() -> Decision:
+    """This is the first first-order method for private second-order stationary points in ERM that matches the best
+    known rates.
+    """
+    return unresolved(
+        Cited("a statement about the literature, not about the algorithm", "Remark 3"),
+        note="A claim of priority: no computation decides it. The result that it speaks of is for the empirical risk, "
+        "Theorem 1, and the rate it matches there that of Theorem 2 too; both are false as printed (see their claims).",
     )
 
 

@@ -17,7 +17,7 @@ from dpcheck.bounds.coq.statement import statement
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.registry import claims
-from dpcheck.bounds.xu2026.clip import clip_then_mean
+from dpcheck.bounds.xu2026.algorithms import clip_then_mean
 from dpcheck.bounds.yang2022.lemma_6 import chance_absent
 from dpcheck.errors import InputError
 
