@@ -1,10 +1,9 @@
 r"""Algorithms 2 and 3: their lines, the size of the perturbation, and what one record can change in their queries.
 
-In Algorithm 2, the outer loop, line 8 is "m_s = t, s = s + 1", so that m_s in lines 12 to 19 and in the
-output has an index that is one too large.
-Between two refreshes the estimators change by clipped minibatch means of gradient differences. The paper never gives a
-value to their threshold C_u. Descent steps have length eta, so that C_u = L eta clips nothing there; the perturbation
-of the escape phase may be as long as
+In Algorithm 2, the outer loop, line 8 is "m_s = t, s = s + 1", so that m_s in lines 12 to 19 and in the output has an
+index that is one too large. Between two refreshes the estimators change by clipped minibatch means of gradient
+differences. The paper never gives a value to their threshold C_u. Descent steps have length eta, so that C_u = L eta
+clips nothing there; the perturbation of the escape phase may be as long as
 
     r = L_Phi eta_H alpha_H/(C rho_Phi),   which for L_Phi eta_H = 1 is sqrt(alpha/rho_Phi)/C,
 

@@ -4,9 +4,8 @@ A query of sensitivity D is released with N(0, s^2 D^2 I). By [1, Definition 3]
 
     s^2 = log(1.25/delta)/epsilon^2
 
-is (epsilon, delta)-DP for 0 < epsilon, delta < 1. The exact curve of one Gaussian release lies above
-delta at some of these values; with 2 log(1.25/delta) it does not. The paper uses the form without the factor in its
-noise formulas.
+is (epsilon, delta)-DP for 0 < epsilon, delta < 1. The exact curve of one Gaussian release lies above delta at some of
+these values; with 2 log(1.25/delta) it does not. The paper uses the form without the factor in its noise formulas.
 """
 
 from __future__ import annotations

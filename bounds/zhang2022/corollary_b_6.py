@@ -19,8 +19,7 @@ Guarantee. (epsilon, delta)-DP, and by [1, Corollary B.6] max_y E F(x~_K, y) - F
 
 since the noise of each of the K - 1 earlier phases has the weight 1/mu_y (claim Z48).
 
-Arguments. n records, d dimension of x, epsilon, delta, L Lipschitz constant, D radius, mu_y strong concavity,
-k phase.
+Arguments. n records, d dimension of x, epsilon, delta, L Lipschitz constant, D radius, mu_y strong concavity, k phase.
 
 Example
 -------

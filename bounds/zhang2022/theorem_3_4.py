@@ -1,7 +1,6 @@
 r"""Theorem 3.4: phased output perturbation for smooth convex problems.
 
-Problem. Minimise F(x) = E f(x; xi) over a convex X in R^d with |x*| <= D; each f is convex, L-Lipschitz
-and ell-smooth.
+Problem. Minimise F(x) = E f(x; xi) over a convex X in R^d with |x*| <= D; each f is convex, L-Lipschitz and ell-smooth.
 
 Algorithm 2. K = floor(log2 n) phases on disjoint blocks of nbar = floor(n/K) records, from x_0 = 0 (in the
 paper K = log n, nbar = n/K). Phase k minimises the mean of f plus (mu_k/2)|x - x~_{k-1}|^2, mu_k = mu 2^k, to within

@@ -3,11 +3,10 @@ r"""Theorem 4.5: phased output perturbation for smooth convex-concave problems.
 Problem. min over x, max over y of F(x, y) = E f(x, y; xi); each f is convex-concave, L-Lipschitz and
 ell-smooth; |x| <= D and |y| <= D at the points compared with. d = max{d_x, d_y}.
 
-Algorithms 4 and 5. K = floor(log2 n) phases on disjoint blocks of nbar = floor(n/K) records (in the paper
-K = log n, nbar = n/K), mu_k = mu 2^k. Phase k of Algorithm 4 solves the empirical problem plus
-mu_k|x - x~_{k-1}|^2/2 - mu|y|^2/2 to an energy of L^2/(mu nbar^2) with probability 1 - delta/8, by a mean gap
-of delta L^2/(16 mu nbar^2), and releases x~_k = x_k + N(0, sigma_k^2 I), projected unless f is as assumed
-everywhere, with
+Algorithms 4 and 5. K = floor(log2 n) phases on disjoint blocks of nbar = floor(n/K) records (in the paper K = log n,
+nbar = n/K), mu_k = mu 2^k. Phase k of Algorithm 4 solves the empirical problem plus mu_k|x - x~_{k-1}|^2/2 - mu|y|^2/2
+to an energy of L^2/(mu nbar^2) with probability 1 - delta/8, by a mean gap of delta L^2/(16 mu nbar^2), and releases
+x~_k = x_k + N(0, sigma_k^2 I), projected unless f is as assumed everywhere, with
 
     sigma_k = (8 L/(nbar epsilon)) sqrt(2 log(5/delta)/(mu_k mu)),
     mu = (L/D) max{ 2/sqrt n, 13 log2(n) sqrt(d log(5/delta))/(n epsilon) }.

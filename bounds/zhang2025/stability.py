@@ -1,9 +1,8 @@
 r"""Assumption 1, Lemmas 9, 10 and 12: how far the inner ascent of PrivateDiff Minimax moves when one record changes,
 and how fast it converges.
 
-By [1, Lemma 10], quoting [2, Theorem 3.10]: for losses f(., z) <= M that are mu-strongly concave and
-beta-smooth with gradients bounded by L, projected stochastic ascent with step 1/(mu i) on datasets of n
-records that differ in one has
+By [1, Lemma 10], quoting [2, Theorem 3.10]: for losses f(., z) <= M that are mu-strongly concave and beta-smooth with
+gradients bounded by L, projected stochastic ascent with step 1/(mu i) on datasets of n records that differ in one has
 
     |y_i - y'_i| <= (2 L^2 + beta M)/(mu n),
 
@@ -23,9 +22,8 @@ concave function, and the steps 1/(mu i) exceed 2/beta while i < kappa/2.
 
 Clipped stochastic ascent on quadratics of one variable, run on neighbouring datasets, in rational arithmetic.
 
-f(y; z) = c (z y - b y^2/2) on an interval [-radius, radius], records z, step 1/(mu (i + 1)) at
-i = 0, 1, .... f is c b-smooth and c mu'-strongly concave for every mu' <= b; mu is the strong concavity
-that the step size is computed from.
+f(y; z) = c (z y - b y^2/2) on an interval [-radius, radius], records z, step 1/(mu (i + 1)) at i = 0, 1, .... f is c
+b-smooth and c mu'-strongly concave for every mu' <= b; mu is the strong concavity that the step size is computed from.
 
 Assumption 1: f <= M with X = R^{d_1}.
 

@@ -1,11 +1,10 @@
 r"""The claims about Theorem 5 and Remark 2, the privacy of PrivateDiff Minimax (setting in ``theorem_5``).
 
 The theorem overlooks two things:
-- in x, y_{r+1} depends on the data and is not released before the gradients at it are (``privatediff``):
-  v_{r+1} moves by up to 2 C_1, not 2 C_1/m, and the noise sigma_x1 C_1 of order C_1/(n epsilon) is
-  smaller by a factor n;
-- in y, the stability bound has the unit of a loss (``stability``): the noise goes to 0 with the scale of f,
-  while the iterates do not change.
+- in x, y_{r+1} depends on the data and is not released before the gradients at it are (``privatediff``): v_{r+1} moves
+  by up to 2 C_1, not 2 C_1/m, and the noise sigma_x1 C_1 of order C_1/(n epsilon) is smaller by a factor n;
+- in y, the stability bound has the unit of a loss (``stability``): the noise goes to 0 with the scale of f, while the
+  iterates do not change.
 
 Either alone breaks the theorem for every choice of its constants. In both instances R = T = 1, so that the
 output is (x_1, ytilde_1); ell = log(1/delta).
