@@ -35,11 +35,11 @@ def anchors_found(phases: int, late: int) -> Fraction:
     printed.
     """
     anchors: dict[int, int] = {}
-    found = 0
+    right = 0
     for s_before, t in enumerate(range(10, 10 + phases)):
         anchors[s_before] = t
-        found += anchors.get(s_before + 1 - late) == t
-    return Fraction(found)
+        right += anchors.get(s_before + 1 - late) == t
+    return Fraction(right)
 
 
 def clipping_bias(radius: Fraction, threshold: Fraction) -> Fraction:

@@ -137,33 +137,34 @@ REGIMES = (("privacy", RATIO ** Rational(2, 3)),)
 alpha, success = symbols("alpha success", positive=True)
 SURE = 1 - delta_1 - delta_2
 
-THEOREMS = (
+THEOREMS = tuple(
     Theorem(
-        id="xu2026.theorem_1",
-        title="Second-order stationarity of the empirical value function (refuted as printed)",
+        id=f"xu2026.theorem_{number}",
+        title=f"Second-order {title} (refuted as printed)",
         paper="xu2026",
-        location="Theorem 1 and the proof of Lemma 5, Appendix B.1",
-        quantity="gradient norm alpha of the output, in order; curvature at least -sqrt(rho alpha)",
-        quantity_latex=r"\alpha",
-        parameters=PARAMETERS,
-        assumptions=ASSUMPTIONS,
-        schedule_formulas=SCHEDULE,
-        noise_formulas=NOISE,
-        regimes=REGIMES,
-    ),
-    Theorem(
-        id="xu2026.theorem_3",
-        title="Second-order stationary points of the empirical risk by DP-RGDA (refuted as printed)",
-        paper="xu2026",
-        location="Theorem 3 and Lemma 5, Appendix B.1; Algorithm 3",
-        quantity=QUANTITY,
+        location=location,
+        quantity=quantity,
         quantity_latex=QUANTITY_LATEX,
         parameters=PARAMETERS,
         assumptions=ASSUMPTIONS,
         schedule_formulas=SCHEDULE,
         noise_formulas=NOISE,
         regimes=REGIMES,
-    ),
+    )
+    for number, title, location, quantity in (
+        (
+            1,
+            "stationarity of the empirical value function",
+            "Theorem 1 and the proof of Lemma 5, Appendix B.1",
+            "gradient norm alpha of the output, in order; curvature at least -sqrt(rho alpha)",
+        ),
+        (
+            3,
+            "stationary points of the empirical risk by DP-RGDA",
+            "Theorem 3 and Lemma 5, Appendix B.1; Algorithm 3",
+            QUANTITY,
+        ),
+    )
 )
 
 

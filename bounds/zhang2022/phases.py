@@ -156,8 +156,8 @@ first, second, weight, other = symbols("first second weight other", positive=Tru
 
 def chance_of_both(first_bit: int, second_bit: int) -> Fraction:
     """Return P[both answers are as if the first block were full], each bit told truly with probability 3/4."""
-    told = [Fraction(3, 4) if bit == wanted else Fraction(1, 4) for bit, wanted in ((first_bit, 1), (second_bit, 0))]
-    return told[0] * told[1]
+    answers = [Fraction(3, 4) if bit == wanted else Fraction(1, 4) for bit, wanted in ((first_bit, 1), (second_bit, 0))]
+    return answers[0] * answers[1]
 
 
 @claim("Z01", Kind.ACCOUNTING, location="Lemma A.1")
