@@ -1,33 +1,30 @@
-r"""Algorithms 2 and 3: their lines, the size of the perturbation, and what they do with released estimates.
+r"""Algorithms 2 and 3: their lines, the size of the perturbation, and what one record can change in their queries.
 
-In Algorithm 2, the outer loop, line 8 is "m_s = t, s = s + 1", so that m_s in lines 12 to 19 and in the
-output has an index that is one too large.
-Between two refreshes the estimators change by clipped minibatch means of gradient differences. The paper never gives a
-value to their threshold C_u. Descent steps have length eta, so that C_u = L eta clips nothing there; the perturbation
-of the escape phase may be as long as
+In Algorithm 2, the outer loop, line 8 is "m_s = t, s = s + 1", so that m_s in lines 12 to 19 and in the output has an
+index that is one too large. Between two refreshes the estimators change by clipped minibatch means of gradient
+differences. The paper never gives a value to their threshold C_u. Descent steps have length eta, so that C_u = L eta
+clips nothing there; the perturbation of the escape phase may be as long as
 
     r = L_Phi eta_H alpha_H/(C rho_Phi),   which for L_Phi eta_H = 1 is sqrt(alpha/rho_Phi)/C,
 
 and a gradient difference as large as L r. With eta = alpha/L the threshold is alpha, and L r at this bound exceeds it
 for small alpha; for the population Lemma 8 bounds r by sqrt(a)/(L log(4/delta_1)) as well.
-
-[1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Algorithms 2 and 3.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
-from sympy import Eq, Integer, Rational, exp, sqrt, symbols
+from sympy import Eq, Integer, Rational, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated
-from dpcheck.bounds.symbols import L, delta, epsilon, eta
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved, refuted
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Searched, over
+from dpcheck.bounds.judge import judged
+from dpcheck.bounds.symbols import L, d, eta
 
-alpha, alpha_h, rho_phi, C, C_u, eta_h, L_Phi, a, k = symbols(
-    "alpha alpha_H rho_Phi C C_u eta_H L_Phi a k", positive=True
-)
+alpha, rho_phi, C, C_u, eta_h, L_Phi, a, k = symbols("alpha rho_Phi C C_u eta_H L_Phi a k", positive=True)
 written, read = symbols("written read")
 RADIUS = sqrt(alpha / rho_phi) / C
 CLIP = L * eta
@@ -38,11 +35,11 @@ def anchors_found(phases: int, late: int) -> Fraction:
     printed.
     """
     anchors: dict[int, int] = {}
-    found = 0
+    right = 0
     for s_before, t in enumerate(range(10, 10 + phases)):
         anchors[s_before] = t
-        found += anchors.get(s_before + 1 - late) == t
-    return Fraction(found)
+        right += anchors.get(s_before + 1 - late) == t
+    return Fraction(right)
 
 
 def clipping_bias(radius: Fraction, threshold: Fraction) -> Fraction:
@@ -123,81 +120,253 @@ def perturbation() -> Decision:
     )
 
 
-chance, other = symbols("chance other", positive=True)
-
-KEPT = Cited(
-    "a function of an (epsilon, delta)-DP output, with randomness of its own, is (epsilon, delta)-DP",
-    "C. Dwork, A. Roth, 2014, Proposition 2.1",
+S, S_1, S_2, B, M = symbols("S S_1 S_2 B M", positive=True)
+dx, dy, j, moved, found, wanted = symbols("dx dy j moved found wanted", positive=True)
+BATCH, CLIPPED, REFRESH = 2 * C / S, 2 * C / B, 2 * M / S_1  # as published
+INCREMENT = 2 * sqrt(2) * L * dy / S_2
+MOVES = Identity(
+    "L |w_t - w_{t-1}| = L |y_t - y_{t-1}|, where x and y moved by dx and dy", L * sqrt(dx**2 + dy**2), L * dy
 )
 
 
-def chosen(start: int, *estimates: int) -> Fraction:
-    """Return s of Algorithm 3 on Y = [-1, 1] with lambda = 1/6, from y_{t,0} and u_{t,0}, u_{t,1}, ... alone."""
-    path = [Fraction(start)]
-    for u in estimates:
-        path.append(max(Fraction(-1), min(Fraction(1), path[-1] + Fraction(u, 6))))
-    return Fraction(min(range(len(estimates)), key=lambda k: abs(path[k] - path[k + 1])))
+def clipped(value: Fraction, threshold: Fraction) -> Fraction:
+    """Clip in one dimension."""
+    return max(-threshold, min(threshold, value))
 
 
-def broken_at(eta: Fraction, mean_square: Fraction, *estimates: int) -> Fraction:
-    """Return the first step at which D of Algorithm 2 exceeds its threshold, from v_{m+1}, v_{m+2}, ... alone; 0 if
-    none.
+def mean_then_clip(threshold: int, *records: int) -> Fraction:
+    """Return the mean of the gradients, clipped, as Algorithm 3 has it."""
+    return clipped(Fraction(sum(records), len(records)), Fraction(threshold))
+
+
+def clip_then_mean(threshold: int, *records: int) -> Fraction:
+    """Return the mean of the clipped gradients, as Appendix D has it."""
+    return sum((clipped(Fraction(z), Fraction(threshold)) for z in records), Fraction(0)) / len(records)
+
+
+def replaced_share(rng: Any) -> float:
+    """Return B/(2 C) times the move of the mean of B clipped gradients in the plane when one is replaced, drawn at
+    random.
     """
-    total = Fraction(0)
-    for count, v in enumerate(estimates, start=1):
-        total += (eta * v) ** 2
-        if total > count * mean_square:
-            return Fraction(count)
-    return Fraction(0)
+    import numpy as np
+
+    count = int(rng.integers(1, 9))
+    gradients = rng.normal(0, 10, (count + 1, 2))
+    gradients *= np.minimum(1, 1 / np.linalg.norm(gradients, axis=1))[:, None]  # C = 1
+    moved_by = np.linalg.norm(gradients[:count].mean(0) - gradients[1:].mean(0))
+    return float(moved_by * count / 2)
 
 
-@claim("002:Alg3 s_t", Kind.PRIVACY, location="Algorithm 3, line 18")
-def selection() -> Decision:
-    """For x_0 and y_0 that do not depend on the data, choosing the k with the smallest |y_k - y_{k+1}|/lambda costs no
-    privacy once the noisy u are released.
+def difference_of_clipped(threshold: int, *pairs: int) -> Fraction:
+    """Return the mean of clip(g) - clip(h) over records with gradients g, h, given one after the other."""
+    terms = [clipped(Fraction(z), Fraction(threshold)) for z in pairs]
+    return sum((g - h for g, h in zip(terms[::2], terms[1::2], strict=True)), Fraction(0)) / (len(pairs) // 2)
+
+
+def estimate(x: int, before: int, refresh: int, repaired: int = 0) -> Fraction:
+    """Return v_{t,0} of Algorithm 3 without noise or clipping for F = x^2/2 - y^2/2, y = 0, one inner step.
+
+    ``x`` is x_t and ``before`` is x_{t-1}; on a refresh v_{t,-1} is the gradient at x_t, else at x_{t-1}.
+    ``repaired`` sets x_{t,-1} = x_t on a refresh.
+    """
+    start = Fraction(x if refresh else before)
+    anchor = x if refresh and repaired else before  # x_{t,-1}
+    return start + (Fraction(x) - Fraction(anchor))
+
+
+def tracked(period: int, repaired: int, *xs: int) -> Fraction:
+    """Return v_{t,0} less the gradient at x_t at the end of a run through ``xs``, F as in :func:`estimate`, x_{-1} =
+    x_0.
+    """
+    v = Fraction(0)
+    for t, x in enumerate(xs):
+        before = xs[max(t - 1, 0)]
+        if t % period == 0:
+            v = estimate(x, before, 1, repaired)
+        else:
+            v += Fraction(x) - Fraction(before)
+    return v - xs[-1]
+
+
+def first_difference(record: int, x: int, before: int) -> Fraction:
+    """Return the increment of v at k = 0 for one record of F = z x^2/2 - y^2/2: y_{t,0} = y_{t,-1}, x_{t,-1} =
+    x_{t-1}.
+    """
+    return Fraction(record * (x - before))
+
+
+@claim("002:Alg3 Clip", Kind.SENSITIVITY, location="Algorithm 3, lines 7, 8, 14 and 15", bound=BATCH)
+def batch_clip() -> Decision:
+    """The clipped mean Clip(mean of S gradients, C) changes by at most {bound} when one record is replaced."""
+    return refuted(
+        Enumerated("records 10 and -8, C = 1: the clipped mean", mean_then_clip, (1, 10, -8), Fraction(1)),
+        Enumerated("one of them replaced: -10 and -8", mean_then_clip, (1, -10, -8), Fraction(-1)),
+        Counterexample("it moves by 2, twice the claimed 2 C/S = 1", moved <= BATCH, {moved: 2, C: 1, S: 2}),
+        Enumerated("C = M = 10, where the clip is idle: records 10 and 10", mean_then_clip, (10, 10, 10), Fraction(10)),
+        Enumerated("against -10 and 10: 2 M/S = 10 apart, and no more", mean_then_clip, (10, -10, 10), Fraction(0)),
+        Cited("without the clip the mean moves by at most 2 M/S", "triangle inequality, Assumption 1"),
+        AtMost("which C = M + k allows", 2 * M / S, BATCH.subs(C, M + k)),
+        readings={"C >= M, where the clip is idle": "proved", "C < M": "refuted"},
+        repaired="min{2 C, 2 M/S}; or clip each record before the mean, as Appendix D says, which gives 2 C/S",
+        note="A clip of the mean bounds the mean, not one record's part in it.",
+        method=Method.STEPS,
+    )
+
+
+@claim("002:App D", Kind.SENSITIVITY, location="Appendix D", bound=CLIPPED)
+def record_clip() -> Decision:
+    """When one of B gradients is replaced, the mean of the gradients clipped one by one to C changes by
+    at most {bound}.
     """
     return proved(
-        KEPT,
-        Enumerated(
-            "the choice computed from y_{t,0} = 0 and released u = 6, 3, -2", chosen, (0, 6, 3, -2), Fraction(1)
-        ),
-        Enumerated("and from u = 3, 2, 1", chosen, (0, 3, 2, 1), Fraction(2)),
         Cited(
-            "y_{t,k+1} = P(y_{t,k} + lambda u_{t,k}): all y are functions of y_0 and of released u",
-            "Algorithm 3, lines 16 and 18",
+            "the difference of the means is 1/B times the difference of two clipped gradients, whose norms add up",
+            "triangle inequality",
         ),
-        Enumerated("the same u = 6, 3, -2 from y_{t,0} = 1", chosen, (1, 6, 3, -2), Fraction(0)),
+        AtMost(
+            "norms C/(1 + j) and C/(1 + k), which stand for any two up to C, are together within the bound",
+            (C / (1 + j) + C / (1 + k)) / B,
+            CLIPPED,
+        ),
+        Enumerated("attained: records 5 and 0, C = 1, B = 2", clip_then_mean, (1, 5, 0), Fraction(1, 2)),
+        Enumerated("against -5 and 0", clip_then_mean, (1, -5, 0), Fraction(-1, 2)),
+        Searched("in the plane, in units of the bound", replaced_share, 1.0 + 1e-12, 400),
+        Enumerated(
+            "increments clipped before the difference: a record with gradients 5 and -5, B = 2",
+            difference_of_clipped,
+            (1, 5, -5, 0, 0),
+            Fraction(1),
+        ),
+        Enumerated("against -5 and 5", difference_of_clipped, (1, -5, 5, 0, 0), Fraction(-1)),
+        Counterexample("they move by 2, which is 4 C/B and not 2 C/B = 1", moved <= CLIPPED, {moved: 2, C: 1, B: 2}),
+        Enumerated("a record that was drawn twice into a batch of B = 2", clip_then_mean, (1, 5, 5), Fraction(1)),
+        Enumerated("replaced, it moves the mean by 2 as well", clip_then_mean, (1, -5, -5), Fraction(-1)),
+        readings={
+            "one vector a record, clipped once: a gradient, or the difference of two": "proved",
+            "increments as mean of clip(g) - clip(h), each gradient clipped by itself: 4 C/B": "refuted",
+            "batches drawn with replacement, in which the record may stand more than once": "refuted",
+        },
+        repaired="4 C/B for increments whose two gradients are clipped one by one; C/B times twice the number of "
+        "places that a record takes in its batch",
+        note="The mean of clipped gradients is as stated. Appendix D does not say which vector is clipped in an "
+        "increment, nor how a batch is drawn: two clipped gradients a record, or a record drawn twice, double the "
+        "bound.",
+        method=(Method.ALGEBRA, Method.ENUMERATION),
+    )
+
+
+@claim("002:(30)", Kind.SENSITIVITY, location="equation (30)", bound=REFRESH)
+def refresh_change() -> Decision:
+    """When one of its S_1 records is replaced, a refresh changes by at most {bound}."""
+    return conditional(
+        Cited("the mean moves by 1/S_1 times the difference of two gradients", "triangle inequality"),
+        AtMost(
+            "norms M/(1 + j) and M/(1 + k), which stand for any two up to M, are together within the bound",
+            (M / (1 + j) + M / (1 + k)) / S_1,
+            REFRESH,
+        ),
+        Enumerated("attained: M = 3, S_1 = 2, gradients 3 and 0", clip_then_mean, (3, 3, 0), Fraction(3, 2)),
+        Enumerated("against -3 and 0", clip_then_mean, (3, -3, 0), Fraction(-3, 2)),
+        Cited(
+            "the points of evaluation are functions of released noisy estimates, so that they are equal given these",
+            "post-processing",
+        ),
         Counterexample(
-            "a y_0 that reads the data, 0 or 1, shows in the choice, the released u being equal: chance 1 against 0",
-            chance <= exp(epsilon) * other + delta,
-            {chance: 1, other: 0, epsilon: 1, delta: Rational(1, 10**5)},
+            "if each of d coordinates has slope up to M, as Assumption 1 says word for word, the norm is M sqrt d",
+            2 * M * sqrt(d) / S_1 <= REFRESH,
+            {M: 1, S_1: 10, d: 4},
         ),
         readings={
-            "y_0 fixed without looking at the data, every u_{t,k} accounted for": "proved",
-            "the choice is a function of the released u also where y_0 depends on the data": "refuted",
-            "Algorithm 2 with y_0 from PiSARAH on the data, as in Lemma 8, whose privacy nobody counts": "unresolved",
+            "M bounds the norm of each block's gradient": "proved",
+            "M bounds each coordinate's slope": "refuted",
         },
-        note="The surrogate is computed from iterates alone; no gradient is evaluated for it. The start y_0, an input "
-        "of Algorithm 2, must not depend on the data, and all u_{t,k} count as released, also those that are not "
-        "chosen.",
-        method=(Method.STEPS, Method.CITED),
+        condition="M bounds the norm of grad_x F and of grad_y F; with slopes coordinate by coordinate, M sqrt d takes "
+        "its place",
+        note="Right for the block-wise Lipschitz constant.",
     )
 
 
-@claim("002:Alg2 escape test", Kind.PRIVACY, location="Algorithm 2, lines 12 to 19")
-def escape() -> Decision:
-    """For inputs that do not depend on the data, the movement test D uses released v only and costs no privacy."""
-    return proved(
-        KEPT,
-        Enumerated(
-            "D against its threshold from eta_H = 1/2, Dbar = 1 and released v = 1, 1, 4",
-            broken_at,
-            (Fraction(1, 2), Fraction(1), 1, 1, 4),
-            Fraction(3),
+@claim("002:(31)", Kind.SENSITIVITY, location="equation (31)", bound=INCREMENT)
+def increment() -> Decision:
+    """When one of its S_2 records is replaced, an increment of the inner loop, k = 0, ..., K - 1, changes by at most
+    {bound}, dy the length of y_k - y_{{k-1}}.
+    """
+    return conditional(
+        Cited(
+            "for k >= 1 both gradients of a record are taken at the same x_t, so that they differ by at most L dy; one "
+            "of the S_2 records changes, and clipping the mean brings no two means further apart",
+            "Assumption 2; triangle inequality; the clip is a projection",
         ),
-        Enumerated("v = 1, 1, 1 breaks nothing", broken_at, (Fraction(1, 2), Fraction(1), 1, 1, 1), Fraction(0)),
-        Cited("the tests, steps and the output use D, v and fresh randomness only", "Algorithm 2, lines 4 to 20"),
-        note="Provided the released v are private, which is another matter, and neither x_0, y_0 nor the thresholds "
-        "and step sizes depend on the data (an F_0 taken from the data would).",
-        method=(Method.STEPS, Method.CITED),
+        Inequality(
+            "k >= 1: two differences of at most L dy each are within the bound, 2 in place of 2 sqrt 2 being enough",
+            2 * L * dy / S_2,
+            INCREMENT,
+            over(L, dy, S_2 >= 1),
+        ),
+        Enumerated(
+            "k = 0, F = z x^2/2 - y^2/2, x moved from 0 to 3: a record 1 adds", first_difference, (1, 3, 0), Fraction(3)
+        ),
+        Enumerated("and a record -1", first_difference, (-1, 3, 0), Fraction(-3)),
+        Counterexample(
+            "y_{t,0} = y_{t,-1}, so that the printed bound is 0, where the increment changes by 6",
+            moved <= INCREMENT,
+            {moved: 6, L: 1, dy: 0, S_2: 1},
+        ),
+        Counterexample(
+            "k = 0, |z| <= L, any move dx of x and any batch: 2 L dx/S_2 is above the printed bound",
+            2 * L * dx / S_2 <= INCREMENT,
+            {dy: 0},
+        ),
+        readings={
+            "k >= 1, both gradients at the same x, as (31) writes them": "proved",
+            "k >= 1, with 2 L for 2 sqrt 2 L": "proved",
+            "k = 0, whenever x_t differs from x_{t-1}": "refuted",
+        },
+        condition="k >= 1, where both gradients of a record are taken at the same x_t; at k = 0 Algorithm 3 takes them "
+        "at x_t and x_{t-1}, at the same y",
+        repaired="2 L (|x_{t,k} - x_{t,k-1}| + |y_{t,k} - y_{t,k-1}|)/S_2 for every k, or 2 L times the distance of "
+        "the pairs; noise in proportion to it is not zero at k = 0",
+        note="(31) writes both gradients at one x, and is right there, with 2 L too. It is used for every increment, "
+        "and the first of each inner loop, k = 0, differences across x_{t-1} and x_t at the same y: its bound, and "
+        "with it the noise, is 0 there, whatever x did.",
+        method=(Method.STEPS, Method.PROVER),
     )
+
+
+@claim("002:x-difference", Kind.ALGORITHM, location="Algorithm 3, line 3")
+def difference() -> Decision:
+    """With x_{t,-1} = x_{t-1} the recursion keeps v_{t,k} an unbiased estimate of grad_x f(x_t,
+    y_{t,k}) for every t.
+    """
+    return conditional(
+        Enumerated("no refresh, x from 2 to 5: the estimate telescopes to 5", estimate, (5, 2, 0), Fraction(5)),
+        Enumerated("on a refresh it is the gradient at x_t plus one more difference", estimate, (5, 2, 1), Fraction(8)),
+        Counterexample("8 where grad Phi(x_t) = 5", Eq(found, wanted), {found: 8, wanted: 5}),
+        Enumerated(
+            "the bias stays for the period: q = 3, x = 0, 1, 2, 5, 7, 8", tracked, (3, 0, 0, 1, 2, 5, 7, 8), Fraction(3)
+        ),
+        Enumerated("with x_{t,-1} = x_t on a refresh there is none", tracked, (3, 1, 0, 1, 2, 5, 7, 8), Fraction(0)),
+        Cited(
+            "each increment has mean grad_x f(x_{t,k}, y_{t,k}) - grad_x f(x_{t,k-1}, y_{t,k-1}) given the past, and "
+            "the first subtracts what v_{t,-1} estimates: the sum telescopes",
+            "fresh samples, no clipping",
+        ),
+        readings={
+            "between refreshes": "proved",
+            "on a refresh, as printed": "refuted",
+            "on a refresh with x_{t,-1} = x_t": "proved",
+        },
+        condition="x_{t,-1} = x_t on a refresh (and at t = 0, where x_{-1} is not defined), clipping idle",
+        repaired="on a refresh x_{t,-1} = x_t, so that the first difference is zero",
+        note="Line 3 sets x_{t,-1} = x_{t-1} also where v_{t,-1} was just taken at x_t, which counts the last move "
+        "twice: a bias up to L eta in a descent step.",
+        method=Method.STEPS,
+    )
+
+
+@claim("002:Lem5 privacy", Kind.STEP, location="proof of Lemma 5", equation=Eq(MOVES.left, MOVES.right, evaluate=False))
+def gradient_variation() -> Decision:
+    """The gradient variation L |w_t - w_{{t-1}}|, w = (x, y), is L |y_t - y_{{t-1}}|: {equation} for the moves dx and
+    dy of x and y.
+    """
+    return judged(MOVES, repaired="L |w_t - w_{t-1}| <= L (dx + dy); x moves by the step size in every descent step")

@@ -10,9 +10,6 @@ Notation. w = (x, y), nabla_t = (v_t, -u_t) the estimator, ell_1 = log(1/delta_1
 
 The proof of (8) is that of a minimisation with steps -eta nabla_t, and ends with sqrt(F_0/(T eta) + B_1^2) for q <=
 O(1/(B_2 eta)^2). Algorithm 2 ascends in y and has steps of length eta in x.
-
-[1] D. Xu et al. Finding Differentially Private Second Order Stationary Points in Stochastic Minimax
-    Optimization. 2026, Section 4.2 and Appendix B.1.
 """
 
 from __future__ import annotations

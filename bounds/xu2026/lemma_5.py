@@ -9,9 +9,6 @@ for q, and a batch size that lacks a factor epsilon^{-2/3}.
 
 Claims about orders contain ``a`` alone. A counterexample at a value of ``a`` is a counterexample to the paper only if
 whole numbers n and d, an epsilon below one and a delta give that value; :func:`attained` is the step that shows it.
-
-[1] D. Xu et al. Finding Differentially Private Second Order Stationary Points in Stochastic Minimax
-    Optimization. 2026, Lemma 5, Algorithms 2 and 3.
 """
 
 from __future__ import annotations

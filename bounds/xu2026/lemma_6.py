@@ -14,8 +14,7 @@ an unbroken phase has |x_t - x_{m+1}| < t_thres sqrt Dbar <= R for all t (15), (
 (13) and (15) hold. (14) confuses x_{m+1} with x_m, from which Lemma 7 measures: only R - r remains, and
 Dbar <= (R - r)^2/t_thres^2 repairs it. The lemma as a whole fails with the published t_thres (claim 002:t_thres).
 
-[1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Appendix B.1. Lemma 9 repeats
-    it for the population.
+Lemma 9 repeats it for the population.
 """
 
 from __future__ import annotations

@@ -28,8 +28,7 @@ The induction |q| <= |p|/2 uses two bounds, and (25) bounds the two halves of q 
 
 for |nu_i| <= a^{2/3}. The first needs the Hessian's Lipschitz constant rho_Phi for L_Phi, the second |nu_i| <= g r_0/4.
 
-[1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Appendix B.1. Lemma 10
-    repeats it for the population.
+Lemma 10 repeats it for the population.
 """
 
 from __future__ import annotations

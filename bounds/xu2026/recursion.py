@@ -31,8 +31,6 @@ and (40), |e_k|^2 <= 4 ell (|e_0|^2 + (L^2/S_2) sum_{i<k} |y_{i+1} - y_i|^2), gi
 
 the latter from max_z { -<G~ + e, z> - mu |z|^2/2 } - lambda (1 - L lambda/2) |G~|^2 - lambda <e, G~>, z = y* - y_0; and
 |gamma|^2 <= (4/K) sum_k (|G_k|^2 + |e_k|^2) + 2 |e_s|^2. (43) is (41) with (42) and (35) inserted.
-
-[1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Appendix B.2.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ from sympy import Add, Integer, Le, Rational, Subs, exp, factorial, log, sqrt, s
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
 from dpcheck.bounds.symbols import K, L, kappa, mu
-from dpcheck.bounds.xu2026.gradient_map import ON_Y
+from dpcheck.bounds.xu2026.setting import ON_Y
 
 ell, S_2, delta_1, d, chance, k, z = symbols("ell S_2 delta_1 d chance k z", positive=True)
 theta, chi, dx, gamma, e, x, y, w = symbols("theta chi dx gamma e x y w", positive=True)

@@ -1,23 +1,35 @@
-r"""What the assumptions allow (domains, F_0, the matrix-sensing instance), and what the paper says of its experiments.
+r"""What the assumptions allow (domains, the matrix-sensing instance) and give (Lemmas 11 and 12), and Table 2.
 
-[1] D. Xu et al. Finding Differentially Private Second Order Stationary Points in Stochastic Minimax
-    Optimization. 2026, Section 2, Theorem 1, Remark 3, Sections 5.1 and 5.2, Table 2, Appendix D.
+The projected gradient map, Lemmas 11 and 12, inequalities (42) and (48). Let f(x, .) be mu-strongly concave on the
+closed convex set Y, its gradient L-Lipschitz in (x, y), P the projection onto Y, kappa = L/mu, and
+
+    G(x, y) = (y - P(y + lambda grad_y f(x, y)))/lambda,   lambda = 1/(6 L) [1, Lemma 8].
+
+Lemma 11 is the co-coercivity of strongly convex functions. Lemma 12 does not name the step; with d = y - y*, p = lambda
+G and h = grad_y f(x, y*) - grad_y f(x, y), the projection and the optimality of y* give
+
+    <p - lambda h, d - p> >= 0,  hence  |p| >= |d + lambda h|/2 - |d - lambda h|/2
+                                            >= lambda <h, d>/sqrt(|d|^2 + lambda^2 |h|^2),
+
+and Lemma 11 bounds |h|: the lemma holds for lambda <= sqrt(3/(mu L)), and for lambda <= 2/(mu + L), where the step y ->
+P(y + lambda grad_y f) contracts by 1 - lambda mu, with mu for mu/2. For lambda > 2/mu it fails. (48) is then
+L |y - y*| <= 2 kappa |G|, and (42) is the non-expansiveness of P. The letters are norms there; squares of letters and
+their products stand for squared norms and inner products, which an identity between quadratic forms respects.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Derivative, Eq, Integer, Rational, log, sqrt, symbols
+from sympy import Derivative, Eq, Integer, Rational, log, symbols
 
-from dpcheck.bounds.calibration import NotPrivate, Private
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, refuted, unresolved
-from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Inequality, over
-from dpcheck.bounds.symbols import mu
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved, refuted, unresolved
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
+from dpcheck.bounds.symbols import L, kappa, mu
 
-M, r, value, floor, count, residual = symbols("M r value floor n residual", positive=True)
-curvature, x, y = symbols("curvature x y", real=True)
-RECORD = (y * residual - y**2 / 2) / count  # one record's part of f, residual = <A, U V'> - b
+M, r, value, count, residual = symbols("M r value n residual", positive=True)
+curvature, real_x, real_y = symbols("curvature x y", real=True)
+RECORD = (real_y * residual - real_y**2 / 2) / count  # one record's part of f, residual = <A, U V'> - b
 
 
 @claim("002:A1+A4", Kind.ASSUMPTION, location="Assumptions 1 and 4")
@@ -40,8 +52,12 @@ def unbounded() -> Decision:
 def stationary() -> Decision:
     """grad_y f(x, y*(x)) = 0 always."""
     return conditional(
-        Identity("F = x y - y^2/2, slope in y", Derivative(x * y - y**2 / 2, y), x - y),
-        Counterexample("on Y = [-1, 1] at x = 2 the maximiser is 1, where the slope is 1", Eq(x - y, 0), {x: 2, y: 1}),
+        Identity("F = x y - y^2/2, slope in y", Derivative(real_x * real_y - real_y**2 / 2, real_y), real_x - real_y),
+        Counterexample(
+            "on Y = [-1, 1] at x = 2 the maximiser is 1, where the slope is 1",
+            Eq(real_x - real_y, 0),
+            {real_x: 2, real_y: 1},
+        ),
         Cited("grad Phi(x) = grad_x f(x, y*(x)) all the same", "Danskin"),
         Cited("at an interior maximiser the gradient vanishes", "first-order condition"),
         readings={
@@ -55,43 +71,6 @@ def stationary() -> Decision:
     )
 
 
-@claim("002:F0", Kind.ASSUMPTION, location="Theorem 1")
-def infimum() -> Decision:
-    """F_0 = f_S(0) - min over x, y in R^d of f_S is finite, and the gap that the descent spends."""
-    beyond = symbols("beyond", positive=True)
-    dual = -(y**2) / 2  # f, for every x
-    return refuted(
-        Cited(
-            "f_S(x, .) is mu-strongly concave on R^d, so that f_S(x, y) <= f_S(x, y*) - mu |y - y*|^2/2", "Assumption 4"
-        ),
-        Counterexample(
-            "the minimum over y in R^d, as printed: f = -y^2/2 passes every floor, here -1000 at y = 45",
-            dual >= -floor,
-            {y: 45, floor: 1000},
-        ),
-        Inequality(
-            "whatever the floor and mu: mu y^2/2 >= floor at y^2 = 2 floor/mu + beyond",
-            floor,
-            mu * (beyond + 2 * floor / mu) / 2,
-            over(floor, mu, beyond),
-        ),
-        Counterexample(
-            "over Y = [-1, 1], within Assumption 1, it is finite and not the gap Phi(0) - min Phi: f = -y^2/2, y_0 = 0 "
-            "gives 1/2 against 0",
-            Eq(dual.subs(y, 0) - dual.subs(y, 1), value),
-            {value: 0},
-        ),
-        readings={
-            "the minimum over R^d of a function that is strongly concave there: -infinity": "refuted",
-            "the minimum over a compact Y: another number than the gap of Phi": "refuted",
-        },
-        repaired="F_0 = Phi_S(x_0) - min Phi_S, the gap of the value function",
-        note="The minimum over y of a strongly concave function on R^d is -infinity, so that F_0 is infinite; on a "
-        "compact Y it counts the depth of f in y. What a descent spends is the gap of Phi.",
-        method=(Method.ARITHMETIC, Method.PROVER),
-    )
-
-
 @claim("002:Matrix sensing", Kind.ASSUMPTION, location="Section 5.1", record=RECORD)
 def sensing() -> Decision:
     """The matrix-sensing game, to which each record adds {record} with a dual variable y of its own and the residual of
@@ -99,18 +78,18 @@ def sensing() -> Decision:
     """
     batch = symbols("batch", positive=True)
     u, v = symbols("u v", real=True)
-    part = u * v * y  # the bilinear part in one dimension
+    part = u * v * real_y  # the bilinear part in one dimension
     needed = count * log(Integer(40)) ** 2 / value ** Rational(1, 3)  # kappa log^2(4/delta_1) a^{-1/3}, a = value
     return conditional(
         Identity(
             "f in y_i: second derivative -1/n, and none mixed, since y_i is in one term",
-            Derivative(RECORD, (y, 2)),
+            Derivative(RECORD, (real_y, 2)),
             -1 / count,
         ),
         Identity(
             "in U, V, in one dimension, f has the part u v y: second derivative", Derivative(part, (u, 2)), Integer(0)
         ),
-        Identity("and the mixed one, so that it is indefinite where y is not 0", Derivative(part, u, v), y),
+        Identity("and the mixed one, so that it is indefinite where y is not 0", Derivative(part, u, v), real_y),
         Counterexample(
             "one record's F is flat in every other direction of R^n, where Assumption 4 wants at most -mu",
             curvature <= -mu,
@@ -137,11 +116,6 @@ def sensing() -> Decision:
         "the Assumptions hold, and they do not: each record has its own dual coordinate.",
     )
 
-
-# Appendix D.
-EPSILON, DELTA = Integer(2), Rational(1, 10**6)
-STEPS, INNER, PERIOD, THRESHOLD, REFRESH, SMALL = 400, 5, 10, 1, 200, 50
-QUERIES = Fraction(4080)
 
 # Phi, |grad Phi| and minus lambda_min at t = 399, each better when smaller.
 TABLE_2 = {
@@ -194,66 +168,201 @@ def table() -> Decision:
     )
 
 
-def queries(outer: int, inner: int, period: int) -> Fraction:
-    """Return how often u and v are released: ``outer``/``period`` refreshes and ``outer`` * ``inner`` increments of
-    each.
-    """
-    return Fraction(2 * (outer // period + outer * inner))
+lam, step, move, before = symbols("lambda s dx gamma_before", positive=True)
+e, g, x, y, k = symbols("e g x y k", positive=True)  # e = y - y', g = grad f(y) - grad f(y')
+alpha, gamma, moved, error, distance, norm = symbols("alpha gamma moved error distance norm", positive=True)
 
-
-def sensitivity(threshold: int, batch: int) -> Fraction:
-    """Return the sensitivity of a mean of ``batch`` gradients clipped one by one, when one is replaced."""
-    return Fraction(2 * threshold, batch)
-
-
-@claim(
-    "002:App D noise",
-    Kind.CALIBRATION,
-    location="Appendix D",
-    epsilon=EPSILON,
-    delta=DELTA,
-    threshold=THRESHOLD,
-    refresh=REFRESH,
-    small=SMALL,
-    steps=STEPS,
-    inner=INNER,
-    period=PERIOD,
+DOWN = Cited(
+    "projection onto a closed convex set is non-expansive: |P(u) - P(v)| <= |u - v|, and <u - P(u), z - P(u)> <= 0 for "
+    "every z of the set",
+    "textbook",
 )
-def noise() -> Decision:
-    """The noise used in the experiments, for the guarantee ({epsilon}, {delta}), C = {threshold}, batches of {refresh}
-    and {small}, T = {steps}, K = {inner} and q = {period}, gives that guarantee.
+PRODUCT = mu * L / (mu + L) * e**2 + g**2 / (mu + L)  # Lemma 11's lower bound of <g, e>
+LOWER = mu / 2 * distance  # Lemma 12's left side
+DEVIATION = alpha + 2 * kappa * gamma  # (48)
+ANCHOR = 2 * L**2 * move**2 + 2 * before**2  # (42)
+ON_Y = "f on a convex set alone, such as Y, within its affine hull"
+PAPER = "lambda = 1/(6 L), as Lemma 8 sets it, for every 0 < mu <= L"
+
+
+@claim("002:Lem11", Kind.LEMMA, location="Lemma 11, Appendix C", product=PRODUCT)
+def cocoercive() -> Decision:
+    """For a mu-strongly convex f with L-Lipschitz gradient, <g, e> is at least {product} for all x and x', e = x - x'
+    and g = grad f(x) - grad f(x').
     """
-    return unresolved(
-        Enumerated("queries of u and v in 40 refreshes and 2,000 increments", queries, (STEPS, INNER, PERIOD), QUERIES),
-        Enumerated("the sensitivity of a refresh", sensitivity, (THRESHOLD, REFRESH), Fraction(1, 100)),
-        Enumerated("and of an increment that clips a record once", sensitivity, (THRESHOLD, SMALL), Fraction(1, 25)),
-        Private(
-            "without a gain from sampling, all of them are private at a noise of 143 times the sensitivity each",
-            143 / sqrt(Integer(int(QUERIES))),
-            over(),
-            EPSILON,
-            DELTA,
-        ),
-        NotPrivate("and not at 142 times", 142 / sqrt(Integer(int(QUERIES))), EPSILON, DELTA),
+    inner, value = symbols("inner value", positive=True)  # <g, e>; an eigenvalue
+    shifted = inner - mu * e**2  # <g - mu e, e>
+    square = g**2 - 2 * mu * inner + mu**2 * e**2  # |g - mu e|^2
+    return proved(
         Cited(
-            "the noise that was used depends on the code, which the paper does not print, and what sampling saves on "
-            "how the batches are drawn",
-            "Appendix D",
+            "h convex with l-Lipschitz gradient: <grad h(x) - grad h(x'), x - x'> >= |grad h(x) - grad h(x')|^2/l; "
+            "applied to h = f - mu |x|^2/2, l = L - mu > 0 (for L = mu, h is affine, g = mu e, and both sides are mu "
+            "|e|^2)",
+            "Baillon and Haddad; Nesterov, Theorem 2.1.5",
         ),
-        note="The per-query noise is not printed (it is computed in code), so that there is no number to check; and "
-        "whether differences of gradients are clipped before or after the difference, which matters by a factor 2, is "
-        "not said. Without a gain from sampling the noise has to be above 142 times the sensitivity, and 143 times is "
-        "enough.",
+        Identity(
+            "(L - mu) <g - mu e, e> - |g - mu e|^2 is (mu + L) times <g, e> less the bound",
+            inner - ((L - mu) * shifted - square) / (mu + L),
+            PRODUCT,
+        ),
+        Cited(
+            "where f is given on a convex set only, g = H e with H symmetric, mu <= H <= L, gradients taken within the "
+            "affine hull: the mean second derivative between the points (of f made smooth, and in the limit)",
+            "mean value theorem",
+        ),
+        Identity(
+            "(mu + L) times what is claimed is then <(L - H)(H - mu) e, e>, not negative; for an eigenvalue",
+            (mu + L) * (value * e**2 - PRODUCT.subs(g, value * e)),
+            (L - value) * (value - mu) * e**2,
+        ),
+        readings={"f on the whole space": "proved", ON_Y: "proved"},
+        note="Nesterov's Theorem 2.1.12, by Baillon-Haddad for f - mu |x|^2/2. It does not need f beyond the set that "
+        "the points are from, as its use on Y asks: two points of a convex set see f on the segment between them.",
     )
 
 
-@claim("002:Remark3", Kind.REMARK, location="Remark 3")
-def first_such_method() -> Decision:
-    """This is the first first-order method for private second-order stationary points in ERM that matches the best
-    known rates.
+def _contraction() -> tuple[Identity, AtMost]:
+    return (
+        Identity(
+            "|e - s g|^2 <= |e|^2 - 2 s (Lemma 11) + s^2 |g|^2, whose factor of |g|^2, s (s - 2/(mu + L)), is not "
+            "positive for s <= 2/(mu + L); at |g| = mu |e|, its least, this is (1 - s mu)^2 |e|^2",
+            (e**2 - 2 * step * PRODUCT + step**2 * g**2).subs(g, mu * e),
+            (1 - step * mu) ** 2 * e**2,
+        ),
+        AtMost("lambda = 1/(6 L) is at most 2/(mu + L), L = mu + k", 1 / (6 * (mu + k)), 2 / (2 * mu + k)),
+    )
+
+
+@claim("002:Lem12", Kind.LEMMA, location="Lemma 12, Appendix C", lower=LOWER)
+def error_bound() -> Decision:
+    """For every y in Y, {lower} is at most |G(x, y)|, distance that of y from y*(x) and G the projected gradient map
+    with step lambda.
     """
-    return unresolved(
-        Cited("a statement about the literature, not about the algorithm", "Remark 3"),
-        note="A claim of priority: no computation decides it. The result that it speaks of is for the empirical risk, "
-        "Theorem 1, and the rate it matches there that of Theorem 2 too; both are false as printed (see their claims).",
+    d, h, inner = symbols("d h inner", positive=True)  # |y - y*|, |grad f(y*) - grad f(y)|, <h, d>
+    square = 3 / (mu * (mu + x) * (1 + y))  # of a step lambda up to sqrt(3/(mu L)), L = mu + x
+    far = 2 / mu + k  # a step beyond 2/mu
+    return conditional(
+        DOWN,
+        Quoted(
+            "of h and d: |h|^2 <= (mu + L) <h, d> - mu L |d|^2",
+            "002:Lem11",
+            reading=ON_Y,
+            holds_here="y and y* are points of Y, and P sees gradients within the affine hull of Y only",
+        ),
+        *_contraction(),
+        Identity(
+            "|y - y*| <= lambda |G| + (1 - lambda mu) |y - y*| is lambda mu |y - y*| <= lambda |G|",
+            lam * norm + (1 - lam * mu) * distance - distance,
+            lam * (norm - mu * distance),
+        ),
+        AtMost("mu |y - y*| <= |G| is more than claimed", LOWER, mu * distance),
+        # Steps up to sqrt(3/(mu L)) do as well.
+        Identity(
+            "longer steps: <p - lambda h, d - p> >= 0 puts p into a ball whose centre and radius are half of d + "
+            "lambda h and of |d - lambda h|, so that |p| is at least half of |d + lambda h| - |d - lambda h|, two "
+            "numbers whose squares differ by 4 lambda <h, d>",
+            lambda: d**2 + 2 * lam * inner + lam**2 * h**2 - (d**2 - 2 * lam * inner + lam**2 * h**2),
+            4 * lam * inner,
+        ),
+        Identity(
+            "and sum to at most 2 sqrt(|d|^2 + lambda^2 |h|^2), since twice the sum of two squares less the square of "
+            "the sum is a square",
+            2 * (x**2 + y**2) - (x + y) ** 2,
+            (x - y) ** 2,
+        ),
+        AtMost(
+            "hence |p| >= lambda <h, d>/sqrt(|d|^2 + lambda^2 |h|^2), which is lambda mu |d|/2 or more: in units of "
+            "|d|, both sides squared, |h|^2 by Lemma 11, <h, d> = mu + k, L = mu + x, lambda^2 = 3/(mu L (1 + y))",
+            mu**2 * (1 + square * ((2 * mu + x) * (mu + k) - mu * (mu + x))),
+            4 * (mu + k) ** 2,
+        ),
+        AtMost("1/(6 L) is such a step, L = mu + k", mu * (mu + k) / (6 * (mu + k)) ** 2, Rational(3)),
+        # Steps beyond 2/mu do not.
+        Identity(
+            "beyond 2/mu it fails: f = -mu y^2/2 on [0, 1] at y = 1 has G = 1/lambda, for lambda = 2/mu + k below mu/2 "
+            "by",
+            mu / 2 - 1 / far,
+            k * mu**2 / (2 * (k * mu + 2)),
+        ),
+        Counterexample(
+            "in numbers: f = -y^2/2 on [0, 1] at y = 1, lambda = 4: 1/2 against |G| = 1/4",
+            LOWER <= 1 / lam,
+            {mu: 1, distance: 1, lam: 4},
+        ),
+        readings={
+            PAPER: "proved",
+            "lambda <= sqrt(3/(mu L)), for every 0 < mu <= L": "proved",
+            "lambda <= 2/(mu + L), with mu for mu/2": "proved",
+            "every lambda > 0, since the lemma names no condition": "refuted",
+            "a lambda > 2/mu, whatever mu and L": "refuted",
+        },
+        condition="lambda <= sqrt(3/(mu L)), which the paper's lambda = 1/(6 L) meets for every mu <= L",
+        repaired="mu |y - y*| <= |G| for lambda <= 2/(mu + L)",
+        note="The lemma stands in an appendix that names no step size. With the paper's 1/(6 L) it holds for every mu "
+        "and L, with mu for mu/2 too, since the projected step contracts; for a step beyond 2/mu it fails.",
+        method=(Method.ALGEBRA, Method.CITED),
+    )
+
+
+@claim("002:Lem2/(48)", Kind.STEP, location="Equation (48), Appendix B.2; Lemma 2", bound=DEVIATION)
+def value_gradient() -> Decision:
+    """|v_t - grad Phi(x_t)| is at most {bound}, alpha the norm of v_t - grad_x f(x_t, y_{{t+1}}), gamma that of G(x_t,
+    y_{{t+1}}) and kappa = L/mu: the last display of the proof of Lemma 8, without the rate of Lemma 2.
+    """
+    return proved(
+        Cited(
+            "grad Phi(x) = grad_x f(x, y*(x)), for constrained y too, y*(x) being unique",
+            "Danskin's theorem; f(x, .) strongly concave, Y closed",
+        ),
+        Quoted(
+            "mu |y - y*|/2 <= |G|",
+            "002:Lem12",
+            reading=PAPER,
+            holds_here="(48) ends the proof of Lemma 8, which sets lambda = 1/(6 L); y_{t+1} lies in Y, as y_0 does",
+        ),
+        Identity(
+            "the bound is the triangle inequality's |alpha| + L |y - y*|, L = kappa mu, and 2 kappa (|G| - mu |y - "
+            "y*|/2) more, which is not negative",
+            DEVIATION,
+            alpha + kappa * mu * distance + 2 * kappa * (gamma - LOWER),
+        ),
+        *_contraction(),
+        AtMost(
+            "and with |G| = mu |y - y*| + k half of it does", alpha + L * distance, alpha + L / mu * (mu * distance + k)
+        ),
+        Counterexample(
+            "the display begins with an equals sign: vectors 1 and -1 add to norm 0, not 2",
+            Eq(error, alpha + moved),
+            {error: 0, alpha: 1, moved: 1},
+        ),
+        readings={
+            "|v - grad Phi| <= |alpha| + 2 kappa |gamma|, gamma = G(x_t, y_{t+1})": "proved",
+            "the same with |alpha| + kappa |gamma|": "proved",
+            "the first line's equality of norms": "refuted",
+        },
+        repaired="at most for equals in the first line; kappa does for 2 kappa",
+        note="Triangle inequality, L-Lipschitz gradient, Lemma 12. This is (48); the rate displayed in Lemma 2 rests "
+        "on (45) to (47), which the noise of a refresh breaks (claim 002:refresh noise). In the main text (6) gives "
+        "gamma another meaning, the distance y_t - y*(x_t); the proof's is the gradient map.",
+    )
+
+
+@claim("002:(42)", Kind.STEP, location="Equation (42), Appendix B.2", bound=ANCHOR)
+def anchor_move() -> Decision:
+    """|G(x_t, y_t)|^2 is at most {bound}, dx the length of x_t - x_{{t-1}} and gamma_before that of
+    G(x_{{t-1}}, y_t).
+    """
+    return proved(
+        DOWN,
+        Cited("|grad_y f(x_t, y) - grad_y f(x_{t-1}, y)| <= L dx for y in Y", "Assumption 2"),
+        Cited(
+            "so that |G(x_t, y_t)| <= L dx + |G(x_{t-1}, y_t)|, the maps being P's over lambda", "triangle inequality"
+        ),
+        Identity(
+            "the bound exceeds the square of that by a square",
+            ANCHOR - (L * move + before) ** 2,
+            (L * move - before) ** 2,
+        ),
+        note="y_{t,0} = y_t, the point at which gamma_{t-1} is taken; holds for every lambda > 0 and every t >= 1, at "
+        "a refresh too, since no estimate is in it.",
     )

@@ -30,9 +30,6 @@ constant length (002:Lem5 eta=1/(2L)), the noise is too small with the constant 
 and the clip does not bound the sensitivity (002:Alg3 Clip). The rate itself is that of the repaired schedule in the
 literature. The paper gives only orders, so there is no bound with constants.
 
-[1] D. Xu et al. Finding Differentially Private Second Order Stationary Points in Stochastic Minimax
-    Optimization. 2026, Theorems 1 and 3, Lemmas 1 to 5, Section 4.2, Algorithms 2 and 3, Appendix B.1.
-
 Arguments. n records, d the larger dimension, epsilon, delta; L smoothness, M Lipschitz constant, F_0; C_v and C_u
 thresholds of clipping, for the noise; delta_1 and delta_2 failure probabilities (default 0.1).
 
@@ -55,12 +52,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import Derivative, Integer, Max, Rational, Subs, ceiling, cos, floor, log, pi, sin, sqrt, symbols
+from sympy import Derivative, Eq, Integer, Max, Rational, Subs, ceiling, cos, floor, log, pi, sin, sqrt, symbols
 
 from dpcheck.bounds.assumption import Formulas
-from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, refuted
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, refuted, unresolved
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, over
-from dpcheck.bounds.symbols import K, L, T, c, d, delta, epsilon, eta, k, n
+from dpcheck.bounds.symbols import K, L, T, c, d, delta, epsilon, eta, k, mu, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.xu2026.lemma_5 import BATCH, ERROR, LENGTH, LONG, ORDER, a, attained, dual_after
 from dpcheck.bounds.xu2026.theorem_2 import (
@@ -140,33 +137,34 @@ REGIMES = (("privacy", RATIO ** Rational(2, 3)),)
 alpha, success = symbols("alpha success", positive=True)
 SURE = 1 - delta_1 - delta_2
 
-THEOREMS = (
+THEOREMS = tuple(
     Theorem(
-        id="xu2026.theorem_1",
-        title="Second-order stationarity of the empirical value function (refuted as printed)",
+        id=f"xu2026.theorem_{number}",
+        title=f"Second-order {title} (refuted as printed)",
         paper="xu2026",
-        location="Theorem 1 and the proof of Lemma 5, Appendix B.1",
-        quantity="gradient norm alpha of the output, in order; curvature at least -sqrt(rho alpha)",
-        quantity_latex=r"\alpha",
-        parameters=PARAMETERS,
-        assumptions=ASSUMPTIONS,
-        schedule_formulas=SCHEDULE,
-        noise_formulas=NOISE,
-        regimes=REGIMES,
-    ),
-    Theorem(
-        id="xu2026.theorem_3",
-        title="Second-order stationary points of the empirical risk by DP-RGDA (refuted as printed)",
-        paper="xu2026",
-        location="Theorem 3 and Lemma 5, Appendix B.1; Algorithm 3",
-        quantity=QUANTITY,
+        location=location,
+        quantity=quantity,
         quantity_latex=QUANTITY_LATEX,
         parameters=PARAMETERS,
         assumptions=ASSUMPTIONS,
         schedule_formulas=SCHEDULE,
         noise_formulas=NOISE,
         regimes=REGIMES,
-    ),
+    )
+    for number, title, location, quantity in (
+        (
+            1,
+            "stationarity of the empirical value function",
+            "Theorem 1 and the proof of Lemma 5, Appendix B.1",
+            "gradient norm alpha of the output, in order; curvature at least -sqrt(rho alpha)",
+        ),
+        (
+            3,
+            "stationary points of the empirical risk by DP-RGDA",
+            "Theorem 3 and Lemma 5, Appendix B.1; Algorithm 3",
+            QUANTITY,
+        ),
+    )
 )
 
 
@@ -243,6 +241,58 @@ def theorem() -> Decision:
         note="With K = 1 the dual variable never moves, so that the output does not depend on what the maximiser "
         "depends on. The privacy part falls with the clip, and with the constant 1 of the printed noise.",
         method=(Method.ALGEBRA, Method.PROVER),
+    )
+
+
+value, depth = symbols("value floor", positive=True)
+
+
+@claim("002:F0", Kind.ASSUMPTION, location="Theorem 1")
+def infimum() -> Decision:
+    """F_0 = f_S(0) - min over x, y in R^d of f_S is finite, and the gap that the descent spends."""
+    beyond = symbols("beyond", positive=True)
+    dual = -(y**2) / 2  # f, for every x
+    return refuted(
+        Cited(
+            "f_S(x, .) is mu-strongly concave on R^d, so that f_S(x, y) <= f_S(x, y*) - mu |y - y*|^2/2", "Assumption 4"
+        ),
+        Counterexample(
+            "the minimum over y in R^d, as printed: f = -y^2/2 passes every floor, here -1000 at y = 45",
+            dual >= -depth,
+            {y: 45, depth: 1000},
+        ),
+        Inequality(
+            "whatever the floor and mu: mu y^2/2 >= floor at y^2 = 2 floor/mu + beyond",
+            depth,
+            mu * (beyond + 2 * depth / mu) / 2,
+            over(depth, mu, beyond),
+        ),
+        Counterexample(
+            "over Y = [-1, 1], within Assumption 1, it is finite and not the gap Phi(0) - min Phi: f = -y^2/2, y_0 = 0 "
+            "gives 1/2 against 0",
+            Eq(dual.subs(y, 0) - dual.subs(y, 1), value),
+            {value: 0},
+        ),
+        readings={
+            "the minimum over R^d of a function that is strongly concave there: -infinity": "refuted",
+            "the minimum over a compact Y: another number than the gap of Phi": "refuted",
+        },
+        repaired="F_0 = Phi_S(x_0) - min Phi_S, the gap of the value function",
+        note="The minimum over y of a strongly concave function on R^d is -infinity, so that F_0 is infinite; on a "
+        "compact Y it counts the depth of f in y. What a descent spends is the gap of Phi.",
+        method=(Method.ARITHMETIC, Method.PROVER),
+    )
+
+
+@claim("002:Remark3", Kind.REMARK, location="Remark 3")
+def first_such_method() -> Decision:
+    """This is the first first-order method for private second-order stationary points in ERM that matches the best
+    known rates.
+    """
+    return unresolved(
+        Cited("a statement about the literature, not about the algorithm", "Remark 3"),
+        note="A claim of priority: no computation decides it. The result that it speaks of is for the empirical risk, "
+        "Theorem 1, and the rate it matches there that of Theorem 2 too; both are false as printed (see their claims).",
     )
 
 

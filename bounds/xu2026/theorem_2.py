@@ -27,10 +27,6 @@ every delta_1 < 1, and C_1 at least 1. An escape phase of k steps moves x by at 
 step (line 14 of Algorithm 2), by sqrt(k D): at most 5/4 times k sqrt D. So the whole run of T = a^{-2/3} steps moves x
 by less than T a^{1/2}/L.
 
-References.
-[1] DP-RGDA, second-order stationary points of private minimax optimisation, 2026, Section 4.3, Algorithms 2 and 3,
-    Appendix B.2.
-
 Arguments. n samples, d the larger dimension, epsilon, delta; delta_1 failure probability of the estimators, delta_2 of
 the escape (default 0.1); L and mu; C_v and C_u thresholds of clipping.
 
@@ -54,13 +50,13 @@ from sympy import Derivative, Integer, Le, Max, Rational, Subs, ceiling, floor, 
 
 from dpcheck.bounds.assumption import Formulas
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, refuted
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, refuted
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Identity, Step
-from dpcheck.bounds.symbols import K, L, T, d, delta, epsilon, eta, mu, n
+from dpcheck.bounds.symbols import K, L, T, d, delta, epsilon, eta, kappa, mu, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.xu2026 import lemma_8
 from dpcheck.bounds.xu2026.lemma_5 import ERROR, attained
-from dpcheck.bounds.xu2026.lemma_8 import ALL, HALF, PLACE, RATE, REPAIR, T_PRINTED, a, independent, with_tree
+from dpcheck.bounds.xu2026.lemma_8 import ALL, HALF, LOGS, PLACE, RATE, REPAIR, T_PRINTED, a, independent, with_tree
 
 q, S_1, S_2 = symbols("q S_1 S_2", integer=True, positive=True)
 delta_1, delta_2, C_v, C_u, lam, D, radius = symbols("delta_1 delta_2 C_v C_u lambda D r", positive=True)
@@ -252,6 +248,50 @@ def iterations() -> Decision:
         "falls short of any constant F_0. More steps cost samples and noise: with independent noise the orders end at "
         "a^{3/7}.",
         method=(Method.ARITHMETIC, Method.EXPONENTS),
+    )
+
+
+C_1, C_Phi, log_1 = symbols("C_1 C_Phi ell_1", positive=True)
+MOVE = a / (log_1**2 * kappa**2 * L**2 * C_Phi**2)  # (44)
+LONGEST = sqrt(a) / (L * LOGS)  # of the steps and perturbations of Lemma 8
+
+
+@claim("002:(44)", Kind.STEP, location="Equation (44), Appendix B.2", bound=MOVE, error=ERROR)
+@carries("xu2026.theorem_2", {"eta": LONGEST, "r": LONGEST, "D": a / (L * LOGS) ** 2}, {a: ERROR})
+def step_lengths() -> Decision:
+    """With Lemma 8's choices |x_{{t+1}} - x_t|^2 is at most max{{eta^2, r^2, D}} for every t, and that at most {bound},
+    ell_1 the logarithm of 4/delta_1 and a = {error}.
+    """
+    largest = a / (L**2 * log_1**2 * C_1**2)  # Lemma 8's bound of eta^2 and of D
+    ones = ((a, Rational(1, 100)), (L, 1), (log_1, 2), (C_1, 1), (C_Phi, 1), (kappa, 2))
+    one_step = symbols("step", positive=True)
+    return conditional(
+        Counterexample("kappa = 2, C_1 = C_Phi: eta^2 is four times the claimed bound", largest <= MOVE, ones),
+        attained(Rational(1, 100), 400, 1, HALF, 4),
+        Identity("the ratio of the two", lambda: largest / MOVE, (kappa * C_Phi / C_1) ** 2),
+        Counterexample("r has no constant C_1 to save it: kappa = 2, C_Phi = 1", a / (L * log_1) ** 2 <= MOVE, ones),
+        Counterexample(
+            "and D bounds a mean: of 4 steps of an unbroken phase, 0, 0, 0 and 2 sqrt D, the last has 4 D, even for "
+            "kappa = 1",
+            one_step <= MOVE,
+            ((one_step, 4 * Rational(1, 400)), *ones[:-1], (kappa, 1)),
+        ),
+        AtMost(
+            "eta, r and sqrt D smaller by the factor kappa C_Phi, with C_1 >= 1: enough",
+            largest.subs(C_1, (1 + k) * kappa * C_Phi),
+            MOVE,
+        ),
+        readings={
+            "C_1 an absolute constant, C_Phi = C_1": "refuted",
+            "every single step of the escape phase": "refuted",
+            "the mean of the squared steps, if C_1 >= kappa C_Phi and r carries C_1 too": "proved",
+        },
+        condition="C_1 >= kappa C_Phi, the constant 'to be decided later', r with C_1 as eta and D have it, and the "
+        "mean of the squared steps over an escape phase",
+        repaired="eta, r, sqrt D <= a^{1/2}/(kappa L log(4/delta_1) C_Phi), in the mean over an escape phase",
+        note="The factor 1/kappa^2 is not in Lemma 8's choices unless C_1 carries it, r has no C_1, and a single "
+        "escape step may be longer than the average movement.",
+        method=Method.ARITHMETIC,
     )
 
 

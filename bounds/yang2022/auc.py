@@ -10,9 +10,6 @@ Algorithm 2 computes the sizes of the classes, and the gradient bounds, from the
 The PL condition. With a network of one hidden Leaky ReLU unit h(x) = c r(s x), r(x) = max(x, x/10), weight s and output
 weight c. If both layers are trained, the origin breaks the condition. If the output weight is fixed at 1, a local
 minimum breaks it on three records: h is s x or s x/10 by the sign of s x, and each sign of s has a minimum of its own.
-
-[1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Section 4.1, Algorithm 2, Appendices A,
-    E.5 and F.
 """
 
 from __future__ import annotations

@@ -30,8 +30,6 @@ Algorithm 1 does not say where it starts. ``OPTIMISATION_ERROR`` is the sum in (
 The mean of the records' gradients must be a (sub)gradient of F_S. It is where f is differentiable, or where each
 f(., .; z) is convex-concave, as Theorem 2 assumes. The lemma speaks of one given F_S: if that alone is convex-concave
 and the f have kinks, generalised gradients of the f need not have such a mean (:func:`kinked_gap`).
-
-[1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix C.1.
 """
 
 from __future__ import annotations

@@ -35,12 +35,8 @@ own assumption. Let h(u) be the minibatch mean of (grad_w f, -grad_v f) on S, h'
 
 Each place of the minibatch holds each record with chance 1/n, with replacement or without, and the mean of the records'
 fields is a (sub)gradient field of F_S: in a because f is differentiable, in b because each f(., .; z) is
-convex-concave. Theorem 2 assumes the latter. It also follows from Lemma 6's assumption. If F_S is convex-concave for
-every sample, take the sample of n copies of one record: its F_S is that record's f. If F_S is convex-concave for almost
-every sample, then f is for almost every record. For f is continuous, so that a defect of convexity is above some c > 0
-at some points of a countable dense set. If a record had this defect with probability r > 0 for some c and some points,
-all n records would have it with probability r^n > 0, and so would F_S. All points in the proof are iterates, which lie
-in W x V. So
+convex-concave, as Theorem 2 assumes; it also follows from Lemma 6's assumption (``NONSMOOTH``). All points in the proof
+are iterates, which lie in W x V. So
 
     E[h(u) - h'(u')] = H(u) - H(u') + e/n,   H = E h the field of F_S,   |e| <= 2 G,
     <Delta, H(u) - H(u')> >= 0   since F_S is convex-concave [1, Lemma 5],
@@ -54,21 +50,47 @@ and with 4 G eta |Delta| <= p |Delta|^2 + 4 G^2 eta^2/p for any p > 0 this is th
 Solved at p = n/T, both leave room in the constants: a needs 2 G^2 where the lemma has 4 (G_w + G_v)^2, and
 b needs 2 sqrt(e - 1) G^2 where it has 4 sqrt 2 (G_w + G_v)^2. The last two displays of the published proof
 of b have eta^2 in place of eta, which is false; Lemma 6 and Theorem 2 have eta.
-
-[1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Section 3.1, Appendix C.2.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 
 from sympy import E, Eq, Integer, Rational, exp, sqrt, symbols
 
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, proved, refuted
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Quoted, Step
 from dpcheck.bounds.symbols import D_v, D_w, G_v, G_w, L, T, d, eta, m, n, sigma_v, sigma_w, t
-from dpcheck.bounds.yang2022.minibatch_draws import chance_absent, mean_share
+
+
+def draws(n: int, m: int, replacement: bool = True) -> Iterator[tuple[int, ...]]:
+    """Yield all equally likely minibatches: ordered tuples with replacement, else subsets."""
+    return product(range(n), repeat=m) if replacement else combinations(range(n), m)
+
+
+def chance_absent(n: int, m: int, replacement: bool = True) -> Fraction:
+    """Return the probability that the differing record is in no place of the minibatch."""
+    absent = [n - 1 not in batch for batch in draws(n, m, replacement)]
+    return Fraction(sum(absent), len(absent))
+
+
+def mean_share(n: int, m: int, replacement: bool = True) -> Fraction:
+    """Return the expected share of the minibatch that the differing record takes up, E[k]/m."""
+    shares = [Fraction(batch.count(n - 1), m) for batch in draws(n, m, replacement)]
+    return sum(shares, Fraction(0)) / len(shares)
+
+
+def largest_difference(n: int, m: int, replacement: bool = True) -> Fraction:
+    """Return the largest change of the minibatch's mean gradient, over all draws, in units of G.
+
+    The function is f(w; z) = z G w with records in [-1, 1]: record n - 1 changes from +1 to -1,
+    the largest change a gradient of norm at most G can make, and the others stay.
+    """
+    before, after = [1] * n, [1] * (n - 1) + [-1]
+    return max(Fraction(abs(sum(before[i] - after[i] for i in batch)), m) for batch in draws(n, m, replacement))
+
 
 SMOOTH = 4 * sqrt(E * (T + T**2 / n)) * (G_w + G_v) ** 2 * eta * exp(L**2 * T * eta**2 / 2) / sqrt(n)
 ABSENT = 1 - m / n

@@ -15,8 +15,6 @@ that may lie outside.
 Instances. Steps of Algorithm 1 without noise, in rational arithmetic, on F = q w + p w^2/2 + c w v - rho v^2/2 with
 |v| <= 1, and w real, or in [0, 1] if ``walled``. In every instance R_S has its minimum 0 at w = 0, since q = 0, or
 q > 0 and ``walled``.
-
-[1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix D.1.
 """
 
 from __future__ import annotations

@@ -30,8 +30,6 @@ Where the paper's versions differ, this file has what the proof supports:
   start at 0; from any other start in W x V it is 2 D^2/(eta T) (claims Y13 and Y15).
 The rate holds for fixed G, D and L.
 
-[1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Theorems 2 and 7, Section 2, Appendix C.
-
 Arguments. n records, d dimensions, epsilon, delta, G_w, G_v, D_w, D_v, L in (a), and c, the constant of
 the step size (default 1).
 

@@ -17,8 +17,6 @@ The steps exceed the proof's own limits at t = 1 (claim Y32) and the constants o
 factors of 2 and 3 (claim Y33); the order is not affected when the schedule starts late enough. In the proof's formulas
 eta and theta are eta_w and eta_v, X = L + L^2/rho, and N_w, N_v are B^2/m + d sigma^2.
 
-[1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Theorems 3 and 8, Appendix D.1.
-
 Arguments. m records in a minibatch, d, sigma_w, sigma_v, T, kappa, mu; L and the iteration t for the steps.
 
 Example

@@ -20,8 +20,6 @@ part of W that contains the outputs and the solutions, not on all of it (claim Y
 Instances. Every record is 1 or -1 with equal chance, and the output is a saddle point of F_S, or a function of the mean
 of the records, so that its gap is a sum over the n + 1 values of that mean.
 
-[1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Appendix D.2.
-
 Arguments. n records, e the optimisation error, G_w, G_v, L, rho, mu.
 
 Example

@@ -9,9 +9,6 @@ It is the square root of Theorem 3's error, times (1 + kappa)/sqrt mu: the error
 Y40). A constant m with T = n leaves Theorem 1 only epsilon < c_1 m^2/n (claim Y12). Like Theorems 3 and 4 it needs
 W = R^{d1}, which [1] does not state; A1 then holds where the iterates are, not on all of W (claim Y27).
 
-[1] Z. Yang et al. Differentially Private SGDA for Minimax Problems. UAI 2022, Theorem 5, Assumptions 1 and 4,
-    Proposition 1, Appendix D.3.
-
 Arguments. n, d, epsilon, delta, kappa, mu; G_w and G_v for the noise, L and the iteration t for the steps.
 
 Example

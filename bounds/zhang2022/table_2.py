@@ -13,11 +13,8 @@ gives, up to logarithms of n/delta [1, Table 2], with r = ell D/L and condition 
 
 The solvers' rates are theorems of other papers, with conditions that are not checked here. So every claim that rests on
 one, here and in Theorem 3.4, is conditional on it, even where the sums are right; the lower bounds are treated alike.
-The rates are taken to be rates of linear convergence: ``accuracy`` has their logarithm, which is O(log(n/delta)) in
+The rates are taken to be rates of linear convergence: ``conditions`` has their logarithm, which is O(log(n/delta)) in
 every phase.
-
-[1] L. Zhang, K. K. Thekumparampil, S. Oh, N. He. Bring Your Own Algorithm for Optimal Differentially
-    Private Stochastic Minimax Optimization. NeurIPS 2022, Appendix B.3, B.4 and Table 2.
 
 Arguments. n records, r = ell D/L.
 
@@ -39,7 +36,7 @@ from dpcheck.bounds.claim import Decision, Kind, Method, Step, carries, claim, c
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Inequality, over
 from dpcheck.bounds.symbols import c, ell, kappa, kappa_x, kappa_y, mu, mu_y, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.zhang2022 import accuracy
+from dpcheck.bounds.zhang2022 import conditions
 
 r = symbols("r", positive=True)
 GIVEN = "the solver's own rate is as published"
@@ -96,17 +93,17 @@ ONE_SIDED_PLAIN, ONE_SIDED_FAST = n + n * r**2 + kappa_y**2, n + n * r + sqrt(n)
 def _summed(solvers: str, name: str, sums: Any, rate: Any, note: str, *more: Step) -> Decision:
     """Compare the phases' sum with the rate, up to powers of K = O(log n)."""
     return conditional(
-        *accuracy.PHASED,
+        *conditions.PHASED,
         *more,
         GEOMETRIC,
         Dominated(f"{name}, with powers of K = O(log n)", sums, rate, PHASES, up_to=(phases,)),
-        condition=accuracy.given(solvers),
+        condition=conditions.given(solvers),
         note=note,
         method=METHOD,
     )
 
 
-@claim("Z40", Kind.COMPLEXITY, location="Appendix B.3", rate=CATALYST, logarithm=accuracy.LOG)
+@claim("Z40", Kind.COMPLEXITY, location="Appendix B.3", rate=CATALYST, logarithm=conditions.LOG)
 @carries("zhang2022.table_2_catalyst", {"rate smoothness": n * r, "rate regulariser": n ** Rational(5, 4)})
 def catalyst() -> Decision:
     """With AL-SVRE or Catalyst the total is of the order of {rate} gradients, times {logarithm}, where r = ell D/L."""
@@ -118,9 +115,9 @@ def catalyst() -> Decision:
     )
     few = Region(phases >= 1, phases**2 <= 2 * n)  # K <= log2 n
     note = "n^{3/4} sqrt(ell/mu) summed over K blocks has a factor K^{1/4}, which the other terms cover."
-    given = accuracy.given("AL-SVRE and Catalyst-Acc-SVRG, without further logarithms,")
+    given = conditions.given("AL-SVRE and Catalyst-Acc-SVRG, without further logarithms,")
     return conditional(
-        *accuracy.PHASED,
+        *conditions.PHASED,
         GEOMETRIC,
         Dominated("the sum over the phases, without further logarithms", sums, CATALYST, few),
         Dominated("n and n sqrt r need no place of their own in Table 2", n + n * sqrt(r), n * r + n ** (5 * Q), few),
@@ -146,7 +143,7 @@ def extragradient() -> Decision:
     )
 
 
-@claim("Z42", Kind.COMPLEXITY, location="Appendix B.3", fast=FAST, plain=PLAIN, logarithm=accuracy.LOG)
+@claim("Z42", Kind.COMPLEXITY, location="Appendix B.3", fast=FAST, plain=PLAIN, logarithm=conditions.LOG)
 @carries("zhang2022.table_2_svrg", {"rate records": n, "rate smoothness": PLAIN - n})
 @carries("zhang2022.table_2_accelerated_svrg", {"rate records": n, "rate smoothness": FAST - n})
 def accelerated() -> Decision:
@@ -156,7 +153,7 @@ def accelerated() -> Decision:
     fast, plain = phases * (MEAN + sqrt(MEAN) * sqrt(n) * r), phases * (MEAN + n * r**2)
     path = {n: 2**s, phases: s, r: 1}  # K = log2 n itself
     return conditional(
-        *accuracy.PHASED,
+        *conditions.PHASED,
         Exceeds("accelerated SVRG: K phases of sqrt nbar ell/mu, a factor sqrt K", fast, FAST, PHASES, path),
         Dominated("within it for sqrt(log n) more", fast, sqrt(phases) * FAST, PHASES),
         Exceeds("plain SVRG: K phases of (ell/mu)^2, a factor K", plain, PLAIN, PHASES, path),
@@ -169,7 +166,7 @@ def accelerated() -> Decision:
             "both up to logarithms, as in Table 2": "conditional",
         },
         condition="the O hides a further sqrt(log n) for accelerated SVRG and log n for SVRG, as in Table 2; and "
-        f"{accuracy.given('both')}",
+        f"{conditions.given('both')}",
         note="Every phase pays ell/mu in full, which the displayed sums forget and Table 2 hides.",
         method=METHOD,
     )
@@ -201,7 +198,7 @@ def text() -> Decision:
             "n + sqrt n kappa, as in Table 2": "conditional",
         },
         condition="kappa is at most of order sqrt n, elsewhere the root covers n alone, n + sqrt n kappa, as Table 2 "
-        f"and its use have it; and {accuracy.given('accelerated SVRG, n + sqrt n kappa,')}",
+        f"and its use have it; and {conditions.given('accelerated SVRG, n + sqrt n kappa,')}",
         note="In the text at hand the root sign is too long: what Table 2 and the later sums use is sqrt n kappa. "
         "Other roots of that text are too long as well, so that the slip may be the text's own.",
         method=(Method.EXPONENTS, Method.PUBLISHED),
@@ -234,9 +231,9 @@ def strongly() -> Decision:
     """
     both = Region(kappa_x >= 1, kappa_y >= 1, kappa_x <= kappa, kappa_y <= kappa)
     note = "One call of the solver, with its published rate, whose logarithm is O(log(n/delta))."
-    given = accuracy.given("the solvers of Table 2")
+    given = conditions.given("the solvers of Table 2")
     return conditional(
-        *accuracy.SADDLE,
+        *conditions.SADDLE_GAPS,
         Dominated(
             "Jin et al.: sqrt n (kappa_x + sqrt(kappa_x kappa_y) + kappa_y), g = h = 0",
             n + sqrt(n) * (kappa_x + sqrt(kappa_x * kappa_y) + kappa_y),
@@ -263,9 +260,9 @@ def one_sided() -> Decision:
     cross = phases * sqrt(MEAN) * sqrt(sqrt(n) * r * kappa_y)
     move, rest = symbols("move rest", positive=True)
     note = "The sums over the phases are as published."
-    given = accuracy.given("SVRG, accelerated SVRG and Jin et al.")
+    given = conditions.given("SVRG, accelerated SVRG and Jin et al.")
     return conditional(
-        *accuracy.ONE_SIDED,
+        *conditions.ONE_SIDED,
         Identity(
             "f + mu_y |y|^2/2 is still concave in y: the change of f's gradient has the inner product -mu_y move^2 - "
             "rest with the move, rest >= 0, and the square adds mu_y move^2",

@@ -15,9 +15,6 @@ Guarantee. For epsilon <= 1 and delta < 1/n it is (epsilon, delta)-DP, and by [1
 
 the second of which is ``bound``.
 
-[1] L. Zhang, K. K. Thekumparampil, S. Oh, N. He. Bring Your Own Algorithm for Optimal Differentially
-    Private Stochastic Minimax Optimization. NeurIPS 2022, Appendix A.2.
-
 Arguments. n records, d dimensions, epsilon, delta, L Lipschitz constant, ell smoothness, mu strong convexity.
 
 Example
@@ -43,8 +40,8 @@ from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditi
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import L, c, d, delta, ell, epsilon, kappa, mu, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.zhang2022 import accuracy, outside
-from dpcheck.bounds.zhang2022.lemma_a import RISK, STABILITY
+from dpcheck.bounds.zhang2022 import conditions
+from dpcheck.bounds.zhang2022.lemmas import RISK, STABILITY
 from dpcheck.bounds.zhang2022.phases import PRIVATE
 
 HALF = Rational(5, 2)  # the printed 2.5
@@ -105,7 +102,6 @@ SHARES = over(epsilon <= 1, delta <= 1)
 ONE, FEW = epsilon <= 1, delta <= 1 / n  # the range of the proof
 THIRTY_THREE = EMPIRICAL.subs(c, 33)
 POPULATION = L**2 * kappa * (c / (mu * n) + 48 * d * LOG / (mu * n**2 * epsilon**2))
-INSTANCE = {n: outside.TEN, d: 1, kappa: 1, mu: 1, L: 1, epsilon: outside.EPSILON, delta: outside.DELTA}
 MOMENT = Quoted("E|A - x_S|^2 <= delta^2 L^2/(16 mu^2 n^2), from the mean gap of Remark 1", "Z10")
 NOISE_SQUARE = Cited("E|N(0, sigma^2 I)|^2 = d sigma^2", "definition")
 MEAN_GAP = "the solver has the mean gap of Remark 1"
@@ -198,14 +194,14 @@ def empirical() -> Decision:
         MOMENT,
         Identity("ell d sigma^2 with ell = kappa mu", lambda: kappa * mu * d * NOISE**2, noise),
         Inequality("the sum is within the published bound", noise + kappa * mu * SOLVER, EMPIRICAL, SETTING, (c, 33)),
-        *outside.strongly_convex(THIRTY_THREE.subs(INSTANCE)),
+        *conditions.strongly_convex(THIRTY_THREE.subs({kappa: 1, L: 1})),
         rare(
             "half of the noise leads no nearer to 0, projected or not, so that a failure costs 1/4 at least",
             Rational(1, 4),
             THIRTY_THREE,
         ),
-        readings={**outside.readings(outside.SMOOTH), RULE: "refuted"},
-        condition=outside.condition(outside.SMOOTH),
+        readings={**conditions.readings(conditions.SMOOTH), RULE: "refuted"},
+        condition=conditions.condition(conditions.SMOOTH),
         note="32 from the noise; the solver's error needs less than the 33rd.",
     )
 
@@ -231,9 +227,9 @@ def population() -> Decision:
         NOISE_SQUARE,
         MOMENT,
         Inequality("the three terms are within the published bound", terms, POPULATION, SETTING, (c, 7)),
-        *outside.strongly_convex(POPULATION.subs({c: 7} | INSTANCE)),
-        readings=outside.readings(outside.SMOOTH),
-        condition=outside.condition(outside.SMOOTH),
+        *conditions.strongly_convex(POPULATION.subs({c: 7, kappa: 1, L: 1})),
+        readings=conditions.readings(conditions.SMOOTH),
+        condition=conditions.condition(conditions.SMOOTH),
         note="6 would nearly do for 7.",
     )
 
@@ -267,7 +263,7 @@ def failure() -> Decision:
     )
 
 
-@claim("Z11", Kind.COMPLEXITY, location="Theorem 3.3", logarithm=accuracy.LOG)
+@claim("Z11", Kind.COMPLEXITY, location="Theorem 3.3", logarithm=conditions.LOG)
 def complexity() -> Decision:
     """The solver takes of the order of T(n, kappa) times {logarithm} gradients."""
     problem = symbols("problem", positive=True)  # log of 32 mu/L^2, when that is above one
@@ -282,13 +278,13 @@ def complexity() -> Decision:
         Dominated(
             "with mu/L^2 at most a power of n/delta", ell_1 + problem, ell_1, Region(ell_1 >= 1, problem <= ell_1)
         ),
-        *accuracy.STRONGLY_CONVEX,
+        *conditions.STRONGLY_CONVEX,
         readings={
-            accuracy.RELATIVE: "proved",
+            conditions.RELATIVE: "proved",
             "O(T log(1/gamma)) as printed, mu and L constants of the O": "proved",
             "O(T log(1/gamma)) as printed and no better, uniformly in mu and L": "refuted",
         },
-        condition=f"{accuracy.RELATIVE}, or log(mu/L^2) is at most a constant times log(n/delta)",
+        condition=f"{conditions.RELATIVE}, or log(mu/L^2) is at most a constant times log(n/delta)",
         note="log(1/gamma) has the scale of F in it: log(32 mu/L^2) beside 2 log(n/delta). The published rates have "
         "the first gap over gamma, which is at most 64 n^2/delta^2.",
         method=(Method.EXPONENTS, Method.PROVER),

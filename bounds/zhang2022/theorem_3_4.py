@@ -1,7 +1,6 @@
 r"""Theorem 3.4: phased output perturbation for smooth convex problems.
 
-Problem. Minimise F(x) = E f(x; xi) over a convex X in R^d with |x*| <= D; each f is convex, L-Lipschitz
-and ell-smooth.
+Problem. Minimise F(x) = E f(x; xi) over a convex X in R^d with |x*| <= D; each f is convex, L-Lipschitz and ell-smooth.
 
 Algorithm 2. K = floor(log2 n) phases on disjoint blocks of nbar = floor(n/K) records, from x_0 = 0 (in the
 paper K = log n, nbar = n/K). Phase k minimises the mean of f plus (mu_k/2)|x - x~_{k-1}|^2, mu_k = mu 2^k, to within
@@ -18,8 +17,9 @@ Guarantee. (epsilon, delta)-DP, and by [1, Theorem 3.4]
 The paper does not give the base of its logarithm; it is 2 here, since the paper has mu_K = mu n (claim Z17). Claim
 Z18 proves the bound for this schedule, and without rounding for any base up to 4.
 
-[1] L. Zhang, K. K. Thekumparampil, S. Oh, N. He. Bring Your Own Algorithm for Optimal Differentially
-    Private Stochastic Minimax Optimization. NeurIPS 2022, Appendix A.3.
+In the sum of the terms b = sqrt(d log(2.5/delta))/(n epsilon), p = 1/sqrt n and ``phases`` = K = n/nbar. They are
+
+    9 L D K b,  65 L^2 K^2 b^2/mu,  2 L^2 K p^2/mu,  mu D^2,  with mu = (L/D) max{p, 14 K b}.
 
 Arguments. n records, d dimensions, epsilon, delta, L Lipschitz constant, D radius; k phase (for the noise).
 
@@ -36,15 +36,35 @@ Example
 
 from __future__ import annotations
 
-from sympy import Max, Rational, floor, log, sqrt, symbols
+from sympy import Integer, Max, Rational, floor, log, sqrt, symbols
 
 from dpcheck.bounds.calibration import Private
-from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, proved
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Inequality, Quoted, over
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, proved
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Inequality, Quoted, over
 from dpcheck.bounds.judge import judged
 from dpcheck.bounds.symbols import D, K, L, c, d, delta, epsilon, k, mu, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.zhang2022.phases import BITS, BLOCK, PHASE, PHASES, PRINTED, TRUE, short
+from dpcheck.bounds.zhang2022 import conditions
+from dpcheck.bounds.zhang2022.phases import (
+    BITS,
+    BLOCK,
+    COUNT,
+    PHASE,
+    PHASES,
+    PRINTED,
+    TRUE,
+    P,
+    b,
+    bits,
+    letters,
+    p,
+    phases,
+    rates,
+    rounded,
+    share_of,
+    short,
+    sums,
+)
 from dpcheck.bounds.zhang2022.theorem_3_3 import LOG, ONE, PRIVACY, RECORDS, SHARES, SMALL, energy
 
 SHARE = sqrt(d * LOG) / (n * epsilon)
@@ -169,19 +189,187 @@ def deviation() -> Decision:
     )
 
 
-f_0, f_k, f_next, last = symbols("f_0 f_k f_next last")  # F(x*), F(x_k^), F(x_{k+1}^), F(x~_K)
+f_0, f_k, f_next, f_last = symbols("f_0 f_k f_next last")  # F(x*), F(x_k^), F(x_{k+1}^), F(x~_K)
 TELESCOPED = f_k - f_0
 
 
-@claim("Z15", Kind.STEP, location="equation (9)", excess=last - f_0)
+@claim("Z15", Kind.STEP, location="equation (9)", excess=f_last - f_0)
 def telescope() -> Decision:
     """With x_0^ = x*, the excess risk {excess} is that of the last step plus the sum of the phases' differences, f_0
     being F(x*) and last F(x~_K).
     """
     return judged(
         Identity(
-            "the last step and the sum up to K = k are the excess risk", lambda: (last - f_k) + TELESCOPED, last - f_0
+            "the last step and the sum up to K = k are the excess risk",
+            lambda: (f_last - f_k) + TELESCOPED,
+            f_last - f_0,
         ),
         Identity("one phase more adds its difference to the sum", lambda: TELESCOPED + (f_next - f_k), f_next - f_0),
         note="By induction over the phases, with x_0^ defined as x*, so that the empty sum is 0.",
+    )
+
+
+STEEP, HALVED = mu * 2 ** (3 * k), n / 2**k  # mu_k and n_k of phased ERM
+
+
+@claim("Z20", Kind.REMARK, location="after the proof of Theorem 3.4", steep=STEEP, halved=HALVED)
+def phased_erm() -> Decision:
+    """With mu_k = {steep} and n_k = {halved}, as in phased ERM, the logarithmic factor in the risk goes."""
+    larger = Max(p, b)  # mu in units of L/D
+    level = L**2 * d * LOG / epsilon**2
+    before = {k: k - 1}
+    return conditional(
+        Identity(
+            "k blocks hold n - n_k records, within n, by induction; K = log2 n of them exist",
+            lambda: (n - HALVED) + n / 2 ** (k + 1),
+            n - n / 2 ** (k + 1),
+        ),
+        Quoted("each phase's difference, with n_k for nbar", "Z12"),
+        Quoted("(8), with n_k for nbar", "Z14"),
+        Identity(
+            "each phase's noise term, (mu_k/2) 65 L^2 d log(2.5/delta)/(mu_{k-1} n_{k-1} epsilon)^2, halves",
+            lambda: STEEP / 2 * 65 * level / (STEEP.subs(before) * HALVED.subs(before)) ** 2,
+            520 * level / (mu * n**2) / 2**k,
+        ),
+        Identity(
+            "and 2 L^2/(mu_k n_k) falls by a factor 4", lambda: 2 * L**2 / (STEEP * HALVED), 2 * L**2 / (mu * n) / 4**k
+        ),
+        Quoted("the last step is L times the root of (8)", "Z16"),
+        Identity("whose 1/(mu_K n_K) falls by a factor 4 as well", lambda: 1 / (STEEP * HALVED), 1 / (mu * n) / 4**k),
+        Cited("sum_{k >= 2} 2^{-k} = 1/2, sum_{k >= 1} 4^{-k} = 1/3", "geometric series"),
+        Inequality(
+            "at K = log2 n and mu = (L/D) max{p, b} all terms together, without K, in units of L D",
+            sqrt(65) * b * p**4 / larger + 260 * b**2 / larger + Rational(2, 3) * p**2 / larger + 4 * larger,
+            c * (p + b),
+            over(b, p <= 1),
+            (c, 300),
+        ),
+        condition=conditions.PROJECTED,
+        note="With mu_k = mu 2^{3k} and n_k = n/2^k both sums are geometric, so that the factor log n goes.",
+        method=(Method.PROVER, Method.CITED),
+    )
+
+
+mu_last, power, base, two = symbols("mu_last power base two", positive=True)
+NINE = 9 * L * D * sqrt(d * LOG) / (nbar * epsilon)
+MODULUS = L / D * Max(p, 14 * phases * b)
+RISK = 4 * L * D * phases * (p + c * b)
+RATIO = over(b, p <= 1, phases >= Rational(1, 2), L, D)
+
+
+@claim("Z16", Kind.CONSTANT, location="proof of Theorem 3.4, (a) to (c)", bound=NINE, mean_gap=MEAN_GAP)
+def last() -> Decision:
+    """E[F(x~_K) - F(x_K^)] is at most {bound} for {mean_gap}."""
+    root = sqrt(d * LOG) / (nbar * epsilon)
+    return conditional(
+        Cited("F is L-Lipschitz; Jensen", "definition"),
+        Quoted("(8) at k = K", "Z14"),
+        Inequality(
+            "(a) to (c): the root of 65 is below 9, and mu_K >= L/D",
+            sqrt(65) * L**2 / mu_last * root,
+            c * L * D * root,
+            over(L, D, mu_last, nbar >= 1, d, epsilon <= 1, delta <= 1, mu_last * D >= L),
+            (c, 9),
+        ),
+        Inequality(
+            "mu_K = mu 2^K = mu n and mu >= L/(D sqrt n) are enough for that, as 2^K >= sqrt n is",
+            L / D,
+            L / (D * sqrt(n)) * power,
+            over(L, D, n, power >= 1, power >= sqrt(n)),
+        ),
+        Inequality(
+            "K = floor(log2 n), 2^K = power > n/2: power >= sqrt n from n = 4 on",
+            sqrt(n),
+            power,
+            over(n >= 4, power >= 1, n <= 2 * power),
+        ),
+        Below("and at n = 2 and 3, where it is 2", sqrt(3), 2),
+        *conditions.convex(NINE.subs(nbar, conditions.RECORDS / conditions.COUNT)),
+        readings=conditions.readings(conditions.LIPSCHITZ),
+        condition=conditions.PROJECTED,
+        note="Even 9 L D/sqrt n would do, since mu_K >= L sqrt n/D; K = floor(log2 n) keeps 2^K >= sqrt n.",
+    )
+
+
+@claim(
+    "Z18",
+    Kind.UTILITY,
+    location="Theorem 3.4",
+    mu=MODULUS,
+    bound=RISK.subs(c, 7),
+    count=COUNT,
+    p=P,
+    b=share_of(LOG),
+    mean_gap=MEAN_GAP,
+)
+@carries("zhang2022.theorem_3_4", {"mu": MODULUS, "bound": RISK.subs(c, 7)}, sums(log(5 / (2 * delta))))
+@carries("zhang2022.theorem_3_4", rates(1))
+def final() -> Decision:
+    """With mu = {mu} the excess risk is at most {bound}, where phases is {count}, p is {p} and b is
+    {b}, for {mean_gap}.
+    """
+    low = Max(p, 14 * bits * b)
+    terms = (
+        9 * L * D * phases * b
+        + 65 * L**2 * phases**2 * b**2 / MODULUS
+        + 2 * L**2 * phases * p**2 / MODULUS
+        + MODULUS * D**2
+    )
+    many, small = Integer(16), Rational(1, 10**8)
+    share = small / (14 * many)
+    tenth = (
+        sqrt(65) * many * share / (small * 2**many)
+        + 65 * many**2 * share**2 / small * (1 - 2 ** (1 - many))
+        + 2 * many * small * (1 - 2**-many)
+        + small
+    )
+    derived, allowed = symbols("derived allowed", positive=True)
+    return conditional(
+        Quoted("the decomposition (9)", "Z15"),
+        Quoted("the last step", "Z16"),
+        Quoted("each phase's difference", "Z12"),
+        Quoted("(8) at k - 1", "Z14"),
+        *letters(LOG),
+        # The terms of the proof are within the published bound.
+        Identity(
+            "the sum over k >= 2 of 65 mu_k/(2 mu_{k-1}^2), mu_k = mu 2^k",
+            65 * mu * 2**k / (2 * (mu * 2 ** (k - 1)) ** 2),
+            65 / (mu * 2 ** (k - 1)),
+        ),
+        Cited("the geometric sums are at most 65/mu and, over k >= 1, 1/mu", "geometric series"),
+        Identity(
+            "the regulariser of the first phase, (mu_1/2) |x* - x_0|^2, mu_1 = 2 mu",
+            lambda: 2 * MODULUS / 2 * D**2,
+            L * D * Max(p, 14 * phases * b),
+        ),
+        Inequality("the five terms are within the published bound", terms, RISK, RATIO, (c, 7)),
+        Inequality(
+            "K = log n, unrounded: 2^K = n^{log 2/log base} >= sqrt n to a base of at most 4, with two = log 2",
+            Rational(1, 2),
+            two / base,
+            over(two, base, base <= 2 * two),
+        ),
+        *rounded(
+            "K = floor(log2 n), log2 in mu and in the bound, with mu_K >= mu n/2",
+            lambda ratio: (
+                2 * sqrt(65) * ratio * b * p**2 / low + 65 * ratio**2 * b**2 / low + 2 * ratio * p**2 / low + low
+            ),
+            4 * bits * (p + c * b),
+            (c, 7),
+        ),
+        # The terms to base 10 are above the published bound at n = 10^16.
+        Counterexample(
+            "base 10, n = 10^16, 14 K b = p: the proof's terms against the published bound",
+            derived <= allowed,
+            {derived: tenth, allowed: 4 * many * (small + 7 * share)},
+        ),
+        *conditions.convex(BOUND),
+        readings={
+            "K = log n without rounding, natural or any base up to 4": "conditional",
+            "K = floor(log2 n), log2 throughout, n/K or floor(n/K) records in a block": "conditional",
+            "the proof's terms, logarithms to base 10": "refuted",
+            **conditions.readings(conditions.LIPSCHITZ),
+        },
+        condition=conditions.PROJECTED,
+        note="All five terms, with the published mu; 6.91 would do for 7.",
     )

@@ -15,9 +15,6 @@ empirical gap is at most 257 L^2 (kappa_x kappa_y + kappa) d log(5/delta)/(mu n^
 
     3 L^2 (kappa_x kappa_y + kappa) (3/(mu n) + 128 d log(5/delta)/(mu n^2 epsilon^2)).
 
-[1] L. Zhang, K. K. Thekumparampil, S. Oh, N. He. Bring Your Own Algorithm for Optimal Differentially
-    Private Stochastic Minimax Optimization. NeurIPS 2022, Appendix B.2.
-
 Arguments. n records, d larger dimension, epsilon, delta, L Lipschitz constant, ell smoothness, mu_x, mu_y.
 
 Example
@@ -56,8 +53,8 @@ from dpcheck.bounds.symbols import (
     sigma_y,
 )
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.zhang2022 import outside
-from dpcheck.bounds.zhang2022.lemma_b import STABLE
+from dpcheck.bounds.zhang2022 import conditions
+from dpcheck.bounds.zhang2022.lemmas import STABLE
 from dpcheck.bounds.zhang2022.phases import PRIVATE
 from dpcheck.bounds.zhang2022.theorem_3_3 import BUDGET, LIPSCHITZ, ONE, RECORDS, SHARES, SMALL, energy
 
@@ -120,12 +117,11 @@ MULTIPLIER = 2 * sqrt(2 * LOG) / epsilon
 FEW = delta * n <= 1
 SETTING = over(n, d, epsilon <= 1, delta <= 1, L, mu, kappa_x >= 1, kappa_y >= 1, kappa >= 1, FEW)
 # f = (x^2 - y^2)/2: L^2 = 2, and kappa_x kappa_y + kappa = 2
-INSTANCE = {n: outside.TEN, d: 1, mu: 1, epsilon: outside.EPSILON, delta: outside.DELTA}
 UNIT = d * LOG / (mu * n**2 * epsilon**2)
 NUMBERS = kappa_x * kappa_y + kappa
 EMPIRICAL_GAP = c * L**2 * NUMBERS * UNIT
 POPULATION_GAP = 3 * L**2 * NUMBERS * (c / (mu * n) + 128 * UNIT)
-DOUBLE = {kappa_x: 1, kappa_y: 1, kappa: 1, L: sqrt(2)} | INSTANCE
+DOUBLE = {kappa_x: 1, kappa_y: 1, kappa: 1, L: sqrt(2)}
 MIN = Min(mu_x, mu_y)
 CALIBRATED = 8 * L * sqrt(2 * log(5 / delta)) / (n * epsilon)
 FACTOR = (ell**2 / (mu_x * mu_y) + ell / MIN) / MIN
@@ -208,7 +204,7 @@ def composition() -> Decision:
 )
 def empirical() -> Decision:
     """The expected empirical gap is at most {bound}, where {mean_gap}, {small} and {few}."""
-    many = DOUBLE | {n: 10**7, epsilon: 1, delta: Rational(1, 2 * 10**7)}
+    many = DOUBLE | {n: 10**7, d: 1, mu: 1, epsilon: 1, delta: Rational(1, 2 * 10**7)}
     return conditional(
         Quoted("the gap is at most two squares", "Z22"),
         Identity(
@@ -226,7 +222,7 @@ def empirical() -> Decision:
             SETTING,
             (c, 257),
         ),
-        *outside.saddle(EMPIRICAL_GAP.subs(c, 257).subs(DOUBLE)),
+        *conditions.saddle(EMPIRICAL_GAP.subs(c, 257).subs(DOUBLE)),
         Counterexample(
             "the stopping rule alone: f = (x^2 - y^2)/2 on [-1, 1]^2, n = 10^7, a solver that returns (1, 0) with "
             "chance delta/8 and else the saddle point; half of the noise leads no nearer to 0, so that a failure costs "
@@ -235,10 +231,10 @@ def empirical() -> Decision:
             {energy: Rational(1, 4 * 8 * 2 * 10**7)},
         ),
         readings={
-            **outside.readings(outside.SADDLE),
+            **conditions.readings(conditions.SADDLE),
             "the energy within L^2/(mu n^2) with probability 1 - delta/8, and nothing said of its mean": "refuted",
         },
-        condition=outside.condition(outside.SADDLE),
+        condition=conditions.condition(conditions.SADDLE),
         note="256 from the two noises.",
     )
 
@@ -273,9 +269,9 @@ def population() -> Decision:
         Inequality(
             "the three terms are within the published bound", L**2 * NUMBERS * terms, POPULATION_GAP, SETTING, (c, 3)
         ),
-        *outside.saddle(POPULATION_GAP.subs(c, 3).subs(DOUBLE)),
-        readings=outside.readings(outside.SADDLE),
-        condition=outside.condition(outside.SADDLE),
+        *conditions.saddle(POPULATION_GAP.subs(c, 3).subs(DOUBLE)),
+        readings=conditions.readings(conditions.SADDLE),
+        condition=conditions.condition(conditions.SADDLE),
         note="6 sqrt 2 = 8.49 of 9.",
     )
 

@@ -3,11 +3,10 @@ r"""Theorem 4.5: phased output perturbation for smooth convex-concave problems.
 Problem. min over x, max over y of F(x, y) = E f(x, y; xi); each f is convex-concave, L-Lipschitz and
 ell-smooth; |x| <= D and |y| <= D at the points compared with. d = max{d_x, d_y}.
 
-Algorithms 4 and 5. K = floor(log2 n) phases on disjoint blocks of nbar = floor(n/K) records (in the paper
-K = log n, nbar = n/K), mu_k = mu 2^k. Phase k of Algorithm 4 solves the empirical problem plus
-mu_k|x - x~_{k-1}|^2/2 - mu|y|^2/2 to an energy of L^2/(mu nbar^2) with probability 1 - delta/8, by a mean gap
-of delta L^2/(16 mu nbar^2), and releases x~_k = x_k + N(0, sigma_k^2 I), projected unless f is as assumed
-everywhere, with
+Algorithms 4 and 5. K = floor(log2 n) phases on disjoint blocks of nbar = floor(n/K) records (in the paper K = log n,
+nbar = n/K), mu_k = mu 2^k. Phase k of Algorithm 4 solves the empirical problem plus mu_k|x - x~_{k-1}|^2/2 - mu|y|^2/2
+to an energy of L^2/(mu nbar^2) with probability 1 - delta/8, by a mean gap of delta L^2/(16 mu nbar^2), and releases
+x~_k = x_k + N(0, sigma_k^2 I), projected unless f is as assumed everywhere, with
 
     sigma_k = (8 L/(nbar epsilon)) sqrt(2 log(5/delta)/(mu_k mu)),
     mu = (L/D) max{ 2/sqrt n, 13 log2(n) sqrt(d log(5/delta))/(n epsilon) }.
@@ -19,9 +18,6 @@ Guarantee. (epsilon, delta)-DP, and by [1, Theorem 4.5] the weak population gap 
     16 L D log2(n)^2 ( 1/sqrt n + 5 sqrt(d log(5/delta))/(n epsilon) ),
 
 which is ``bound``: claims Z37 and Z38 prove it for this schedule, and refute the natural logarithm.
-
-[1] L. Zhang, K. K. Thekumparampil, S. Oh, N. He. Bring Your Own Algorithm for Optimal Differentially
-    Private Stochastic Minimax Optimization. NeurIPS 2022, Appendix B.3.
 
 Arguments. n records, d larger dimension, epsilon, delta, L Lipschitz constant, D radius; k phase (for the noise).
 
@@ -39,8 +35,9 @@ Example
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
-from sympy import Max, Rational, floor, log, sqrt, symbols
+from sympy import Integer, Max, Rational, ceiling, floor, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.calibration import Private
@@ -48,7 +45,8 @@ from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditi
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import D, K, L, c, d, delta, epsilon, k, mu, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.zhang2022.lemma_b import STABLE, WEAK
+from dpcheck.bounds.zhang2022 import conditions
+from dpcheck.bounds.zhang2022.lemmas import STABLE, WEAK
 from dpcheck.bounds.zhang2022.phases import BITS, BLOCK, PHASE, PHASES, PRINTED, ROUNDED, TRUE
 from dpcheck.bounds.zhang2022.theorem_3_3 import ONE, RECORDS, SHARES, SMALL, energy
 from dpcheck.bounds.zhang2022.theorem_4_3 import LOG, PRIVACY
@@ -171,14 +169,16 @@ def per_phase() -> Decision:
     """For {mean_gap}, replacing a record of block k moves x~_k by {parts} at most in mean square and the next y, times
     mu, by {sum}; so a phase adds {cost} at most.
     """
-    each = delta * L**2 / (8 * mu_k * mu * nbar**2)  # E|x_k - x_k^|^2 <= 2 gamma/mu_k, gamma = delta L^2/(16 mu nbar^2)
+    solver = (
+        delta * L**2 / (8 * mu_k * mu * nbar**2)
+    )  # E|x_k - x_k^|^2 <= 2 gamma/mu_k, gamma = delta L^2/(16 mu nbar^2)
     return proved(
         Quoted("E|x_k - x_k^|^2 is at most 2/mu_k times the mean gap", "Z21"),
         Quoted("the stability of x_k^", "Z23"),
         Cited("|a + b + c|^2 <= 3 (...); the noise of phase k is the same on both datasets", "coupling"),
         Identity(
             "3 times the two solver errors and the stability",
-            lambda: 3 * (2 * each + STABLE.subs(n, nbar) / mu_k),
+            lambda: 3 * (2 * solver + STABLE.subs(n, nbar) / mu_k),
             PARTS,
         ),
         Quoted("the next phase's y moves no more than its centre", "Z32"),
@@ -270,4 +270,74 @@ def privacy() -> Decision:
         readings={TRUE: "proved", f"{PRINTED}, K = floor(log2 n)": "proved"},
         note="Each phase sees its block and the earlier released point only; the two algorithms draw fresh noise.",
         method=(Method.PRIVACY_CURVE, Method.PROVER),
+    )
+
+
+# mu_K = mu power, power = 2^K
+POWER = over(L, D, mu, n, power >= 1)
+LEAST = mu * D * sqrt(n) >= 2 * L
+WHOLE = over(POWER, LEAST, sqrt(power) >= sqrt(n))
+HALF = over(POWER, LEAST, sqrt(2) * sqrt(power) >= sqrt(n))
+LAST = L**2 / sqrt(mu * power * mu)  # L^2/sqrt(mu_K mu)
+MIDDLE = Rational(17, 2) * L * D
+
+
+def _at(records: int, count: Any) -> dict[Any, Any]:
+    """Return L = D = 1, the least mu there is, and 2^count."""
+    return {L: 1, D: 1, mu: 2 / sqrt(Integer(records)), power: Integer(2) ** count}
+
+
+@claim("Z36", Kind.CONSTANT, location="equation (26)", first=17 * LAST, second=MIDDLE, share=SHARE, mean_gap=MEAN_GAP)
+def last() -> Decision:
+    """For {mean_gap} the last step costs at most {first}, and that {second}, each times {share}, where power is 2^K."""
+    records, count = conditions.RECORDS, conditions.COUNT
+    root = sqrt(LOG.subs(delta, conditions.DELTA))
+    unit = d * LOG / (mu_k * mu * nbar**2 * epsilon**2)
+    solver = delta * L**2 / (8 * mu_k * mu * nbar**2)
+    return conditional(
+        Cited("F is L-Lipschitz; Jensen", "definition"),
+        Quoted("(24) at k = K", "Z35"),
+        # 17 for the root of 257 serves for K = log2 n or rounded up.
+        Inequality(
+            "the root of 257 is below 17",
+            sqrt(257) * LAST * SHARE,
+            c * LAST * SHARE,
+            over(L, mu, power >= 1, d, nbar >= 1, epsilon <= 1, delta <= 1),
+            (c, 17),
+        ),
+        Inequality("2^K >= n, that is K = log2 n or rounded up: 17 L^2/sqrt(mu_K mu)", 17 * LAST, MIDDLE, WHOLE),
+        Counterexample(
+            "rounded down, n = 1000, K = 9: the root of 257 in place of 17 is too much already",
+            sqrt(257) * LAST <= MIDDLE,
+            _at(1000, floor(log(Integer(1000)) / log(Integer(2)))),
+        ),
+        Counterexample(
+            "natural logarithm, rounded up, n = 1000, K = 7",
+            sqrt(257) * LAST <= MIDDLE,
+            _at(1000, ceiling(log(Integer(1000)))),
+        ),
+        Inequality("rounded down, 2^K > n/2", sqrt(257) * LAST, c * L * D, HALF, (c, 17 * sqrt(2) / 2)),
+        # The root of 129, by independent noise, serves rounded down too.
+        Inequality(
+            "the noise is independent of the solver's error, so that E|x~_K - x_K^|^2 has 129 in place of 257",
+            d * SIGMA_K**2 + solver,
+            c * L**2 * unit,
+            SETTING,
+            (c, 129),
+        ),
+        Inequality(
+            "and with its root 17/2 holds rounded down too", sqrt(129) * LAST, c * L * D, HALF, (c, Rational(17, 2))
+        ),
+        *conditions.convex_concave(Rational(17, 2) * root * count / (records * conditions.EPSILON)),
+        readings={
+            "K = log2 n, or rounded up": "conditional",
+            "K = floor(log2 n), by 17 L^2/sqrt(mu_K mu)": "refuted",
+            "K = floor(log2 n), 17 sqrt 2/2 in place of 17/2": "conditional",
+            "K = floor(log2 n), 17/2, by E|x~_K - x_K^|^2 of the independent noise": "conditional",
+            "K = log n, natural, by 17 L^2/sqrt(mu_K mu)": "refuted",
+            **conditions.readings(conditions.LIPSCHITZ, "conditional"),
+        },
+        condition=f"{conditions.PROJECTED}; and K is log2 n exactly or rounded up, or for "
+        "K = floor(log2 n) the constant is 17 sqrt 2/2",
+        note="mu >= 2 L/(D sqrt n) is used with equality, so that mu_K = mu 2^K must reach mu n.",
     )

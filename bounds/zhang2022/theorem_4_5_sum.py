@@ -14,29 +14,18 @@ from sympy import Integer, Max, Rational, ceiling, floor, log, sqrt, symbols
 
 from dpcheck.bounds.claim import Decision, Kind, Step, Verdict, carries, claim, conditional
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Inequality, Quoted, over
-from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, k, mu, n
-from dpcheck.bounds.zhang2022 import outside
+from dpcheck.bounds.symbols import D, L, c, delta, k, mu
+from dpcheck.bounds.zhang2022 import conditions
 from dpcheck.bounds.zhang2022.phases import COUNT, P, b, bits, letters, p, phases, rates, rounded, share_of, sums
 from dpcheck.bounds.zhang2022.theorem_4_3 import LOG
-from dpcheck.bounds.zhang2022.theorem_4_5 import BOUND, MEAN_GAP, SETTING, SHARE, SIGMA_K, mu_k, nbar
+from dpcheck.bounds.zhang2022.theorem_4_5 import BOUND, MEAN_GAP, MIDDLE
 
-power = symbols("power", positive=True)  # 2^K
 SUM = over(b, p <= 1, phases >= 1, L, D)
 REGULARISER = L / D * Max(2 * p, 13 * phases * b)
 LOW = Max(2 * p, 13 * bits * b)
-INSTANCE = {n: outside.RECORDS, d: 1, epsilon: outside.EPSILON, delta: outside.DELTA, L: 1, D: 1}
-CONDITION = (
-    f"{outside.condition(outside.LIPSCHITZ)}; and K, mu and the bound have the logarithm to base 2, rounded down or not"
-)
+CONDITION = f"{conditions.PROJECTED}; and K, mu and the bound have the logarithm to base 2, rounded down or not"
 RISK = 8 * L * D * phases**2 * (p + 5 * b)
 GAP = 16 * L * D * phases**2 * (p + 5 * b)
-# mu_K = mu power, power = 2^K
-POWER = over(L, D, mu, n, power >= 1)
-LEAST = mu * D * sqrt(n) >= 2 * L
-WHOLE = over(POWER, LEAST, sqrt(power) >= sqrt(n))
-HALF = over(POWER, LEAST, sqrt(2) * sqrt(power) >= sqrt(n))
-LAST = L**2 / sqrt(mu * power * mu)  # L^2/sqrt(mu_K mu)
-MIDDLE = Rational(17, 2) * L * D
 
 
 def _sum(count: Any, share: Any, small: Any, mu_: Any, power_: Any) -> Any:
@@ -84,69 +73,8 @@ READINGS: dict[str, Verdict] = {
     "K = log2 n without rounding, log2 in mu and in the bound": "conditional",
     "K = floor(log2 n), log2 in mu and in the bound, n/K or floor(n/K) records in a block": "conditional",
     "the proof's terms, natural logarithms throughout": "refuted",
-    **outside.readings(outside.LIPSCHITZ, "conditional"),
+    **conditions.readings(conditions.LIPSCHITZ, "conditional"),
 }
-
-
-def _at(records: int, count: Any) -> dict[Any, Any]:
-    """Return L = D = 1, the least mu there is, and 2^count."""
-    return {L: 1, D: 1, mu: 2 / sqrt(Integer(records)), power: Integer(2) ** count}
-
-
-@claim("Z36", Kind.CONSTANT, location="equation (26)", first=17 * LAST, second=MIDDLE, share=SHARE, mean_gap=MEAN_GAP)
-def last() -> Decision:
-    """For {mean_gap} the last step costs at most {first}, and that {second}, each times {share}, where power is 2^K."""
-    records, count = outside.RECORDS, outside.COUNT
-    root = sqrt(LOG.subs(delta, outside.DELTA))
-    unit = d * LOG / (mu_k * mu * nbar**2 * epsilon**2)
-    solver = delta * L**2 / (8 * mu_k * mu * nbar**2)
-    return conditional(
-        Cited("F is L-Lipschitz; Jensen", "definition"),
-        Quoted("(24) at k = K", "Z35"),
-        # 17 for the root of 257 serves for K = log2 n or rounded up.
-        Inequality(
-            "the root of 257 is below 17",
-            sqrt(257) * LAST * SHARE,
-            c * LAST * SHARE,
-            over(L, mu, power >= 1, d, nbar >= 1, epsilon <= 1, delta <= 1),
-            (c, 17),
-        ),
-        Inequality("2^K >= n, that is K = log2 n or rounded up: 17 L^2/sqrt(mu_K mu)", 17 * LAST, MIDDLE, WHOLE),
-        Counterexample(
-            "rounded down, n = 1000, K = 9: the root of 257 in place of 17 is too much already",
-            sqrt(257) * LAST <= MIDDLE,
-            _at(1000, floor(log(Integer(1000)) / log(Integer(2)))),
-        ),
-        Counterexample(
-            "natural logarithm, rounded up, n = 1000, K = 7",
-            sqrt(257) * LAST <= MIDDLE,
-            _at(1000, ceiling(log(Integer(1000)))),
-        ),
-        Inequality("rounded down, 2^K > n/2", sqrt(257) * LAST, c * L * D, HALF, (c, 17 * sqrt(2) / 2)),
-        # The root of 129, by independent noise, serves rounded down too.
-        Inequality(
-            "the noise is independent of the solver's error, so that E|x~_K - x_K^|^2 has 129 in place of 257",
-            d * SIGMA_K**2 + solver,
-            c * L**2 * unit,
-            SETTING,
-            (c, 129),
-        ),
-        Inequality(
-            "and with its root 17/2 holds rounded down too", sqrt(129) * LAST, c * L * D, HALF, (c, Rational(17, 2))
-        ),
-        *outside.convex_concave(Rational(17, 2) * root * count / (records * outside.EPSILON)),
-        readings={
-            "K = log2 n, or rounded up": "conditional",
-            "K = floor(log2 n), by 17 L^2/sqrt(mu_K mu)": "refuted",
-            "K = floor(log2 n), 17 sqrt 2/2 in place of 17/2": "conditional",
-            "K = floor(log2 n), 17/2, by E|x~_K - x_K^|^2 of the independent noise": "conditional",
-            "K = log n, natural, by 17 L^2/sqrt(mu_K mu)": "refuted",
-            **outside.readings(outside.LIPSCHITZ, "conditional"),
-        },
-        condition=f"{outside.condition(outside.LIPSCHITZ)}; and K is log2 n exactly or rounded up, or for "
-        "K = floor(log2 n) the constant is 17 sqrt 2/2",
-        note="mu >= 2 L/(D sqrt n) is used with equality, so that mu_K = mu 2^K must reach mu n.",
-    )
 
 
 @claim(
@@ -193,7 +121,7 @@ def final() -> Decision:
         ),
         Identity("the two halves", lambda: middle.subs(c, 5) + middle.subs(c, 5), RISK),
         *FINAL,
-        *outside.convex_concave(BOUND.subs(INSTANCE) / 2),
+        *conditions.convex_concave(BOUND / 2),
         readings=READINGS,
         condition=CONDITION,
         note="The paper writes log n throughout and uses mu_K = mu n, which is base 2. With natural logarithms mu_K "
@@ -224,7 +152,7 @@ def gap() -> Decision:
         Identity("(28) and (31) add up to twice the bound", lambda: (saddle + RISK) + (-saddle + RISK), GAP),
         *letters(LOG),
         *FINAL,
-        *outside.convex_concave(BOUND.subs(INSTANCE)),
+        *conditions.convex_concave(BOUND),
         readings=READINGS,
         condition=CONDITION,
         note="Twice (27), under the condition of Z37. The maximum and minimum stand outside the expectation: the weak "

@@ -18,8 +18,6 @@ From x the tangents, clipped to [-1, 1], estimate M: each is off by at most 2 |s
 mean error is at most 2 sqrt 2 |grad Phi(x)|. By [2] no algorithm has a mean error below Omega(min{1,
 sqrt(d_1 log(1/delta))/(n epsilon)}).
 
-[1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
-    Optimization. AAAI 2025, Theorems 3 and 4.
 [2] T. Steinke, J. Ullman. Between Pure and Approximate Differential Privacy. JPC 2016, Theorem 1.1: for
     epsilon = O(1), 2^(-Omega(n)) <= delta <= 1/n^(1 + Omega(1)) and alpha <= 1/10, a mean error of at most alpha
     over d means of bits needs n = Omega(sqrt(d log(1/delta))/(epsilon alpha)).

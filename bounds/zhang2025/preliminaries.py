@@ -9,8 +9,6 @@ densities in place of probabilities for continuous outputs. It is lambda times t
 order 1 + lambda. Lemma 1 composes moments and turns them into (epsilon, delta). As published it has
 an equality where an inequality holds, and lacks an exponential.
 
-[1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
-    Optimization. AAAI 2025, Preliminaries.
 [2] M. Abadi et al. Deep Learning with Differential Privacy. CCS 2016.
 
 Definition 3: the noise of one Gaussian release.
@@ -50,13 +48,13 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from sympy import E, Eq, Rational, exp, log, sqrt, symbols
+from sympy import E, Eq, Rational, erf, exp, log, sqrt, symbols
 
 from dpcheck.bounds.calibration import Private, curve
 from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Inequality, over
 from dpcheck.bounds.symbols import delta, epsilon, sigma
-from dpcheck.bounds.yang2022.minibatch_draws import chance_absent
+from dpcheck.bounds.yang2022.lemma_6 import chance_absent
 
 z, lam = symbols("z lam", positive=True)
 first, second, both = symbols("first second both", positive=True)
@@ -85,6 +83,16 @@ def flipped_moment(order: int, keep: Fraction, which: int) -> Fraction:
             total = sum((chance(ours, o) ** (order + 1) / chance(theirs, o) ** order for o in outputs), Fraction(0))
             worst = max(worst, total)
     return worst
+
+
+def upper_normal(t: Any) -> Any:
+    """Return P(Z <= t) for a standard normal Z."""
+    return (1 + erf(t / sqrt(2))) / 2
+
+
+def above(root: Any) -> Any:
+    """Return E[(r - 1)^2; r > 1] under N(0) for r = N(1)/N(0), at variance 1/root^2."""
+    return exp(root**2) * upper_normal(3 * root / 2) - 2 * upper_normal(root / 2) + upper_normal(-root / 2)
 
 
 @claim("003:Def4", Kind.ACCOUNTING, location="Definition 4")

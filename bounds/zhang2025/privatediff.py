@@ -10,9 +10,6 @@ is at most 1 in size, the instances are
 both 1-strongly concave in y, bounded, Lipschitz and smooth on R x Y. Algorithm 4 is run with the step
 1/(mu (i + 1)) at i = 0, 1, ..., as in its stability proof; the published step 1/(mu i) has no value at i = 0.
 
-[1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
-    Optimization. AAAI 2025.
-
 Lemma 8: how far the gradient estimator of PrivateDiff Minimax moves when one record changes.
 
 By [1, Lemma 8], for the v_{r+1} of Algorithm 3 before its noise,

@@ -1,8 +1,8 @@
-r"""Assumption 1, Lemmas 9 and 10: how far the inner ascent of PrivateDiff Minimax moves when one record changes.
+r"""Assumption 1, Lemmas 9, 10 and 12: how far the inner ascent of PrivateDiff Minimax moves when one record changes,
+and how fast it converges.
 
-By [1, Lemma 10], quoting [2, Theorem 3.10]: for losses f(., z) <= M that are mu-strongly concave and
-beta-smooth with gradients bounded by L, projected stochastic ascent with step 1/(mu i) on datasets of n
-records that differ in one has
+By [1, Lemma 10], quoting [2, Theorem 3.10]: for losses f(., z) <= M that are mu-strongly concave and beta-smooth with
+gradients bounded by L, projected stochastic ascent with step 1/(mu i) on datasets of n records that differ in one has
 
     |y_i - y'_i| <= (2 L^2 + beta M)/(mu n),
 
@@ -18,15 +18,12 @@ mu-strongly concave and beta-smooth: one step contracts by 1 - eta mu and adds a
 2 C_0/(mu n) at every step. Both assumptions are needed: clipped gradients are not those of a strongly
 concave function, and the steps 1/(mu i) exceed 2/beta while i < kappa/2.
 
-[1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
-    Optimization, version with proofs, Lemmas 9 and 10.
 [2] M. Hardt, B. Recht, Y. Singer. Train Faster, Generalize Better. ICML 2016.
 
 Clipped stochastic ascent on quadratics of one variable, run on neighbouring datasets, in rational arithmetic.
 
-f(y; z) = c (z y - b y^2/2) on an interval [-radius, radius], records z, step 1/(mu (i + 1)) at
-i = 0, 1, .... f is c b-smooth and c mu'-strongly concave for every mu' <= b; mu is the strong concavity
-that the step size is computed from.
+f(y; z) = c (z y - b y^2/2) on an interval [-radius, radius], records z, step 1/(mu (i + 1)) at i = 0, 1, .... f is c
+b-smooth and c mu'-strongly concave for every mu' <= b; mu is the strong concavity that the step size is computed from.
 
 Assumption 1: f <= M with X = R^{d_1}.
 
@@ -37,6 +34,30 @@ the utility proofs take Phi(x_0) - inf Phi to be a constant.
 An upper bound is enough for neither. Subtracting a constant from f changes no gradient but lowers M without
 limit, down to a negative noise; and with f <= 0 Phi may still be unbounded below over R^{d_1}. With
 0 <= f <= M both uses are right: 2 C_0^2 + beta M > 0, and Phi(x_0) - inf Phi <= M.
+
+Lemma 12: stochastic gradient steps for a strongly convex function, with high probability.
+
+By [1, Lemma 12], after [2, Proposition 1]: for F lambda-strongly convex on a convex set, unbiased stochastic
+gradients of norm at most G, steps 1/(lambda t), theta < 1/e and T >= 4, with probability at least 1 - theta
+
+    |w_t - w*|^2 <= a G^2/(lambda^2 t),  a = 624 log(log(T)/theta) + 1,  for all t <= T.
+
+Proof, in units G = lambda = 1. Let D_t = |w_t - w*|^2, Z_t = <noise of the gradient, w_t - w*>. Then
+
+    D_{t+1} <= (1 - 2/t) D_t + 2 Z_t/t + 1/t^2,   D_t <= 1,   |Z_t| <= 2,   E Z_t^2 <= D_t,
+    D_{t+1} <= 2 S_t/(t (t - 1)) + 1/t,           S_t = sum_{i=2}^t (i - 1) Z_i.
+
+For t <= a the claim is D_t <= 1. Beyond, t lies in some [u, 2u), u a power of two from 512 on. As
+e^x <= 1 + x + x^2 for x <= 1, exp(S_t/(4u) - V_t/(4u)^2) with V_t = sum (i - 1)^2 D_i is a supermartingale up to 2u,
+so that for all t < 2u, except with probability exp(-j),
+
+    S_t <= V_t/(4u) + 4 u j.
+
+There are at most log2(T) such u, so that j = log(log2(T)/theta) is enough for all of them. If D_i <= a/i for i <= t
+then V_t <= a t (t - 1)/2, and D_{t+1} <= a/(2t) + 8 j/(t - 1) + 1/t <= a/(t + 1).
+
+[2] A. Rakhlin, O. Shamir, K. Sridharan. Making Gradient Descent Optimal for Strongly Convex Stochastic
+    Optimization. ICML 2012.
 """
 
 from __future__ import annotations
@@ -45,11 +66,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 
-from sympy import Rational, diff, sqrt, symbols
+from sympy import E, Rational, diff, log, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, refuted
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity
-from dpcheck.bounds.symbols import eta, mu, n
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved, refuted
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Inequality, over
+from dpcheck.bounds.symbols import T, eta, mu, n, t
 
 Number = int | Fraction
 
@@ -279,4 +300,51 @@ def boundedness() -> Decision:
         "and not constant in x, such as the one the paper's own lower bound is built on. Two-sided bounds do not save "
         "the stability lemma itself (004:Lem9).",
         method=(Method.ALGEBRA, Method.STEPS),
+    )
+
+
+u, j, a, logs, theta = symbols("u j a logs theta", positive=True)
+EXTRA = Rational(37, 100)  # at least log(log2(T)/theta) - log(log(T)/theta) = log(1/log 2)
+LOGS = log(log(T) / theta)
+CONSTANT = 624 * logs + 1
+
+
+@claim("004:Lem12", Kind.LEMMA, location="version with proofs, Lemma 12", bound=CONSTANT, logs=LOGS)
+def high_probability() -> Decision:
+    """For a lambda-strongly convex F, unbiased stochastic gradients of norm at most G, steps 1/(lambda t), theta < 1/e
+    and T >= 4: with probability 1 - theta, for all t <= T, |w_t - w*|^2 is at most ({bound}) G^2/(lambda^2 t),
+    where logs = {logs}.
+    """
+    return proved(
+        Cited(
+            "the recursion in D_t; 1 >= |grad F(w_t)| >= |w_t - w*|; E Z_t^2 <= D_t",
+            "projections do not expand; <grad F(w), w - w*> >= |w - w*|^2 by strong convexity",
+        ),
+        Identity(
+            "t (t - 1) times the recursion telescopes: the factor of D_t", t * (t - 1) * (1 - 2 / t), (t - 1) * (t - 2)
+        ),
+        AtMost("and each step adds at most one, t = 1 + k", (k * (1 + k)) / (1 + k) ** 2, 1),
+        Below("(e^x - 1 - x)/x^2 increases with x and is below 1 at 1", E - 2, 1),
+        Cited("a nonnegative supermartingale from 1 ever exceeds e^j with chance at most e^-j", "Ville's inequality"),
+        AtMost("steps up to 2u have (i - 1) |Z_i|/(4u) <= 1, i - 1 = 2u/(1 + k)", 2 * u / (1 + k) * 2 / (4 * u), 1),
+        Below("log(1/log 2) is below 0.37", log(1 / log(2)), EXTRA),
+        Inequality("logs = log(log(T)/theta) is at least 1", 1, LOGS, over(T >= 4, theta <= 1 / E)),
+        AtMost("so that a >= 625 > 512 and only u >= 512 are needed, logs = 1 + k", 625, CONSTANT.subs(logs, 1 + k)),
+        AtMost("V_t <= a t (t - 1)/2: (i - 1)^2/i <= i - 1, i = 1 + k", k**2 / (1 + k), k),
+        Identity(
+            "the bound on D_{t+1}, t = 1 + k",
+            (2 / (t * (t - 1)) * (a * t * (t - 1) / 2 / (4 * u) + 4 * u * j) + 1 / t).subs(t, 1 + k),
+            (a / (4 * u) + 8 * u * j / (t * (t - 1)) + 1 / t).subs(t, 1 + k),
+        ),
+        Inequality(
+            "t/2 <= u <= t and j <= logs + 0.37: it is within a/(t + 1)",
+            CONSTANT / (2 * t) + 8 * (logs + EXTRA) / (t - 1) + 1 / t,
+            CONSTANT / (t + 1),
+            over(t >= 625, logs >= 1),
+        ),
+        AtMost("u = t/(1 + k) <= t in its middle term", 8 * t / (1 + k) * j / t, 8 * j),
+        repaired="the same proof gives a far smaller constant than 624 for large t",
+        note="As in its source. With bounded increments that grow with t, one martingale inequality for all t needs "
+        "the blocks [u, 2u); the constant has ample room for them. Algorithm 4's minibatches are drawn afresh, so its "
+        "gradients are unbiased given the past, as the lemma supposes.",
     )

@@ -26,10 +26,6 @@ Claimed.
 Neither holds (claims 003:Thm5, 003:Thm5 sigma_y, 003:Remark2). The objects state what the paper states, for
 comparison with an accountant; they promise no privacy.
 
-References.
-[1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
-    Optimization. AAAI 2025.
-
 Arguments. n records, T restart interval, R rounds, epsilon and delta, C_0 threshold of the inner ascent,
 beta smoothness in y, M bound on f, mu; for the existential form m and c_4 to c_7 in place of mu.
 

@@ -1,11 +1,10 @@
 r"""The claims about Theorem 5 and Remark 2, the privacy of PrivateDiff Minimax (setting in ``theorem_5``).
 
 The theorem overlooks two things:
-- in x, y_{r+1} depends on the data and is not released before the gradients at it are (``privatediff``):
-  v_{r+1} moves by up to 2 C_1, not 2 C_1/m, and the noise sigma_x1 C_1 of order C_1/(n epsilon) is
-  smaller by a factor n;
-- in y, the stability bound has the unit of a loss (``stability``): the noise goes to 0 with the scale of f,
-  while the iterates do not change.
+- in x, y_{r+1} depends on the data and is not released before the gradients at it are (``privatediff``): v_{r+1} moves
+  by up to 2 C_1, not 2 C_1/m, and the noise sigma_x1 C_1 of order C_1/(n epsilon) is smaller by a factor n;
+- in y, the stability bound has the unit of a loss (``stability``): the noise goes to 0 with the scale of f, while the
+  iterates do not change.
 
 Either alone breaks the theorem for every choice of its constants. In both instances R = T = 1, so that the
 output is (x_1, ytilde_1); ell = log(1/delta).
@@ -24,9 +23,6 @@ sigma_x1) is how many noises that is. Event: the output x_r is above (4/5) eta R
 - Record -1: at least a tenth of the rounds have r >= 9R/10, and there vtilde_1 <= -(8/9)/m is enough, so that the
   event has a chance of at least q Phi(H/9)/10.
 - Record 1: it needs vtilde_1 < -(4/5)/m, a chance of at most Phi(-4 H/5).
-
-[1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
-    Optimization. AAAI 2025, Theorem 5 and Remark 2; version with proofs.
 """
 
 from __future__ import annotations
@@ -39,10 +35,10 @@ from dpcheck.bounds.calibration import curve
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, refuted
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Inequality, Step, over
 from dpcheck.bounds.symbols import R, T, delta, epsilon, m, mu, n, sigma, sigma_y
-from dpcheck.bounds.yang2022.minibatch_draws import chance_absent
+from dpcheck.bounds.yang2022.lemma_6 import chance_absent
+from dpcheck.bounds.zhang2025.preliminaries import upper_normal
 from dpcheck.bounds.zhang2025.privatediff import chance_of_sign, restart_difference
 from dpcheck.bounds.zhang2025.stability import full_batch_distance
-from dpcheck.bounds.zhang2025.theorem_1 import upper_normal
 from dpcheck.bounds.zhang2025.theorem_5 import C_0, REMARK_2, X_NOISE, Y_NOISE, M, beta, sigma_x1, sigma_x2
 
 c_4, c_5, c_6, c_7 = symbols("c_4 c_5 c_6 c_7", positive=True)

@@ -15,9 +15,6 @@ The noise is that of Remark 2, and its limits on epsilon, delta and m apply; m i
 rests on, asks for theta < 1/e and T_2 >= 4. Theorem 6 writes the first of these with epsilon, the letter of the
 privacy loss.
 
-[1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
-    Optimization. AAAI 2025, Theorem 6 and its proof.
-
 Arguments. n, d, epsilon, delta; l, mu for the step, C_0, beta, M for the noise of y; theta the failure probability
 (default 0.1).
 

@@ -24,7 +24,7 @@ from dpcheck.bounds.asymptotics import Dominated, Exceeds
 from dpcheck.bounds.claim import Claim, ClaimResult, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Searched
 from dpcheck.bounds.prover import Inequality
-from dpcheck.bounds.yang2022 import minibatch_draws
+from dpcheck.bounds.yang2022 import lemma_6
 from dpcheck.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -378,7 +378,7 @@ FALSE_STEPS = [
     Below("", sympy.Integer(1), sympy.Integer(1)),
     Counterexample("", sympy.Le(x, 2 * y), ((x, 2), (y, 1))),
     Counterexample("", sympy.Le(x, y), ((x, 2),)),
-    Enumerated("", minibatch_draws.chance_absent, (2, 2), Fraction(0)),
+    Enumerated("", lemma_6.chance_absent, (2, 2), Fraction(0)),
     Counterexample("", sympy.Le(COUNT, 1), ((COUNT, sympy.Rational(3, 2)),)),  # an integer must be one
     Searched("", uniform, 0.5, 100),
 ]
@@ -390,7 +390,7 @@ TRUE_STEPS = [
     AtMost("", x + y**2, (sympy.sqrt(x) + y) ** 2),
     Below("", sympy.Rational(271828, 100000), sympy.E),
     Counterexample("", sympy.Le(x, 2 * y), ((x, 3), (y, 1))),
-    Enumerated("", minibatch_draws.chance_absent, (2, 2), Fraction(1, 4)),
+    Enumerated("", lemma_6.chance_absent, (2, 2), Fraction(1, 4)),
     Counterexample("", sympy.Le(COUNT, 1), ((COUNT, 2),)),
     Counterexample("", sympy.Lt(sympy.pi, sympy.E + x), ((x, sympy.Rational(1, 10)),)),
     Searched("", uniform, 1.0, 100),

@@ -18,8 +18,8 @@ from dpcheck.bounds.coq.statement import statement
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.prover import Domain, Inequality
 from dpcheck.bounds.registry import claims
-from dpcheck.bounds.xu2026.clip import clip_then_mean
-from dpcheck.bounds.yang2022.minibatch_draws import chance_absent
+from dpcheck.bounds.xu2026.algorithms import clip_then_mean
+from dpcheck.bounds.yang2022.lemma_6 import chance_absent
 from dpcheck.errors import InputError
 
 x, y, delta, mu = symbols("x y delta mu", positive=True)
@@ -124,7 +124,7 @@ def test_a_function_whose_code_has_changed_has_no_counterpart(monkeypatch):
     def chance_absent(n, m, replacement=True):
         return Fraction(1)
 
-    monkeypatch.setattr(chance_absent, "__module__", "dpcheck.bounds.yang2022.minibatch_draws")
+    monkeypatch.setattr(chance_absent, "__module__", "dpcheck.bounds.yang2022.lemma_6")
     assert statement(Enumerated("absent", chance_absent, (4, 1), Fraction(1))) is None
 
 
@@ -257,8 +257,8 @@ def test_a_proof_without_a_proof_is_rejected(coq, script):
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        ("yang2022.minibatch_draws.mean_share", [(2, 3), (3, 3), (4, 2, False)]),
-        ("yang2022.minibatch_draws.chance_absent", [(3, 3), (5, 2, False), (1, 1)]),
+        ("yang2022.lemma_6.mean_share", [(2, 3), (3, 3), (4, 2, False)]),
+        ("yang2022.lemma_6.chance_absent", [(3, 3), (5, 2, False), (1, 1)]),
         ("zhang2022.lemma_a.move_share", [(6, Fraction(1, 3), 1), (10, Fraction(2), 0)]),
         ("zhang2022.lemma_b.block_energy", [(6, Fraction(1, 3)), (10, Fraction(2))]),
         ("zhang2025.preliminaries.flipped_moment", [(2, Fraction(2, 3), 1), (3, Fraction(1, 4), 2)]),

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from dpcheck.accounting import certify
-from dpcheck.bounds.xu2026 import algorithms, clip, lemma_4, lemma_5
+from dpcheck.bounds.xu2026 import algorithms, lemma_4, lemma_5, noise
 from dpcheck.events import Gaussian, Repeated
 
 RNG = np.random.default_rng(2)
@@ -32,7 +32,7 @@ def test_clip_of_the_mean_by_numpy() -> None:
         worst_each = max(worst_each, abs(each(z, 1.0) - each(other, 1.0)))
     assert worst_batch > 1.9 > 2 / 4
     assert worst_each <= 2 / 4 + 1e-12
-    assert float(clip.mean_then_clip(1, 10, -8)) == batch(np.array([10.0, -8.0]), 1.0)
+    assert float(algorithms.mean_then_clip(1, 10, -8)) == batch(np.array([10.0, -8.0]), 1.0)
 
 
 def test_noise_by_the_accountant() -> None:
@@ -84,8 +84,8 @@ def test_refresh_counts_the_difference_twice() -> None:
     """SPIDER on Phi = x^2/2 with x_{t,-1} = x_{t-1} on a refresh as well."""
     before, now = 2.0, 5.0
     v = now + (now - before)
-    assert v == float(clip.estimate(5, 2, 1)) == 8.0
-    assert float(clip.estimate(5, 2, 0)) == now
+    assert v == float(algorithms.estimate(5, 2, 1)) == 8.0
+    assert float(algorithms.estimate(5, 2, 0)) == now
 
 
 def value_slope(x: np.ndarray, z: float) -> np.ndarray:
@@ -211,11 +211,11 @@ def test_choice_and_test_use_released_values_alone() -> None:
         for each in u:
             path.append(float(np.clip(path[-1] + each / 6, -1, 1)))
         moves = np.abs(np.diff(path))
-        assert moves[int(algorithms.chosen(0, *map(int, u)))] == pytest.approx(moves.min())
+        assert moves[int(noise.chosen(0, *map(int, u)))] == pytest.approx(moves.min())
         v = RNG.integers(-4, 5, 6)
         broken = np.flatnonzero(np.cumsum((v / 2) ** 2) > np.arange(1, 7))
         expected = broken[0] + 1 if broken.size else 0
-        assert int(algorithms.broken_at(Fraction(1, 2), Fraction(1), *map(int, v))) == expected
+        assert int(noise.broken_at(Fraction(1, 2), Fraction(1), *map(int, v))) == expected
 
 
 def test_matrix_sensing_curvature() -> None:

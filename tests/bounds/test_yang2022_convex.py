@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dpcheck.bounds import registry
 from dpcheck.bounds.symbols import G_v, G_w, T, eta, n
-from dpcheck.bounds.yang2022 import lemma_3, lemma_6, minibatch_draws, moments, remark_1
+from dpcheck.bounds.yang2022 import lemma_3, lemma_6, moments, theorem_1
 from dpcheck.errors import InputError
 
 quick = settings(deadline=None, max_examples=50)
@@ -23,13 +23,13 @@ quick = settings(deadline=None, max_examples=50)
 
 @pytest.mark.parametrize(("n_", "m_"), [(1, 3), (2, 2), (3, 4), (5, 3), (6, 1)])
 def test_sampling_agrees_with_the_binomial_and_hypergeometric_laws(n_: int, m_: int) -> None:
-    assert minibatch_draws.chance_absent(n_, m_) == Fraction(n_ - 1, n_) ** m_
-    assert minibatch_draws.mean_share(n_, m_) == Fraction(1, n_)
-    assert minibatch_draws.largest_difference(n_, m_) == 2
+    assert lemma_6.chance_absent(n_, m_) == Fraction(n_ - 1, n_) ** m_
+    assert lemma_6.mean_share(n_, m_) == Fraction(1, n_)
+    assert lemma_6.largest_difference(n_, m_) == 2
     if m_ <= n_:
-        assert minibatch_draws.chance_absent(n_, m_, False) == 1 - Fraction(m_, n_)
-        assert minibatch_draws.mean_share(n_, m_, False) == Fraction(1, n_)
-        assert minibatch_draws.largest_difference(n_, m_, False) == Fraction(2, m_)
+        assert lemma_6.chance_absent(n_, m_, False) == 1 - Fraction(m_, n_)
+        assert lemma_6.mean_share(n_, m_, False) == Fraction(1, n_)
+        assert lemma_6.largest_difference(n_, m_, False) == Fraction(2, m_)
 
 
 def _moment(p: Any, q: Any, step: float) -> float:
@@ -124,7 +124,7 @@ def _stability(field: Any, data: Any, other: Any, m_: int, T_: int, step: Fracti
             w, v = (clip(a - step * sum(p[j] for p in pulls) / m_) for j, a in enumerate((w, v)))
         return (total_w + w) / T_, (total_v + v) / T_
 
-    batches = list(minibatch_draws.draws(len(data), m_))
+    batches = list(lemma_6.draws(len(data), m_))
     sequences = list(itertools.product(batches, repeat=T_ - 1))
     gaps = Fraction(0)
     for draws in sequences:
@@ -223,10 +223,10 @@ def test_y10_curve_of_a_single_draw_by_quadrature() -> None:
         parts = ((9, 0), (6, 1), (1, 2))  # of 16, and times drawn
         return sum(c / 16 * np.exp(-(((grid - k * shift) / noise) ** 2) / 2) for c, k in parts)
 
-    for pair in remark_1.PAIRS:
+    for pair in theorem_1.PAIRS:
         p, q = law(pair[0]), law(pair[1])
         exact = float(np.maximum(p - math.e * q, 0).sum() / p.sum())
-        assert remark_1.curve(4, 1, 1.0, pair) == pytest.approx(exact, rel=1e-3, abs=1e-12)
+        assert theorem_1.curve(4, 1, 1.0, pair) == pytest.approx(exact, rel=1e-3, abs=1e-12)
 
 
 def test_y10_one_record_with_numbers() -> None:
@@ -240,9 +240,9 @@ def test_y10_one_record_with_numbers() -> None:
     with pytest.raises(InputError, match=r"n must satisfy n >= 2 \(claim Y10"):
         registry.theorem("yang2022.theorem_1").noise(n=1, T=2, epsilon=1.0, delta=0.999, G_w=3.0, G_v=0.5)
     ratio = math.hypot(2 * 3.0 / noise["sigma_w"], 2 * 0.5 / noise["sigma_v"])  # one release, m = 1
-    assert ratio == pytest.approx(1 / float(remark_1.multiplier(2)), rel=1e-12)
+    assert ratio == pytest.approx(1 / float(theorem_1.multiplier(2)), rel=1e-12)
     assert delta(ratio) > 0.9998
-    assert delta(1 / float(remark_1.multiplier(1))) == pytest.approx(0.99999996, abs=1e-8)
+    assert delta(1 / float(theorem_1.multiplier(1))) == pytest.approx(0.99999996, abs=1e-8)
 
 
 @pytest.mark.parametrize("n_", [1, 2, 3, 4])

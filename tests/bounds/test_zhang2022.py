@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 
 from dpcheck.accounting import certify
 from dpcheck.bounds import registry
-from dpcheck.bounds.zhang2022.outside import overshoot
+from dpcheck.bounds.zhang2022.conditions import overshoot
 from dpcheck.events import Gaussian
 
 RNG = np.random.default_rng(2022)

@@ -105,11 +105,11 @@ def test_lemma_3_instance_by_brute_force() -> None:
     """3 h(x) y - y^2/2, |y| <= 1/6: smooth with 1/2 and 1 in its blocks, y* of slope 3, grad Phi of slope 9."""
     from fractions import Fraction
 
-    from dpcheck.bounds.zhang2025 import lemma_3
+    from dpcheck.bounds.zhang2025 import smoothness
 
     xs, ys = np.linspace(-3, 3, 1201), np.linspace(-1 / 6, 1 / 6, 1201)
-    height = np.array([float(lemma_3.h(Fraction(x))) for x in xs])
-    slopes = np.array([float(lemma_3.slope(Fraction(x))) for x in xs])
+    height = np.array([float(smoothness.h(Fraction(x))) for x in xs])
+    slopes = np.array([float(smoothness.slope(Fraction(x))) for x in xs])
     assert np.gradient(height, xs)[1:-1] == pytest.approx(slopes[1:-1], abs=1e-2)
     assert np.abs(np.diff(slopes) / np.diff(xs)).max() <= 1 + 1e-9
     assert 3 * np.abs(height).max() / 6 <= 1  # bounded

@@ -1,20 +1,24 @@
-r"""Lemmas B.1 to B.4: the duality gap, the stability of saddle points, their weak gap, and the resolvent.
+r"""Lemmas A.2 to B.4: how stable regularised minimisers and saddle points are, and what they are off.
 
-Setting. f is mu_x-strongly convex in x and mu_y-strongly concave in y, L-Lipschitz in (x, y), with saddle
+Lemmas A.2 and A.3. x_S minimises the mean of f(., xi_i) over n records plus G, which is mu-strongly convex and need
+not be Lipschitz; each f(., xi) is convex and L-Lipschitz. For G = 0 let each f be mu-strongly convex.
+S and S' differ in one record, and by [1, Lemmas A.2 and A.3]
+
+    |x_S - x_S'| <= 2 L/(mu n),    E[(F + G)(x_S)] - min(F + G) <= 2 L^2/(mu n).
+
+Proof. Strong convexity at the two minimisers gives mu |x_S - x_S'|^2 <= (2 L/n) |x_S - x_S'|. The risk
+exceeds the minimum by at most the mean over i of E[f(x_{S_i}; xi_i) - f(x_S; xi_i)] <= L |x_{S_i} - x_S|,
+where S_i has record i replaced by a fresh one.
+
+Lemmas B.1 to B.4. f is mu_x-strongly convex in x and mu_y-strongly concave in y, L-Lipschitz in (x, y), with saddle
 point z* = (x*, y*); kappa_x = ell/mu_x, kappa_y = ell/mu_y, mu = min{mu_x, mu_y}. By [1, Lemma B.1]
 
     gap(x, y) >= mu_x |x - x*|^2/2 + mu_y |y - y*|^2/2,
     gap(x, y) <= (kappa_y + 1) ell |x - x*|^2/2 + (kappa_x + 1) ell |y - y*|^2/2,
 
-the second for a jointly ell-smooth f and an interior z*. By [1]
-
-    mu_x |x_S - x_S'|^2 + mu_y |y_S - y_S'|^2 <= 4 L^2/(mu n^2),                             (Lemma B.2)
-    weak gap of (x_S, y_S) <= 2 sqrt 2 L^2/(mu n),
-
-the last two also with a strongly convex-concave regulariser G that need not be Lipschitz (Lemma 4.4).
-
-[1] L. Zhang, K. K. Thekumparampil, S. Oh, N. He. Bring Your Own Algorithm for Optimal Differentially
-    Private Stochastic Minimax Optimization. NeurIPS 2022, Appendix B.1, Lemmas 4.4 and B.4.
+the second for a jointly ell-smooth f and an interior z*. By [1, Lemma B.2] the energy between the saddle points of S
+and S' is at most 4 L^2/(mu n^2) and the weak gap of (x_S, y_S) at most 2 sqrt 2 L^2/(mu n), also with a strongly
+convex-concave regulariser G that need not be Lipschitz (Lemma 4.4).
 """
 
 from __future__ import annotations
@@ -37,6 +41,97 @@ from dpcheck.bounds.evidence import (
     over,
 )
 from dpcheck.bounds.symbols import L, ell, mu, mu_x, mu_y, n
+
+distance, other, first, second, weight = symbols("distance other first second weight", positive=True)
+STABILITY = 2 * L / (mu * n)  # of the empirical minimiser
+RISK = 2 * L**2 / (mu * n)  # its expected excess population risk
+
+
+def move_share(records: int, mu_: Fraction, own: int) -> Fraction:
+    """Return |x_S - x_S'| over 2 L/(mu n), for z x + mu x^2/2 with as many z = 1 as z = -1, one 1 turned into -1.
+
+    The quadratic belongs to f if ``own`` is 1, and L is the largest slope on the interval between the two minimisers;
+    else it is the regulariser, and L that of z x.
+    """
+    before = [1, -1] * (records // 2)
+    first, second = (-Fraction(sum(data), records) / mu_ for data in (before, [-1, *before[1:]]))
+    lipschitz = max(abs(z + own * mu_ * x) for z in (1, -1) for x in (first, second))
+    return abs(first - second) / (2 * lipschitz / (mu_ * records))
+
+
+BETWEEN: tuple[Step, ...] = (
+    Cited(
+        "F_S + G exceeds its minimum by mu |x - x_S|^2/2 at least; the same for S'",
+        "strong convexity at a minimiser over a convex set",
+    ),
+    Cited(
+        "summed at x_S' and x_S the sums leave (1/n) of two differences of f(., xi_i) and f(., xi_i'), each at most "
+        "L |x_S - x_S'|",
+        "Lipschitz continuity; equation (4) is the definition of the mean",
+    ),
+    Inequality(
+        "mu distance^2 <= (2 L/n) distance bounds the distance",
+        distance,
+        STABILITY,
+        over(mu, L, n, distance, mu * distance**2 <= 2 * L / n * distance),
+    ),
+)
+OWN = Enumerated(
+    "f = z x + mu x^2/2, as many 1 as -1: a share n/(n + 2) of the bound at n = 100, mu = 1/2",
+    move_share,
+    (100, Fraction(1, 2), 1),
+    Fraction(50, 51),
+)
+COMMON = Enumerated(
+    "f = z x with G = mu x^2/2 attains the bound, at n = 4, mu = 1/2", move_share, (4, Fraction(1, 2), 0), Fraction(1)
+)
+GENERAL: tuple[Step, ...] = (
+    Cited(
+        "E F(x_S) = E F(x_{S_i}) and E F_S(x) = F(x) for x that does not depend on S, since records are i.i.d.; and "
+        "x_S minimises F_S + G",
+        "definition",
+    ),
+    Identity("L times the distance", lambda: L * STABILITY, RISK),
+)
+
+
+@claim("Z02", Kind.SENSITIVITY, location="Lemma A.2", move=STABILITY)
+def sensitivity() -> Decision:
+    """For mu-strongly convex, L-Lipschitz f the empirical minimisers of neighbouring datasets are at
+    most {move} apart.
+    """
+    return proved(
+        *BETWEEN,
+        OWN,
+        note="Strong convexity at both minimisers; balanced data come within a share n/(n + 2) of the bound.",
+    )
+
+
+@claim("Z03", Kind.UTILITY, location="Lemma A.2", risk=RISK)
+def risk() -> Decision:
+    """For mu-strongly convex, L-Lipschitz f the expected excess population risk of the empirical minimiser is at most
+    {risk}.
+    """
+    return proved(
+        *BETWEEN,
+        *GENERAL,
+        note="Stability bounds the gap between the empirical and the population risk of the minimiser.",
+    )
+
+
+@claim("Z04", Kind.LEMMA, location="Lemma A.3 and equation (5)", move=STABILITY, risk=RISK)
+def regularised() -> Decision:
+    """For convex, L-Lipschitz f and a mu-strongly convex regulariser G that need not be Lipschitz, the minimisers of
+    F_S + G for neighbouring datasets are at most {move} apart, and the expected excess of F + G there is at most
+    {risk}.
+    """
+    return proved(
+        *BETWEEN,
+        COMMON,
+        *GENERAL,
+        note="G cancels from every difference, so that only the Lipschitz constant of f enters.",
+    )
+
 
 X, Y = symbols("X Y", positive=True)  # |x - x*|, |y - y*|
 u = symbols("u", real=True)
@@ -152,7 +247,7 @@ def block_energy(records: int, mu_: Fraction) -> Fraction:
     return 2 * mu_ * move**2 * mu_ * records**2
 
 
-STABILITY: tuple[Step, ...] = (
+SADDLES: tuple[Step, ...] = (
     Quoted("inequality (10), which the proof of Lemma B.1 shows, for S at the saddle of S' and the reverse", "Z21"),
     Cited(
         "added, the energy of the difference is at most (1/n) times two differences of f(.; xi_i) and f(.; xi_i') "
@@ -185,7 +280,7 @@ def stability() -> Decision:
     y_S'|^2 at most {bound}.
     """
     return proved(
-        *STABILITY,
+        *SADDLES,
         Searched("on random quadratic games, in units of the bound", energy_share, 1.0, 400),
         Enumerated(
             "L for each block: f = z x - z y with mu (x^2 - y^2)/2, n = 4, mu = 1/2, one z = 1 turned into -1, moves "
@@ -207,13 +302,13 @@ def stability() -> Decision:
     )
 
 
-GENERAL: tuple[Step, ...] = (
+SADDLE_POINTS: tuple[Step, ...] = (
+    Quoted("the stability of saddle points", "Z23"),
     Identity(
         "(|dx| + |dy|)^2 <= 2 (|dx|^2 + |dy|^2), X = |dx| and Y = |dy|", 2 * (X**2 + Y**2) - (X - Y) ** 2, (X + Y) ** 2
     ),
     Identity("L times the root of 2/mu times the stability", lambda: L * sqrt(2 / mu * STABLE), WEAK),
 )
-SADDLE_POINTS: tuple[Step, ...] = (Quoted("the stability of saddle points", "Z23"), *GENERAL)
 PER_BLOCK = Identity(
     "with L for each block the energy is 8 L^2/(mu n^2), and the same sum",
     lambda: L * sqrt(2 / mu * EIGHT),

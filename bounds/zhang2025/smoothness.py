@@ -1,4 +1,4 @@
-r"""Lemmas 3, 11, 12 and 14: the smoothness of Phi, the cross derivative of the loss, ascent, and one round of descent.
+r"""Lemmas 3 to 5, 11 and 14: the smoothness of Phi, and what a step of DP-SGDA or a round of PrivateDiff Minimax gains.
 
 Lemmas 3 and 11: the smoothness of Phi, and the cross derivative.
 
@@ -10,33 +10,6 @@ and how grad_y L moves with y, but not the cross term. The instance
 
 meets Assumptions 1 to 4: |h| <= 3/2, |h'| <= 1, and h' is 1-Lipschitz, so that l_x <= 3/6, l_y = mu = 1,
 l = kappa = 1. Its cross derivative is 3 about x = 0.
-
-[1] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
-    Optimization. AAAI 2025, Lemma 3; version with proofs, Lemma 11.
-
-Lemma 12: stochastic gradient steps for a strongly convex function, with high probability.
-
-By [1, Lemma 12], after [2, Proposition 1]: for F lambda-strongly convex on a convex set, unbiased stochastic
-gradients of norm at most G, steps 1/(lambda t), theta < 1/e and T >= 4, with probability at least 1 - theta
-
-    |w_t - w*|^2 <= a G^2/(lambda^2 t),  a = 624 log(log(T)/theta) + 1,  for all t <= T.
-
-Proof, in units G = lambda = 1. Let D_t = |w_t - w*|^2, Z_t = <noise of the gradient, w_t - w*>. Then
-
-    D_{t+1} <= (1 - 2/t) D_t + 2 Z_t/t + 1/t^2,   D_t <= 1,   |Z_t| <= 2,   E Z_t^2 <= D_t,
-    D_{t+1} <= 2 S_t/(t (t - 1)) + 1/t,           S_t = sum_{i=2}^t (i - 1) Z_i.
-
-For t <= a the claim is D_t <= 1. Beyond, t lies in some [u, 2u), u a power of two from 512 on. As
-e^x <= 1 + x + x^2 for x <= 1, exp(S_t/(4u) - V_t/(4u)^2) with V_t = sum (i - 1)^2 D_i is a supermartingale up to 2u,
-so that for all t < 2u, except with probability exp(-j),
-
-    S_t <= V_t/(4u) + 4 u j.
-
-There are at most log2(T) such u, so that j = log(log2(T)/theta) is enough for all of them. If D_i <= a/i for i <= t
-then V_t <= a t (t - 1)/2, and D_{t+1} <= a/(2t) + 8 j/(t - 1) + 1/t <= a/(t + 1).
-
-[2] A. Rakhlin, O. Shamir, K. Sridharan. Making Gradient Descent Optimal for Strongly Convex Stochastic
-    Optimization. ICML 2012.
 
 Lemma 14: one round of PrivateDiff Minimax, x_r = x_{r-1} - eta v.
 
@@ -66,14 +39,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import E, Le, Rational, log, symbols
+from sympy import Le, Rational, symbols
 
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved
-from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Inequality, over
-from dpcheck.bounds.symbols import T, kappa, t
+from dpcheck.bounds.claim import Decision, Kind, Method, Verdict, claim, conditional
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
+from dpcheck.bounds.symbols import kappa
 from dpcheck.bounds.zhang2025.privatediff import clip
 
-l, mu, moved, step, b, c = symbols("l mu moved step b c", positive=True)
+l, mu, moved, step, b, c, k = symbols("l mu moved step b c k", positive=True)
 RADIUS = Fraction(1, 6)
 POINT = Fraction(1, 30)
 
@@ -154,54 +127,131 @@ def cross() -> Decision:
     )
 
 
-k, u, j, a, logs, theta = symbols("k u j a logs theta", positive=True)
-EXTRA = Rational(37, 100)  # at least log(log2(T)/theta) - log(log(T)/theta) = log(1/log 2)
-LOGS = log(log(T) / theta)
-PRINTED = 624 * logs + 1
+SMOOTH = (1 + kappa) * l  # of Phi
+eta, theta, N_x, N_y, size, off = symbols("eta theta N_x N_y g h", positive=True)
+HERE = Fraction(1, 64)  # eta = 1/(16 (kappa + 1)^2 l) at kappa = l = 1
 
 
-@claim("004:Lem12", Kind.LEMMA, location="version with proofs, Lemma 12", bound=PRINTED, logs=LOGS)
-def high_probability() -> Decision:
-    """For a lambda-strongly convex F, unbiased stochastic gradients of norm at most G, steps 1/(lambda t), theta < 1/e
-    and T >= 4: with probability 1 - theta, for all t <= T, |w_t - w*|^2 is at most ({bound}) G^2/(lambda^2 t),
-    where logs = {logs}.
+def tracking_error(x: Fraction) -> Fraction:
+    """Return theta_t on the instance of Lemma 3 after one step of eta from (x, y*(x)), without noise."""
+    after = x - HERE * gradient(x)
+    return (maximiser(x) - maximiser(after)) ** 2
+
+
+def steep_value(x: Fraction) -> Fraction:
+    """Return Phi of L = 10 h(x) y - y^2/2 on R x [-1/10, 1/10], h as in Lemma 3, which meets A1 to A4 with l = kappa
+    = 1.
     """
-    return proved(
+    y = clip(10 * h(x), Fraction(1, 10))
+    return 10 * h(x) * y - y**2 / 2
+
+
+def steep_gradient(x: Fraction) -> Fraction:
+    """Return the gradient of Phi as in :func:`steep_value`."""
+    return 10 * slope(x) * clip(10 * h(x), Fraction(1, 10))
+
+
+def steep_step(x: Fraction) -> Fraction:
+    """Return Phi of :func:`steep_value` after one step of eta from (x, y*(x)), without noise."""
+    return steep_value(x - HERE * steep_gradient(x))
+
+
+# Lemma 5's right side: N_x is B^2/m + E|xi|^2, N_y is B^2/m + E|zeta|^2
+before, after, later = symbols("before after later", real=True)  # Phi(x_{t-1}), Phi(x_t), theta_t
+CONTRACTED = (
+    (1 - 1 / (2 * kappa) + 4 * kappa**3 * eta**2 * l**2) * theta
+    + 4 * kappa**3 * eta**2 * size**2
+    + 2 * kappa**3 * eta**2 * N_x
+    + 2 / l**2 * N_y
+)
+DESCENT = (2 * SMOOTH * eta**2 - eta / 2) * size**2 + SMOOTH * eta**2 * N_x + (2 * SMOOTH * eta**2 + eta / 2) * off**2
+JOINT = "the loss is l-smooth jointly in (x, y), not only in each block"
+SMOOTHNESS: dict[str, Verdict] = {JOINT: "proved", "l-smooth in each block, as Assumption 3 says": "refuted"}
+
+
+@claim("004:Lem4", Kind.STEP, location="version with proofs, Lemma 4", right=DESCENT)
+def descent() -> Decision:
+    """Inequality (7): for the steps of DP-SGDA, E Phi(x_t) is at most Phi(x_{{t-1}}) + {right} with eta = eta_x, g =
+    |grad Phi(x_{{t-1}})|, h = |grad Phi(x_{{t-1}}) - grad_x L(x_{{t-1}}, y_{{t-1}})| and N_x = B^2/m + E|xi|^2.
+    """
+    # g = |grad Phi|, h = |grad Phi - grad_x L|; before and after are Phi(x_{t-1}) and Phi(x_t)
+    at = {kappa: 1, l: 1, eta: Rational(1, 64), size: Rational(1, 2)}
+    return conditional(
+        Quoted("Phi is (l + kappa l)-smooth", "003:Lem3", "jointly l-smooth, as in the source"),
         Cited(
-            "the recursion in D_t; 1 >= |grad F(w_t)| >= |w_t - w*|; E Z_t^2 <= D_t",
-            "projections do not expand; <grad F(w), w - w*> >= |w - w*|^2 by strong convexity",
+            "E|step|^2 <= eta^2 2 (|grad_x L|^2 + B^2/m + E|xi|^2); nothing is clipped for C_1 >= G_x", "Algorithm 1"
         ),
+        Cited("|grad_x L|^2 <= 2 h^2 + 2 g^2 and <grad Phi, grad Phi - grad_x L> <= (g^2 + h^2)/2", "Young"),
         Identity(
-            "t (t - 1) times the recursion telescopes: the factor of D_t", t * (t - 1) * (1 - 2 / t), (t - 1) * (t - 2)
+            "collected",
+            -eta * size**2 + eta * (size**2 + off**2) / 2 + SMOOTH / 2 * eta**2 * 2 * (2 * off**2 + 2 * size**2 + N_x),
+            DESCENT,
         ),
-        AtMost("and each step adds at most one, t = 1 + k", (k * (1 + k)) / (1 + k) ** 2, 1),
-        Below("(e^x - 1 - x)/x^2 increases with x and is below 1 at 1", E - 2, 1),
-        Cited("a nonnegative supermartingale from 1 ever exceeds e^j with chance at most e^-j", "Ville's inequality"),
-        AtMost("steps up to 2u have (i - 1) |Z_i|/(4u) <= 1, i - 1 = 2u/(1 + k)", 2 * u / (1 + k) * 2 / (4 * u), 1),
-        Below("log(1/log 2) is below 0.37", log(1 / log(2)), EXTRA),
-        Inequality("logs = log(log(T)/theta) is at least 1", 1, LOGS, over(T >= 4, theta <= 1 / E)),
-        AtMost("so that a >= 625 > 512 and only u >= 512 are needed, logs = 1 + k", 625, PRINTED.subs(logs, 1 + k)),
-        AtMost("V_t <= a t (t - 1)/2: (i - 1)^2/i <= i - 1, i = 1 + k", k**2 / (1 + k), k),
-        Identity(
-            "the bound on D_{t+1}, t = 1 + k",
-            (2 / (t * (t - 1)) * (a * t * (t - 1) / 2 / (4 * u) + 4 * u * j) + 1 / t).subs(t, 1 + k),
-            (a / (4 * u) + 8 * u * j / (t * (t - 1)) + 1 / t).subs(t, 1 + k),
+        Enumerated("L = 10 h(x) y - y^2/2: Phi(1/200) is", steep_value, (Fraction(1, 200),), Fraction(1, 800)),
+        Enumerated("its gradient there is", steep_gradient, (Fraction(1, 200),), Fraction(1, 2)),
+        Enumerated(
+            "and Phi(x_t), one step without noise later, is", steep_step, (Fraction(1, 200),), Fraction(81, 204800)
         ),
-        Inequality(
-            "t/2 <= u <= t and j <= logs + 0.37: it is within a/(t + 1)",
-            PRINTED / (2 * t) + 8 * (logs + EXTRA) / (t - 1) + 1 / t,
-            PRINTED / (t + 1),
-            over(t >= 625, logs >= 1),
+        Counterexample(
+            "smooth in each block only: 81/204800 is not at most 1/800 + (7)'s other terms, which is -47/102400",
+            Le(after, before + DESCENT.subs({off: 0, N_x: 0}), evaluate=False),
+            {after: Rational(81, 204800), before: Rational(1, 800), **at},
         ),
-        AtMost("u = t/(1 + k) <= t in its middle term", 8 * t / (1 + k) * j / t, 8 * j),
-        repaired="the same proof gives a far smaller constant than 624 for large t",
-        note="As in its source. With bounded increments that grow with t, one martingale inequality for all t needs "
-        "the blocks [u, 2u); the constant has ample room for them. Algorithm 4's minibatches are drawn afresh, so its "
-        "gradients are unbiased given the past, as the lemma supposes.",
+        readings=SMOOTHNESS,
+        condition=JOINT,
+        note="The proof uses Lemma 3, which Assumption 3 does not give (003:Lem3). The factor 2 on the squared step "
+        "is not even needed, since minibatch and noise have errors of mean zero.",
+        method=(Method.ALGEBRA, Method.ENUMERATION),
     )
 
 
-eta, S, e = symbols("eta S e", positive=True)
+@claim("004:Lem5", Kind.STEP, location="version with proofs, Lemma 5", right=CONTRACTED)
+def contraction() -> Decision:
+    """For eta_y = 1/l, theta_t = E|y_t - y*(x_t)|^2 is at most {right} with eta = eta_x, theta = theta_{{t-1}}, g =
+    |grad Phi(x_{{t-1}})|, N_x = B^2/m + E|xi|^2 and N_y = B^2/m + E|zeta|^2.
+    """
+    young_1, factor = 1 / (2 * (kappa - 1)), 1 - 1 / kappa
+    move = eta**2 * (2 * l**2 * theta + 2 * size**2 + N_x)
+    letters = (theta, eta, l, size, N_x, N_y)
+    here = {kappa: 1, l: 1, eta: Rational(1, 64), size: Rational(3, 10)}
+    return conditional(
+        Cited(
+            "one projected ascent step of 1/l: E|y_t - y*(x_{t-1})|^2 <= (1 - 1/kappa) theta + N_y/l^2",
+            "contraction of the gradient map; the noise has mean zero",
+        ),
+        Quoted("y* is kappa-Lipschitz", "003:Lem3", "jointly l-smooth, as in the source"),
+        Cited("E|x_t - x_{t-1}|^2 <= eta^2 (2 l^2 theta + 2 g^2 + N_x)", "joint smoothness; the proof of Lemma 4"),
+        Identity(
+            "Young's inequality with 1/(2 (kappa - 1))", lambda: (1 + young_1) * factor, (2 * kappa - 1) / (2 * kappa)
+        ),
+        Inequality(
+            "kappa >= 3/2: the two parts are within the printed right side",
+            (1 + young_1) * (factor * theta + N_y / l**2) + (2 * kappa - 1) * kappa**2 * move,
+            CONTRACTED,
+            over(*letters, kappa >= Rational(3, 2)),
+        ),
+        Inequality(
+            "1 <= kappa <= 3/2: so they are with Young's parameter 1",
+            2 * (factor * theta + N_y / l**2) + 2 * kappa**2 * move,
+            CONTRACTED,
+            over(*letters, kappa >= 1, kappa <= Rational(3, 2)),
+        ),
+        Enumerated("the instance of Lemma 3 from x = 1/30: theta_t is", tracking_error, (POINT,), Fraction(81, 409600)),
+        Enumerated("and the gradient of Phi at 1/30 is", gradient, (POINT,), Fraction(3, 10)),
+        Counterexample(
+            "smooth in each block only, theta_{t-1} = 0 and no noise: theta_t is 9/4 of the right side",
+            Le(later, CONTRACTED.subs({theta: 0, N_x: 0, N_y: 0}), evaluate=False),
+            {later: Rational(81, 409600), **here},
+        ),
+        readings=SMOOTHNESS,
+        condition=JOINT,
+        note="The proof uses Lemma 3, which Assumption 3 does not give (003:Lem3). It doubles the noise on the way, "
+        "which the loss in Young's inequality needs; k in the statement is kappa.",
+        method=(Method.PROVER, Method.CITED, Method.ENUMERATION),
+    )
+
+
+S, e = symbols("S e", positive=True)
 g, new, v, w, q, slack = symbols("g g' v w q slack", real=True)  # inner products expand as those of numbers
 HALF = Rational(1, 2)
 
