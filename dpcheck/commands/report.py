@@ -37,12 +37,13 @@ def run(options: Namespace) -> int:
 
 def _report_kept(options: Namespace) -> int:
     """Show the table of the runs that come with the package."""
-    from dpcheck.experiments import find, kept
+    from dpcheck.experiments import find
+    from dpcheck.experiments.runner import kept_runs
     from dpcheck.running.files import write_text
 
     experiment = find(options.file)
     require(options.format in LISTED, "--format", f"be one of {', '.join(LISTED)} for kept runs", options.format)
-    text = experiment_text(experiment, kept.read(experiment), options.format)
+    text = experiment_text(experiment, kept_runs(experiment), options.format)
     if options.output:
         write_text(options.output, f"{text}\n")
         return 0

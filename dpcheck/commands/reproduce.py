@@ -56,14 +56,14 @@ def run(options: Namespace) -> int:
 
 def experiment_text(experiment: Experiment, results: Sequence[Result], format: str) -> str:
     """Return the table of an experiment in a format of the command."""
-    from dpcheck.experiments.rendering import text, to_dict
+    from dpcheck.experiments.page import text, to_dict
     from dpcheck.report.results import to_json_text
 
     return to_json_text(to_dict(experiment, results)) if format == "json" else text(experiment, results, format)
 
 
 def _say_list(format: str) -> int:
-    from dpcheck.experiments.rendering import SCHEMA, listing, stacked
+    from dpcheck.experiments.page import SCHEMA, listing, stacked
 
     rows = listing()
     if format == "json":
