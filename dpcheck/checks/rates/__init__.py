@@ -1,6 +1,6 @@
-"""Measured rates against promised ones: one file a theorem, found by its name.
+"""Measured rates against promised ones, in files that are found by their names.
 
-A module ``rate_...`` of a paper's folder in the catalogue, such as ``zhang2022/rate_theorem_3_3``, declares
+A module ``rate_...`` of a paper's folder in the catalogue, such as ``zhang2025/rate_theorem_6``, declares
 ``EXPERIMENTS``, a tuple of :class:`~dpcheck.checks.rates.experiment.Experiment`, or ``STAGES``, a mapping from
 algorithms to functions ``(context, tables) -> findings`` for what is no regression over a grid; or both.
 """
