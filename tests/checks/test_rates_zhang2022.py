@@ -16,8 +16,7 @@ from mutants import Edit
 
 from dpcheck.bounds.registry import theorem
 from dpcheck.bounds.symbols import d
-from dpcheck.catalogue.zhang2022 import minimise as output_perturbation_minimise
-from dpcheck.catalogue.zhang2022 import rate_minimisation
+from dpcheck.catalogue.zhang2022 import algorithms, rate_minimisation
 from dpcheck.catalogue.zhang2022 import rate_saddle_points as games
 from dpcheck.catalogue.zhang2022 import rate_table_2 as zhang2022_table_2
 from dpcheck.checks.context import Context
@@ -199,7 +198,7 @@ def test_planted_faults_turn_the_prediction_red(name, monkeypatch):
     algorithm, edit = FAULTS[name]
     rate_faults.plant(monkeypatch, edit)
     if name in IN_THE_LOOP:  # whose classes these are made of
-        rate_faults.plant(monkeypatch, of=output_perturbation_minimise)
+        rate_faults.plant(monkeypatch, of=algorithms)
     found = rate_faults.findings(algorithm, part="privacy")
     red = {finding.id.split(".")[1] for finding in rate_faults.assert_red(found)}
     assert "prediction" in red

@@ -18,9 +18,8 @@ from dpcheck.algorithms.problem import with_record
 from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
 from dpcheck.catalogue.yang2022.nispp import NISPP
 from dpcheck.catalogue.yang2022.nseg import NSEG
-from dpcheck.catalogue.zhang2022.minimise import PhasedConvex, StronglyConvex
-from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS
-from dpcheck.catalogue.zhang2022.saddle import (
+from dpcheck.catalogue.zhang2022.algorithms import (
+    PhasedConvex,
     PhasedConvexStronglyConcave,
     PhasedDual,
     PhasedPrimal,
@@ -28,7 +27,9 @@ from dpcheck.catalogue.zhang2022.saddle import (
     PhasedStronglyConvexConcave,
     Saddle,
     SaddleJoint,
+    StronglyConvex,
 )
+from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS
 from dpcheck.catalogue.zhang2025.dp_sgda_clipped import DPSGDAClipped
 from dpcheck.catalogue.zhang2025.dptd import DPTD
 from dpcheck.catalogue.zhang2025.privatediff import PrivateDiff
