@@ -11,7 +11,7 @@ from dpcheck.commands.outputs import require_picture, save_picture
 from dpcheck.errors import require, require_count
 
 if TYPE_CHECKING:
-    from dpcheck.experiments.starts import Start
+    from dpcheck.experiments.runner import Start
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -92,7 +92,7 @@ def _like(options: Namespace) -> Start | None:
     """The experiment's cell that the run begins from, None where none is named."""
     if options.like is None:
         return None
-    from dpcheck.experiments.starts import start
+    from dpcheck.experiments.runner import start
 
     for name in ("radius", "positive_share"):
         require(getattr(options, name) is None, f"--{name.replace('_', '-')}", "come with --data", "--like")

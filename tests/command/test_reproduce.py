@@ -19,7 +19,7 @@ import tables
 from dpcheck import InputError
 from dpcheck.cli import main
 from dpcheck.commands.reproduce import experiment_text
-from dpcheck.experiments import NAMES, auc_runs, find, runner, starts, zhang2025
+from dpcheck.experiments import NAMES, auc_runs, find, runner, zhang2025
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED
 from dpcheck.experiments.page import listing
 from dpcheck.experiments.runner import FILE, chosen, run_all, trials
@@ -406,6 +406,6 @@ def test_solve_like_an_experiment(capsys):
 
 
 def test_a_start_takes_the_cell_with_the_nearest_epsilon():
-    found = starts.start("xu2026.table_2:dp_rgda", "dp_rgda", None, 0)
+    found = runner.start("xu2026.table_2:dp_rgda", "dp_rgda", None, 0)
     assert (found.epsilon, found.delta, found.settings["K"]) == (2.0, 1e-6, 5)
     assert set(found.score(found.problem.initial)) == {"Phi", "gradient norm", "lambda_min"}
