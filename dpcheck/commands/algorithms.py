@@ -30,7 +30,7 @@ from dpcheck.running.files import write_text
 
 if TYPE_CHECKING:
     from dpcheck.algorithms.measure import Experiment
-    from dpcheck.experiments.starts import Start
+    from dpcheck.experiments.runner import Start
     from dpcheck.report.findings import Report
     from dpcheck.running.executor import Executor
     from dpcheck.running.store import Store
@@ -114,7 +114,7 @@ def _like(options: Namespace) -> Start | None:
     """The experiment's cell that the run begins from, None where none is named."""
     if options.like is None:
         return None
-    from dpcheck.experiments.starts import start
+    from dpcheck.experiments.runner import start
 
     for name in ("radius", "positive_share"):
         require(getattr(options, name) is None, f"--{name.replace('_', '-')}", "come with --data", "--like")

@@ -68,14 +68,14 @@ def run_reproduce(options: Namespace) -> int:
 
 def experiment_text(experiment: Experiment, results: Sequence[Result], format: str) -> str:
     """Return the table of an experiment in a format of the command."""
-    from dpcheck.experiments.rendering import text, to_dict
+    from dpcheck.experiments.page import text, to_dict
     from dpcheck.report.results import to_json_text
 
     return to_json_text(to_dict(experiment, results)) if format == "json" else text(experiment, results, format)
 
 
 def _say_list(format: str) -> int:
-    from dpcheck.experiments.rendering import SCHEMA, listing, stacked
+    from dpcheck.experiments.page import SCHEMA, listing, stacked
 
     rows = listing()
     if format == "json":
@@ -127,12 +127,13 @@ def run_report(options: Namespace) -> int:
 
 def _report_kept(options: Namespace) -> int:
     """Show the table of the runs that come with the package."""
-    from dpcheck.experiments import find, kept
+    from dpcheck.experiments import find
+    from dpcheck.experiments.runner import kept_runs
     from dpcheck.running.files import write_text
 
     experiment = find(options.file)
     require(options.format in LISTED, "--format", f"be one of {', '.join(LISTED)} for kept runs", options.format)
-    text = experiment_text(experiment, kept.read(experiment), options.format)
+    text = experiment_text(experiment, kept_runs(experiment), options.format)
     if options.output:
         write_text(options.output, f"{text}\n")
         return 0

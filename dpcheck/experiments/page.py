@@ -1,5 +1,8 @@
-"""Write the kept results into a page: ``python -m dpcheck.experiments.page docs/reproduce.md``.
+"""An experiment's table, with what is to be said of it, as text for a terminal or other programs, and as a page.
 
+    python -m dpcheck.experiments.page docs/reproduce.md
+
+writes the kept results into a page.
 Between ``<!-- kept: NAME -->`` and ``<!-- end -->`` stand the table, the remarks and the settings of an experiment, and
 after ``<!-- kept: headlines -->`` the sentences on all of them, each number of which is computed from the runs.
 """
@@ -9,15 +12,15 @@ from __future__ import annotations
 import math
 import re
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dpcheck.experiments import NAMES, find, kept
-from dpcheck.experiments.causes import FAR, NEAR
-from dpcheck.experiments.experiment import Experiment
-from dpcheck.experiments.rendering import claim, text
-from dpcheck.experiments.table import rows
+from dpcheck.experiments import NAMES, find
+from dpcheck.experiments.experiment import Cell, Experiment
+from dpcheck.experiments.runner import Result, duration, finished_cells, kept_runs
+from dpcheck.experiments.table import FAR, NEAR, causes, rows, shown_rows
 from dpcheck.running.files import write_text
 from dpcheck.shown import table
 
@@ -54,7 +57,7 @@ def headlines() -> list[str]:
 
 def _rows(name: str) -> list[Row]:
     experiment = find(name)
-    return rows(experiment, kept.read(experiment))
+    return rows(experiment, kept_runs(experiment))
 
 
 def _row(rows: Sequence[Row], **keys: object) -> Row:
@@ -137,7 +140,7 @@ def section(name: str) -> str:
     if name == "headlines":
         return "\n".join(f"- {sentence}" for sentence in headlines())
     experiment = find(name)
-    results = kept.read(experiment)
+    results = kept_runs(experiment)
     parts = [
         f"{experiment.place}: {experiment.title}. Claimed: {claim(experiment)}.",
         text(experiment, results, "markdown"),
@@ -157,6 +160,120 @@ def _settings(experiment: Experiment) -> str:
     further = [vars(setting) for setting in experiment.settings if setting not in known]
     parts = [] if shared is None else [f"The settings of {shared.place}, above, hold here{' too' if further else ''}."]
     return "\n\n".join([*parts, table(further, "markdown")] if further else parts)
+
+
+SCHEMA = "dpcheck.reproduce/1"
+
+
+def text(experiment: Experiment, results: Sequence[Result], format: str) -> str:
+    """Return the table of an experiment, format "terminal" or one of :data:`dpcheck.shown.TABLE_FORMATS`."""
+    if format == "csv":
+        return table(rows(experiment, results), format)
+    lines = shown_rows(experiment, results)
+    after = remarks(experiment, results)
+    if format == "latex":
+        return "\n".join([table(lines, format).rstrip(), *(f"% {line}" for line in after)])
+    if not lines:
+        body = "None of its runs is kept."
+    else:
+        body = table(filled(lines), "markdown") if format == "markdown" else aligned(lines)
+    if format == "markdown":
+        return "\n\n".join(part for part in (body, "\n".join(f"- {line}" for line in after)) if part)
+    head = f"{experiment.place}: {experiment.title}\nclaimed: {claim(experiment)}"
+    return "\n\n".join(part for part in (head, body, "\n".join(after)) if part)
+
+
+def claim(experiment: Experiment) -> str:
+    """Say which epsilon is claimed: that of each row, or one for all."""
+    return f"the {experiment.claimed} of each row" if experiment.claimed in experiment.keys else experiment.claimed
+
+
+def to_dict(experiment: Experiment, results: Sequence[Result]) -> dict[str, Any]:
+    """Return the whole experiment by name: settings, rows, runs, and what was not run."""
+    runs = [
+        {
+            **result.trial.cell.keys, "noise": result.trial.noise, "seed": result.trial.seed,
+            "seconds": result.seconds, "values": result.values,
+        }
+        for result in results
+    ]  # fmt: skip
+    return {
+        "schema": SCHEMA, "experiment": experiment.id, "place": experiment.place, "title": experiment.title,
+        "noise as published": experiment.noise, "claimed epsilon": experiment.claimed,
+        "settings": [vars(setting) for setting in experiment.settings], "rows": rows(experiment, results), "runs": runs,
+        "not run": [{"part": part, "why": why} for part, why in not_run(experiment, results)],
+    }  # fmt: skip
+
+
+def remarks(experiment: Experiment, results: Sequence[Result]) -> list[str]:
+    """Return the sentences below a table: the noise, the causes of differences, and what was not run."""
+    lines = [f"noise as published: {experiment.noise}"]
+    lines += [f"({letter}) {sentence}" for letter, sentence in causes(experiment, results).items()]
+    return lines + [f"not run: {part}: {why}" for part, why in not_run(experiment, results)]
+
+
+def not_run(experiment: Experiment, results: Sequence[Result]) -> list[tuple[str, str]]:
+    """Return what has no run among these results, and why."""
+    done = {(id(result.trial.cell), result.trial.noise) for result in results}
+    left: dict[tuple[str, str], list[Cell]] = {}
+    costs: dict[tuple[str, str], float] = {}
+    for cell in experiment.cells:
+        noises = [noise for noise in cell.noises if (id(cell), noise) not in done]
+        if noises:
+            why = cell.not_run or "run by `dpcheck reproduce " + experiment.id + "`"
+            part = "" if len(noises) == len(cell.noises) else f", with {' and '.join(noises)} noise"
+            left.setdefault((why, part), []).append(cell)
+            cost = experiment.seeds_of(cell) * sum(cell.cost(noise) for noise in noises)
+            costs[why, part] = costs.get((why, part), 0.0) + cost
+    parts = []
+    for (why, part), cells in left.items():
+        some = cells[0].name if len(cells) == 1 else f"{len(cells)} cells from {cells[0].name} to {cells[-1].name}"
+        cost = costs[why, part]
+        parts.append((some + part, f"{why} (about {duration(cost)} of one core)" if cost else why))
+    return parts + [(missing.part, missing.why) for missing in experiment.missing]
+
+
+def filled(rows: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """Return rows without the columns that are empty."""
+    names = [name for name in (rows[0] if rows else {}) if any(row[name] for row in rows)]
+    return [{name: row[name] for name in names} for row in rows]
+
+
+def aligned(rows: Sequence[dict[str, str]]) -> str:
+    """Return rows as columns for a terminal, without the columns that are empty."""
+    rows = filled(rows)
+    names = list(rows[0]) if rows else []
+    widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in names}
+    lines = [{name: name for name in names}, *rows]
+    return "\n".join("  ".join(line[name].ljust(widths[name]) for name in names).rstrip() for line in lines)
+
+
+def stacked(rows: Sequence[dict[str, str]], width: int) -> str:
+    """Return rows as columns or, where those are wider than the terminal, with the last column on a line below."""
+    text = aligned(rows)
+    if not rows or max(map(len, text.splitlines())) <= width:
+        return text
+    last = [*rows[0]][-1]
+    head, *lines = aligned([{name: row[name] for name in row if name != last} for row in rows]).splitlines()
+    below = [textwrap.fill(row[last], width, initial_indent="    ", subsequent_indent="    ") for row in rows]
+    return "\n".join([head, *(f"{line}\n{last_cell}" for line, last_cell in zip(lines, below, strict=True))])
+
+
+def listing() -> list[dict[str, Any]]:
+    """Return a row for each experiment: name, place, title, cells kept and in all."""
+
+    lines = []
+    for name in NAMES:
+        experiment = find(name)
+        run = [cell for cell in experiment.cells if not cell.not_run] or experiment.cells
+        cost = sum(experiment.seeds_of(cell) * cell.cost(noise) for cell in run for noise in cell.noises)
+        lines.append({
+            "experiment": name, "cells": len(experiment.cells),
+            "kept": finished_cells(experiment, kept_runs(experiment)),
+            "time": duration(cost) if cost else "unknown", "data": ", ".join(experiment.data) or "drawn",
+            "what": experiment.title,
+        })  # fmt: skip
+    return lines
 
 
 if __name__ == "__main__":

@@ -1,18 +1,35 @@
-"""Trials of an experiment, run one by one and kept as they come."""
+"""The runs of an experiment: chosen by cell, made one by one and stored, kept with the package, begun as one's own.
+
+    python -m dpcheck.experiments.runner FOLDER EXPERIMENT [CELLS [NOISE]]
+
+runs what the store in FOLDER does not have, one run at a time, and writes ``kept/EXPERIMENT.csv``, a row a run with
+versions and seeds, after each cell. CELLS are those of ``dpcheck reproduce --only``; NOISE is "published", "certified"
+or "none", all by default.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import math
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache, partial
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from dpcheck.algorithms.problem import Array
 from dpcheck.errors import InputError, require, require_count
-from dpcheck.experiments.experiment import Cell, Experiment, Measure, Trial, key_text
+from dpcheck.experiments import find
+from dpcheck.experiments.experiment import CERTIFIED, EPSILON, Cell, Experiment, Measure, Trial, key_text
 from dpcheck.running.executor import Executor, Serial, Threads, workers
+from dpcheck.running.files import write_text
 from dpcheck.running.store import Store, digest_of
 
 FILE = "reproduce.sqlite"  # of the store, in the folder that the user names
@@ -188,3 +205,157 @@ def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{max(seconds, 0):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+FOLDER = Path(__file__).with_name("kept")
+_RUN, _MADE = ("noise", "seed", EPSILON), ("seconds", "dpcheck", "numpy", "numba", "code")
+_FIGURES = 8  # beyond the eighth, figures differ from one processor to the next
+
+
+def kept_path(experiment: Experiment) -> Path:
+    """Return the file of an experiment."""
+    return FOLDER / f"{experiment.id}.csv"
+
+
+def kept_runs(experiment: Experiment) -> list[Result]:
+    """Return the kept runs of the cells that the experiment has now, in its order; none where there is no file."""
+    return [result for result, _ in _all(experiment)]
+
+
+def keep_runs(experiment: Experiment, results: Iterable[Result]) -> None:
+    """Write runs beside those that are kept, in place of the same runs; of a table what it shows."""
+    versions = [metadata.version(name) for name in ("dpcheck", "numpy", "numba")]
+    rows = {_name(result.trial): line for result, line in _all(experiment)}
+    names = [*experiment.metrics]
+    for result in results:
+        trial, values = result.trial, result.values
+        if experiment.panels and not experiment.panels[0].along:  # of a picture the whole paths
+            names = [*experiment.metrics, *(name for name in values if "@" in name)]
+        rows[_name(trial)] = {
+            **{key: key_text(value) for key, value in trial.cell.keys.items()}, "noise": trial.noise,
+            "seed": str(trial.seed), EPSILON: _figure(values[EPSILON]), "seconds": f"{result.seconds:.3g}",
+            **dict(zip(_MADE[1:], (*versions, code(experiment)), strict=True)),
+            **{name: _figure(values[name]) for name in names if name in values},
+        }  # fmt: skip
+    order = {_keys(cell.keys.values()): number for number, cell in enumerate(experiment.cells)}
+    known = sorted(rows, key=lambda name: (order[name[0]], name[1], name[2]))
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, [*experiment.keys, *_RUN, *names, *_MADE], restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows[name] for name in known)
+    FOLDER.mkdir(exist_ok=True)
+    write_text(kept_path(experiment), stream.getvalue())
+
+
+def _all(experiment: Experiment) -> list[tuple[Result, dict[str, str]]]:
+    """Return the kept runs, and their rows."""
+    file = kept_path(experiment)
+    if not file.exists():
+        return []
+    cells = {_keys(cell.keys.values()): cell for cell in experiment.cells}
+    with file.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    runs = []
+    for row in rows:
+        cell = cells.get(tuple(row[key] for key in experiment.keys))
+        if cell is not None:
+            beside = {*experiment.keys, "noise", "seed", *_MADE}
+            values = {name: float(value) for name, value in row.items() if name not in beside and value}
+            trial = Trial(cell, row["noise"], int(row["seed"]))
+            runs.append((Result(trial, values, float(row["seconds"])), row))
+    return runs
+
+
+def _name(trial: Trial) -> tuple[tuple[str, ...], str, int]:
+    return _keys(trial.cell.keys.values()), trial.noise, trial.seed
+
+
+def _keys(values: Iterable[str | float]) -> tuple[str, ...]:
+    return tuple(map(key_text, values))
+
+
+def _figure(value: float) -> str:
+    return f"{value:.{_FIGURES}g}" if math.isfinite(value) else repr(value)
+
+
+def finished_cells(experiment: Experiment, results: Sequence[Result]) -> int:
+    """Count the cells of which all runs are there."""
+    runs: dict[tuple[str, ...], int] = {}
+    for result in results:
+        keys = _keys(result.trial.cell.keys.values())
+        runs[keys] = runs.get(keys, 0) + 1
+    wanted = {_keys(cell.keys.values()): experiment.seeds_of(cell) * len(cell.noises) for cell in experiment.cells}
+    return sum(runs.get(keys, 0) >= count for keys, count in wanted.items())
+
+
+def keep(folder: str, name: str, only: str | None = None, noise: str | None = None) -> None:
+    """Run the cells and write each into the kept results when it is finished."""
+    experiment = find(name)
+    for cell in chosen(experiment, only):
+        asked = [trial for trial in trials(experiment, [cell]) if noise in (None, trial.noise)]
+        keep_runs(experiment, run_all(experiment, asked, folder=folder, jobs=1))
+        print(f"{name}: {cell.name} is kept", file=sys.stderr, flush=True)
+
+
+@dataclass(frozen=True)
+class Start:
+    """A cell of an experiment as the beginning of runs of one's own.
+
+    problem : the objective with its training rows;  settings : overrides of the algorithm's schedule;  delta : of the
+    cell;  epsilon : of the cell, None where it has none;  score : the released w -> what the experiment measures
+    """
+
+    cell: Cell
+    problem: Any
+    settings: dict[str, Any]
+    epsilon: float | None
+    delta: float
+    score: Callable[[Array], dict[str, float]]
+
+
+def start(text: str, algorithm: str, epsilon: float | None, seed: int) -> Start:
+    """Return the cell that ``EXPERIMENT:CELLS`` names, of this algorithm; InputError where there is none.
+
+    ``epsilon`` : where cells differ in it, the one with the nearest is taken, by ratio; 1 by default
+    """
+    name, _, only = text.partition(":")
+    experiment = find(name)
+    cells = chosen(experiment, only) if only else list(experiment.cells)
+    running = [cell for cell in cells if cell.plan.get("algorithm", cell.plan.get("method")) == algorithm]
+    require(bool(running), "--like", f"name a cell of {experiment.id} that runs {algorithm}", text)
+    wanted = 1.0 if epsilon is None else epsilon
+    private = [cell for cell in running if cell.plan.get("epsilon", wanted) is not None] or running
+    cell = min(private, key=lambda cell: abs(np.log((cell.plan.get("epsilon") or wanted) / wanted)))
+    return _start_of(experiment, cell, seed)
+
+
+def _start_of(experiment: Experiment, cell: Cell, seed: int) -> Start:
+    from dpcheck.experiments import auc_runs, xu2026
+    from dpcheck.problems.auc import auc_score
+    from dpcheck.problems.matrix_sensing import MatrixSensing
+    from dpcheck.problems.sensing import Sensing
+
+    plan = cell.plan
+    if experiment.measure is xu2026.measure:
+        sensing = MatrixSensing.sample(xu2026.RECORDS, xu2026.SIDE, np.random.default_rng(seed), size=plan["size"])
+        problem: Any = sensing if plan["method"] in ("dp_rgda", "privatediff") else Sensing.of(sensing)
+        claim = xu2026.CLAIM
+        settings = xu2026.settings_of(plan)
+        return Start(cell, problem, settings, claim["epsilon"], claim["delta"], lambda w: xu2026.columns(sensing, w))
+    require(
+        experiment.measure is auc_runs.measure, "--like", "name an experiment on AUC or matrix sensing", experiment.id
+    )
+    (X, y), (X_test, y_test) = auc_runs.parts(plan, CERTIFIED, seed)
+    problem = auc_runs.problem_of(plan, X, y, seed)
+
+    def score(w: Array) -> dict[str, float]:
+        return {
+            "training AUC": auc_score(auc_runs.scores(problem, w, X), y),
+            "test AUC": auc_score(auc_runs.scores(problem, w, X_test), y_test),
+        }
+
+    return Start(cell, problem, auc_runs.settings_of(plan, len(y)), plan["epsilon"], plan["delta"], score)
+
+
+if __name__ == "__main__":
+    keep(*sys.argv[1:5])

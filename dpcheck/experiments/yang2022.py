@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from dpcheck.experiments import auc_runs
-from dpcheck.experiments.choices import chosen, unchosen
+from dpcheck.experiments.auc_runs import chosen, unchosen
 from dpcheck.experiments.experiment import CERTIFIED, NONE, PUBLISHED, Cell, Curve, Experiment, Missing, Setting, Value
 
 EPSILONS = (0.1, 0.5, 1.0, 5.0, 10.0)

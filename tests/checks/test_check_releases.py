@@ -15,8 +15,7 @@ from mutants import Edit
 from dpcheck.algorithms.kernels import sgda, spider, tape
 from dpcheck.catalogue.xu2026 import dp_spider, sto_spider
 from dpcheck.catalogue.xu2026.choice import chances, choice
-from dpcheck.catalogue.zhang2022 import minimise as minimise
-from dpcheck.catalogue.zhang2022 import saddle as saddle
+from dpcheck.catalogue.zhang2022 import algorithms
 from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
@@ -256,8 +255,8 @@ def shared_out(name, label="as_printed"):
 
 def broken_schedule(monkeypatch, old, new):
     broken = mutants.mutated(Edit("StronglyConvex.schedule", old, new)).StronglyConvex
-    broken.kernel = staticmethod(minimise.StronglyConvex.kernel)
-    monkeypatch.setattr(minimise, "StronglyConvex", broken)
+    broken.kernel = staticmethod(algorithms.StronglyConvex.kernel)
+    monkeypatch.setattr(algorithms, "StronglyConvex", broken)
 
 
 def test_an_understated_sensitivity_is_named(monkeypatch):
@@ -301,8 +300,8 @@ def test_the_halves_are_judged_by_half_of_the_claim(monkeypatch):
         assert (first.epsilon, first.delta) == (0.5, 5e-6)
     factor = "gaussian_factor(5, sizes.delta, sizes.epsilon)"
     broken = mutants.mutated(Edit("Half.schedule", f"2 * {factor}", factor)).PhasedPrimal
-    broken.kernel = staticmethod(saddle.PhasedPrimal.kernel)
-    monkeypatch.setattr(saddle, "PhasedPrimal", broken)
+    broken.kernel = staticmethod(algorithms.PhasedPrimal.kernel)
+    monkeypatch.setattr(algorithms, "PhasedPrimal", broken)
     found = {
         f.id.split(".")[-1]: f for f in sandwich(CONTEXT, "phased_primal", next(iter(GAMES["phased_primal"]())), 1000)
     }

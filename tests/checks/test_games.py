@@ -15,8 +15,8 @@ from dpcheck.algorithms.kernels import spider, tape
 from dpcheck.catalogue.xu2026 import dp_spider
 from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
 from dpcheck.catalogue.yang2022 import nseg
-from dpcheck.catalogue.zhang2022 import minimise as output_perturbation_minimise
-from dpcheck.catalogue.zhang2022.output_perturbation import blocks as disjoint
+from dpcheck.catalogue.zhang2022 import algorithms
+from dpcheck.catalogue.zhang2022.algorithms import blocks as disjoint
 from dpcheck.checks.context import Context
 from dpcheck.checks.games import CONFIDENCE, DELTA, Entry, WorstCase
 from dpcheck.checks.sandwich import audit, curve, phases
@@ -118,7 +118,7 @@ def test_blocks_that_overlap_are_seen(monkeypatch):
     def overlapping(n):
         return [(max(first - 1, 0), last) for first, last in disjoint(n)]
 
-    monkeypatch.setattr(output_perturbation_minimise, "blocks", overlapping)
+    monkeypatch.setattr(algorithms, "blocks", overlapping)
     (found,) = phases(CONTEXT, "phased_output_perturbation")
     assert found.verdict == "violated"
     assert found.reason == "Record 2 moves releases 0 and 1; it is declared to be in one phase."

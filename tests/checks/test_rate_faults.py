@@ -18,13 +18,13 @@ from mutants import Edit
 from dpcheck.bounds.registry import theorem
 from dpcheck.bounds.symbols import d
 from dpcheck.catalogue.xu2026 import rate_escape
-from dpcheck.catalogue.zhang2022 import minimise
+from dpcheck.catalogue.zhang2022 import algorithms
 from dpcheck.checks import experiment as declarations
 from dpcheck.solvers import algorithm
 
 
 class Fault(NamedTuple):
-    """edits : what is changed;  where : in the "schedule", the "kernel", the "module", or in "minimise" as well.
+    """edits : what is changed;  where : in the "schedule", the "kernel", the "module", or in "algorithms" as well.
 
     red : kinds of findings, one of which must be red, any where it is empty;  all_red : whether none stays supported
     """
@@ -163,9 +163,9 @@ IN_PHASES = {
 ZHANG_2022 = {
     name: (PHASED, Edit("PhasedConvex.schedule", *change), "module") for name, change in IN_PHASES.items()
 } | {
-    "the proximal term stays about the start": (PHASED, Edit("publish", "copy(z_w, centre[:d])", ""), "minimise"),
+    "the proximal term stays about the start": (PHASED, Edit("publish", "copy(z_w, centre[:d])", ""), "algorithms"),
     "the first phase's point is returned": (
-        PHASED, Edit("run", RELEASED, RELEASED.replace("out", "out if k == 0 else out.copy()")), "minimise",
+        PHASED, Edit("run", RELEASED, RELEASED.replace("out", "out if k == 0 else out.copy()")), "algorithms",
     ),
     "noise on w alone": (
         "minimax_output_perturbation", Edit("Saddle.schedule", FACTORS, f'{FACTORS} * (part == "w")'), "module",
@@ -252,8 +252,8 @@ def test_planted_faults_turn_the_check_red(name, monkeypatch):
         rate_faults.plant_in_schedule(monkeypatch, fault.algorithm, *edits_of(fault))
     else:
         rate_faults.plant(monkeypatch, *edits_of(fault))
-        if fault.where == "minimise":  # whose classes these are made of
-            rate_faults.plant(monkeypatch, of=minimise)
+        if fault.where == "algorithms":  # whose classes these are made of
+            rate_faults.plant(monkeypatch, of=algorithms)
     red = rate_faults.assert_red(found := rate_faults.findings(fault.algorithm, part=fault.part))
     print(name, [(each.id, each.verdict) for each in red])
     assert not fault.red or {each.id.split(".")[1] for each in red} & {*fault.red}

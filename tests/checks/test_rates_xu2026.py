@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpcheck.catalogue.xu2026 import ascent_simulation, spider_simulation
 from dpcheck.catalogue.xu2026 import rate_escape as xu2026_escape
+from dpcheck.catalogue.xu2026 import rate_table_1 as xu2026_table_1
 from dpcheck.catalogue.xu2026 import rate_theorem_1 as theorem_1
 from dpcheck.catalogue.xu2026 import rate_theorem_2 as theorem_2
 from dpcheck.checks.context import Context
@@ -39,13 +39,13 @@ def test_simulated_steps_without_noise_are_those_of_the_solver():
     plan = replace(theorem_1.repaired(cell), sigma_v=0.0, sigma_u=0.0, escapes=0)
     d = problem.dim_w
     mean = problem.records.mean(0)
-    found = ascent_simulation.outputs(plan, GAME, np.stack([mean[:d], -mean[d:]]), 2, np.random.default_rng(1))
+    found = theorem_1.simulated_outputs(plan, GAME, np.stack([mean[:d], -mean[d:]]), 2, np.random.default_rng(1))
     np.testing.assert_allclose(found, solver.outputs(problem, np.random.default_rng(2), 2)[:, :d], atol=1e-10)
 
 
 def test_noise_along_a_tree_has_as_many_parts_as_the_sum_has_binary_digits():
     plan = replace(theorem_2.repaired(theorem_2.LARGE[0]), sigma_u=1.0, sigma_v=0.0, spread=0.0, steps=20, period=20)
-    sums = ascent_simulation._Sums(plan, (4000, 2, 1), np.random.default_rng(0))
+    sums = theorem_1._Sums(plan, (4000, 2, 1), np.random.default_rng(0))
     every = np.ones(4000, bool)
     sums.refresh(np.zeros((4000, 2, 1)), every)
     for count in range(1, 12):
@@ -55,7 +55,7 @@ def test_noise_along_a_tree_has_as_many_parts_as_the_sum_has_binary_digits():
 
 def test_mean_norm_of_a_uniform_iterate_is_that_of_many_runs():
     start, rng = np.array([0.5, 0.0, 0.0]), np.random.default_rng(0)
-    plan = spider_simulation.Plan(steps=40, eta=0.5, noise=0.03, growth=0.2, start=start, period=10)
+    plan = xu2026_table_1.Plan(steps=40, eta=0.5, noise=0.03, growth=0.2, start=start, period=10)
     g, v, old = np.tile(start, (20_000, 1)), np.zeros((20_000, 3)), np.tile(start, (20_000, 1))
     total = 0.0
     for t in range(40):
@@ -64,7 +64,7 @@ def test_mean_norm_of_a_uniform_iterate_is_that_of_many_runs():
         v = g + 0.03 * drawn if t % 10 == 0 else v + g - old + 0.2 * moved * drawn
         old, g = g, g - 0.5 * v
         total += np.linalg.norm(g, axis=1).mean() / 40
-    assert spider_simulation.mean_norm(plan) == pytest.approx(total, rel=0.01)
+    assert xu2026_table_1.mean_norm(plan) == pytest.approx(total, rel=0.01)
 
 
 @pytest.mark.parametrize("saddle", xu2026_escape.SADDLES, ids=lambda saddle: saddle.name)

@@ -11,8 +11,8 @@ from dpcheck import InputError
 from dpcheck.algorithms.kernels import gradients
 from dpcheck.algorithms.problem import data_of
 from dpcheck.bounds.registry import theorem
-from dpcheck.catalogue.yang2022 import rate_corner as corner
 from dpcheck.catalogue.yang2022 import rate_table_1 as table_1
+from dpcheck.catalogue.yang2022 import rate_theorem_2 as corner
 from dpcheck.catalogue.yang2022 import rate_theorems_3_4_5 as pl
 from dpcheck.problems.hinge_game import MEAN, SPREAD, HingeGame
 from dpcheck.problems.polyak import Polyak

@@ -7,11 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from dpcheck.catalogue.zhang2022 import rate_games as games
-from dpcheck.catalogue.zhang2022 import rate_phases as phases
+from dpcheck.catalogue.zhang2022 import rate_minimisation
+from dpcheck.catalogue.zhang2022 import rate_saddle_points as games
 from dpcheck.catalogue.zhang2022 import rate_table_2 as zhang2022_table_2
-from dpcheck.catalogue.zhang2022 import rate_theorem_3_4 as zhang2022_theorem_3_4
-from dpcheck.catalogue.zhang2022 import rate_theorem_4_5 as zhang2022_theorem_4_5
 from dpcheck.checks.context import Context
 from dpcheck.checks.rates import TABLE, experiments
 
@@ -32,8 +30,8 @@ def test_every_algorithm_has_an_experiment_and_each_theorem_its_privacy_regime()
 
 
 def test_moments_without_a_projection_are_those_of_the_linear_recursion():
-    of = phases.phases("zhang2022.theorem_3_4", n=4096, d=90, epsilon=0.27, delta=1e-6, L=1.0, D=1.0)
-    found = phases.moments(of, d=90, curvature=0.4, centre=0.35, spread=0.01, radius=1.0, point=0.35)
+    of = rate_minimisation.phases("zhang2022.theorem_3_4", n=4096, d=90, epsilon=0.27, delta=1e-6, L=1.0, D=1.0)
+    found = rate_minimisation.moments(of, d=90, curvature=0.4, centre=0.35, spread=0.01, radius=1.0, point=0.35)
     mean, variance = 0.0, 0.0
     for mu, sigma, block in of:
         mean = (mu * mean + 0.4 * 0.35) / (mu + 0.4)
@@ -44,8 +42,8 @@ def test_moments_without_a_projection_are_those_of_the_linear_recursion():
 
 def test_moments_in_one_dimension_with_a_projection():
     """One phase from 0: x = P(N(0, 1)) on [-1, 1]."""
-    found = phases.moments(
-        (phases.Phase(1.0, 1.0, 10),), d=1, curvature=1e-12, centre=0.0, spread=0.0, radius=1.0, point=0.0
+    found = rate_minimisation.moments(
+        (rate_minimisation.Phase(1.0, 1.0, 10),), d=1, curvature=1e-12, centre=0.0, spread=0.0, radius=1.0, point=0.0
     )
     density, outside = math.exp(-0.5) / math.sqrt(2 * math.pi), math.erfc(1 / math.sqrt(2))
     assert found.square == pytest.approx(1 - outside - 2 * density + outside, rel=0.01)
@@ -74,15 +72,13 @@ def test_loss_of_a_game_is_its_weak_gap_on_the_population():
 
 def test_predictions_keep_their_share_of_the_order_over_the_privacy_grids():
     """They attain it: in d and epsilon without a power, in n save one log2(n)."""
-    for module in (zhang2022_theorem_3_4, zhang2022_theorem_4_5):
-        each = module.EXPERIMENTS[0]
+    for name, logs in (("phased_output_perturbation", 0), ("phased_minimax_output_perturbation", 1)):
+        each = experiments(name)[0]
         shares = {}
         for cell in each.grid.cells:
             problem = each.sample(cell, np.random.default_rng(0))
             share = each.predicted(problem, cell) / each.terms(problem, cell)[0]
-            shares.setdefault(cell["n"], []).append(
-                share * (1 if module is zhang2022_theorem_3_4 else math.log2(cell["n"]))
-            )
+            shares.setdefault(cell["n"], []).append(share * math.log2(cell["n"]) ** logs)
         found = [share for each in shares.values() for share in each]
         assert max(found) < 1.03 * min(found)
 

@@ -23,7 +23,7 @@ from dpcheck.audits.membership import audit_privacy
 from dpcheck.catalogue.xu2026 import dp_spider
 from dpcheck.catalogue.yang2022 import nseg
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
-from dpcheck.catalogue.zhang2022 import minimise as output_perturbation_minimise
+from dpcheck.catalogue.zhang2022 import algorithms
 from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS, Phased
 from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
@@ -268,8 +268,8 @@ def test_noise_over_the_squared_minibatch_is_seen(monkeypatch):
 def minimiser_that_moves_too_little(monkeypatch):
     edit = Edit("StronglyConvex.schedule", "4 * L / (mu * n)", "4 * L / (mu * n**2)")
     broken = mutants.mutated(edit).StronglyConvex
-    broken.kernel = staticmethod(output_perturbation_minimise.StronglyConvex.kernel)
-    monkeypatch.setattr(output_perturbation_minimise, "StronglyConvex", broken)
+    broken.kernel = staticmethod(algorithms.StronglyConvex.kernel)
+    monkeypatch.setattr(algorithms, "StronglyConvex", broken)
 
 
 def mean_that_moves_half_as_far(monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 
 from dpcheck.accounting import certify
 from dpcheck.events import Gaussian, Repeated, Sampled
-from dpcheck.experiments import auc_runs, causes, find, xu2026, yang2022
+from dpcheck.experiments import auc_runs, find, table, xu2026, yang2022
 from dpcheck.experiments.experiment import NONE, PUBLISHED
 from dpcheck.experiments.runner import chosen
 from dpcheck.problems.auc import auc_score
@@ -85,13 +85,13 @@ def test_rows_scaled_by_public_constants_let_the_printed_step_go_further(algorit
 @pytest.mark.parametrize("data", ["ijcnn1", "mnist", "fashion_mnist"])
 def test_from_epsilon_5_on_noise_moves_neither_the_printed_nor_the_measured_number(data, algorithm):
     """MORE: linear scores, of the kept table; the printed and the measured gain are small."""
-    from dpcheck.experiments import kept
+    from dpcheck.experiments import runner
 
-    table = find("yang2022.table_2")
+    figures = find("yang2022.table_2")
     means = {}
     for epsilon in (5.0, 10.0):
         values = [
-            result.values["AUC"] for result in kept.read(table)
+            result.values["AUC"] for result in runner.kept_runs(figures)
             if result.trial.noise == PUBLISHED
             and result.trial.cell.keys == {"data": data, "model": "linear", "algorithm": algorithm, "epsilon": epsilon}
         ]  # fmt: skip
@@ -126,6 +126,6 @@ def test_runs_that_are_clipped_and_have_no_noise_come_out_as_kept(cells):
     """COSTS and CLIPS: of either algorithm, within what processors differ by along a run."""
     for cell in chosen(find("yang2022.table_2"), cells):
         if "epochs" in cell.plan:
-            assert causes.measure_clipping(cell.plan) == pytest.approx(causes.auc_of_clipping(cell.keys), abs=0.5), (
+            assert table.measure_clipping(cell.plan) == pytest.approx(table.auc_of_clipping(cell.keys), abs=0.5), (
                 cell.name
             )

@@ -19,7 +19,7 @@ from chunks import map_chunks
 
 from dpcheck import audit_privacy, audit_sequential
 from dpcheck.algorithms.measure import Experiment
-from dpcheck.catalogue.zhang2022.rate_theorem_3_3 import EXPERIMENTS
+from dpcheck.catalogue.zhang2022.rate_minimisation import EXPERIMENTS
 from dpcheck.checks.context import Context
 from dpcheck.checks.rates import points
 from dpcheck.errors import InputError

@@ -18,9 +18,9 @@ import tables
 
 from dpcheck import InputError
 from dpcheck.cli import main
-from dpcheck.experiments import NAMES, auc_runs, choices, find, kept, runner, starts, zhang2025
+from dpcheck.experiments import NAMES, auc_runs, find, runner, zhang2025
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED
-from dpcheck.experiments.rendering import listing
+from dpcheck.experiments.page import listing
 from dpcheck.experiments.runner import FILE, chosen, run_all, trials
 from dpcheck.problems.auc import AUC, auc_score
 from dpcheck.running.executor import _AHEAD
@@ -231,18 +231,18 @@ def test_code_changes_are_other_runs():
 def test_settings_are_the_best_of_what_was_tried():
     """No setting is typed: each is the candidate with the largest AUC on the rows held out."""
     for cell in find("yang2022.table_2").cells:
-        group = choices.tried().get(choices.group(cell.plan))
+        group = auc_runs.tried().get(auc_runs.group(cell.plan))
         if group:
             best = max(auc for auc, _ in group)
             assert any(auc == best and candidate.items() <= cell.plan["settings"].items() for auc, candidate in group)
             private = cell.plan["epsilon"] is not None
-            wanted = choices.candidates(cell.plan["data"], cell.plan["model"], private)
+            wanted = auc_runs.candidates(cell.plan["data"], cell.plan["model"], private)
             assert [candidate for _, candidate in group] == wanted
 
 
 def test_privatediff_takes_the_best_step_of_those_that_were_tried():
     """What is chosen on thinned Fashion-MNIST serves the other data too."""
-    tried = {group[3]: pairs for group, pairs in choices.tried().items() if group[2] == "privatediff"}
+    tried = {group[3]: pairs for group, pairs in auc_runs.tried().items() if group[2] == "privatediff"}
     assert len(tried) == len(zhang2025.EPSILONS) + 1
     assert all([candidate["eta_x"] for _, candidate in pairs] == list(zhang2025.STEPS) for pairs in tried.values())
     for cell in find("zhang2025.table_1").cells:
@@ -330,7 +330,7 @@ def test_reduced_cells_come_out_as_kept(keep, request):
 )
 def test_a_cell_at_full_size_comes_out_as_kept(name, only):
     experiment = find(name)
-    stored = {(each.trial.cell.name, each.trial.noise, each.trial.seed): each for each in kept.read(experiment)}
+    stored = {(each.trial.cell.name, each.trial.noise, each.trial.seed): each for each in runner.kept_runs(experiment)}
     for result in run_all(experiment, trials(experiment, chosen(experiment, only), experiment.seeds), jobs=1):
         twin = stored[result.trial.cell.name, result.trial.noise, result.trial.seed]
         for metric in experiment.metrics:
@@ -384,6 +384,6 @@ def test_solve_like_an_experiment(capsys):
 
 
 def test_a_start_takes_the_cell_with_the_nearest_epsilon():
-    found = starts.start("xu2026.table_2:dp_rgda", "dp_rgda", None, 0)
+    found = runner.start("xu2026.table_2:dp_rgda", "dp_rgda", None, 0)
     assert (found.epsilon, found.delta, found.settings["K"]) == (2.0, 1e-6, 5)
     assert set(found.score(found.problem.initial)) == {"Phi", "gradient norm", "lambda_min"}

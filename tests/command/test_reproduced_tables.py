@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dpcheck.commands.runs import experiment_text
-from dpcheck.experiments import NAMES, find, kept, page
+from dpcheck.experiments import NAMES, find, page, runner
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED, Cell, Trial
 from dpcheck.experiments.page import headlines
 from dpcheck.experiments.picture import draw
@@ -67,11 +67,11 @@ def test_a_difference_beyond_two_errors_has_a_cause():
 def test_tables_follow_from_the_kept_runs(name):
     """Means, errors and certificates of every row, from the CSV by plain Python."""
     experiment = find(name)
-    if not kept.path(experiment).exists():
+    if not runner.kept_path(experiment).exists():
         pytest.skip("nothing of it is kept")
-    with kept.path(experiment).open(encoding="utf-8") as stream:
+    with runner.kept_path(experiment).open(encoding="utf-8") as stream:
         lines = list(csv.DictReader(stream))
-    found = rows(experiment, kept.read(experiment))
+    found = rows(experiment, runner.kept_runs(experiment))
     assert found
     for row in found:
         metric = row.get("metric", experiment.metrics[0])
@@ -95,7 +95,7 @@ def test_tables_follow_from_the_kept_runs(name):
 def test_certified_noise_keeps_the_claim(name):
     """Every kept run with certified noise is certified at what its cell claims."""
     experiment = find(name)
-    for result in kept.read(experiment):
+    for result in runner.kept_runs(experiment):
         if result.trial.noise == CERTIFIED:
             claimed = result.trial.cell.plan.get("epsilon", 2.0)
             assert result.values[EPSILON] <= claimed * (1 + 1e-9)
@@ -147,12 +147,12 @@ def printed_rows(name):
     return section, [dict(zip(cells[0], row, strict=True)) for row in cells[2:]]
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if kept.path(find(name)).exists()])
+@pytest.mark.parametrize("name", [name for name in NAMES if runner.kept_path(find(name)).exists()])
 def test_the_page_says_what_the_kept_runs_say(name):
     """Every number of the page that was measured, from the CSV by plain Python; and every difference beyond two
     standard errors has a letter, which a sentence below the table explains."""
     experiment = find(name)
-    with kept.path(experiment).open(encoding="utf-8") as stream:
+    with runner.kept_path(experiment).open(encoding="utf-8") as stream:
         lines = list(csv.DictReader(stream))
     section, printed = printed_rows(name)
     assert printed
@@ -183,7 +183,7 @@ def test_the_page_says_what_the_kept_runs_say(name):
 def test_no_cause_rests_on_a_run_that_was_not_made():
     """A step is named as the cause where a run without noise shows it, of the same algorithm on the same rows."""
     experiment = find("zhang2025.table_1")
-    results = kept.read(experiment)
+    results = runner.kept_runs(experiment)
 
     def setting(keys):
         return keys["data"], keys["classes"], keys["algorithm"]
@@ -196,7 +196,7 @@ def test_no_cause_rests_on_a_run_that_was_not_made():
 
 
 def test_the_headline_on_zhang_s_baseline_counts_what_the_kept_runs_say():
-    with kept.path(find("zhang2025.table_1")).open(encoding="utf-8") as stream:
+    with runner.kept_path(find("zhang2025.table_1")).open(encoding="utf-8") as stream:
         lines = [line for line in csv.DictReader(stream) if line["algorithm"] == "dp_sgda"]
     shares = [float(line[EPSILON]) / float(line["epsilon"]) for line in lines if line["noise"] == PUBLISHED]
     aucs: dict[tuple[str, float], list[float]] = {}
@@ -217,7 +217,7 @@ def test_the_headline_on_zhang_s_baseline_counts_what_the_kept_runs_say():
 def test_the_headline_on_privatediff_counts_what_the_kept_runs_say():
     aucs: dict[tuple[str, ...], list[float]] = {}
     certified: list[tuple[float, float, float]] = []
-    with kept.path(find("zhang2025.table_1")).open(encoding="utf-8") as stream:
+    with runner.kept_path(find("zhang2025.table_1")).open(encoding="utf-8") as stream:
         for line in csv.DictReader(stream):
             if line["classes"] == "imbalanced" and line["epsilon"] != "inf":
                 if (line["algorithm"], line["noise"]) == ("privatediff", PUBLISHED):
@@ -243,7 +243,7 @@ def test_the_headline_on_privatediff_counts_what_the_kept_runs_say():
 def test_headlines_count_by_points_what_the_kept_runs_say():
     """From the CSV by plain Python: a mean far below the printed number with a large error reaches nothing."""
     experiment = find("yang2022.table_2")
-    runs = kept.read(experiment)
+    runs = runner.kept_runs(experiment)
     for model, name in (("linear", "linear scores"), ("mlp", "perceptrons")):
         short = []
         for cell in experiment.cells:

@@ -11,7 +11,7 @@ import pytest
 from dpcheck.algorithms import promises
 from dpcheck.catalogue.xu2026 import dp_rgda_schedule as dp_rgda
 from dpcheck.catalogue.yang2022 import dp_sgda
-from dpcheck.catalogue.zhang2022.saddle import Saddle
+from dpcheck.catalogue.zhang2022.algorithms import Saddle
 from dpcheck.catalogue.zhang2025 import privatediff_schedule as privatediff
 from dpcheck.solvers import ALGORITHMS, algorithm
 from reference.schedules import Binding, Number, bindings, differences

@@ -99,8 +99,8 @@ BASES = {
              f"Accelerated SVRG for saddle points: n + sqrt(n) kappa {_TIMES}"),
         Base("jin_sidford_tian", "saddle_methods", "saddle", (_LINEAR, _ROOT),
              f"Jin-Sidford-Tian: n + sqrt(n) (l/mu_w + l/sqrt(mu_w mu_v) + l/mu_v) {_SADDLES}", reconstructed=True),
-        Base("al_svre", "catalyst", "saddle", _CATALYST, f"AL-SVRE: {_LIN_CATALYST}", reconstructed=True),
-        Base("catalyst_svrg", "catalyst", "saddle", _CATALYST, f"Catalyst-Acc-SVRG: {_LIN_CATALYST}",
+        Base("al_svre", "saddle_methods", "saddle", _CATALYST, f"AL-SVRE: {_LIN_CATALYST}", reconstructed=True),
+        Base("catalyst_svrg", "saddle_methods", "saddle", _CATALYST, f"Catalyst-Acc-SVRG: {_LIN_CATALYST}",
              reconstructed=True),
     )
 }  # fmt: skip

@@ -23,16 +23,17 @@ import numpy as np
 from dpcheck.accounting import calibrate
 from dpcheck.algorithms.problem import Array
 from dpcheck.bounds.registry import theorem
-from dpcheck.catalogue.xu2026.ascent_simulation import Plan, outputs
 from dpcheck.catalogue.xu2026.rate_theorem_1 import (
     COUPLING,
     CURVATURE,
     FAILURE,
     L_PHI,
     L,
+    Plan,
     escape,
     game,
     privacy_error,
+    simulated_outputs,
     slopes,
 )
 from dpcheck.checks.experiment import Cell, Experiment, Grid
@@ -143,7 +144,7 @@ def _simulated(far: bool, cell: tuple[tuple[str, float], ...]) -> float:
     for place in (np.arange(STARTS) + 0.5) / STARTS:
         shift = np.zeros((2, d))
         shift[0, 0] = (FAR if far else NEAR) - place * step
-        x = outputs(plan, np.array([[1.0, COUPLING], [COUPLING, -1.0]]), shift, RUNS, rng)
+        x = simulated_outputs(plan, np.array([[1.0, COUPLING], [COUPLING, -1.0]]), shift, RUNS, rng)
         found.append(slopes(x, shift[0], shift[1]))
         if far:
             break

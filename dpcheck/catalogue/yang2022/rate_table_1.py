@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -21,14 +21,12 @@ import numpy as np
 from dpcheck.accounting import calibrate
 from dpcheck.algorithms.problem import Array
 from dpcheck.bounds.registry import theorem
-from dpcheck.catalogue.yang2022.rate_corner import arrival, mean_gap
-from dpcheck.catalogue.yang2022.rate_theorem_2a import constants, premises, sample
+from dpcheck.catalogue.yang2022.rate_theorem_2 import SMOOTH, arrival, constants, mean_gap, premises, sample
 from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise, cross, doubling
 from dpcheck.events import Gaussian, Repeated, Sampled
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.hinge_game import MEAN, HingeGame
 
-THEOREM = "yang2022.theorem_2a"
 SADDLE, RADIUS, SPREAD = 1.0, 3.0, 0.05  # of the bilinear game with coupling 1
 _DRAWS = 4000
 
@@ -38,7 +36,7 @@ _DRAWS = 4000
 
 def half_steps(game: HingeGame | Bilinear, cell: Cell) -> tuple[int, float, int, float]:
     """T, eta, m and the noise of NSEG: Theorem 2a's T and eta, Remark 1's m for the 2T minibatches, least noise."""
-    schedule = theorem(THEOREM).schedule(**constants(game, cell))
+    schedule = theorem(SMOOTH).schedule(**constants(game, cell))
     steps = int(schedule["T"])
     sizes = {name: cell[name] for name in ("n", "epsilon", "delta")}
     m = int(theorem("yang2022.theorem_1").schedule(**sizes, T=2 * steps)["m"])
@@ -161,38 +159,34 @@ def order(game: Any, cell: Cell) -> dict[str, float]:
 FEW = {"d": 2, "epsilon": 1.0, "delta": 1e-8}
 ONCE = {"d": 1, "epsilon": 1.0, "delta": 3e-9}
 COMMON: dict[str, Any] = {
-    "theorem": THEOREM, "order_only": True, "quantity": "weak gap of the mean iterate", "constants": order,
+    "theorem": SMOOTH, "order_only": True, "quantity": "weak gap of the mean iterate", "constants": order,
 }  # fmt: skip
-
-
-def smooth(cell: Cell, rng: np.random.Generator) -> HingeGame:
-    """The game of Theorem 2a's first experiment."""
-    return sample("statistical", cell, rng)
-
+CORNER: dict[str, Any] = COMMON | {
+    "sample": partial(sample, "statistical"), "measure": HingeGame.weak_gap, "factors": ("n",), "regime": "statistical",
+}  # fmt: skip
 
 EXPERIMENTS = (
     Experiment(
-        name="table_1.statistical", algorithm="nseg", sample=smooth, measure=HingeGame.weak_gap, factors=("n",),
-        regime="statistical", predicted=corner_of_nseg, within=1.15, premises=premises,
+        name="table_1.statistical", algorithm="nseg", predicted=corner_of_nseg, within=1.15, premises=premises,
         attains="the instance attains the order", grid=Grid(cross(FEW, n=doubling(1024, 8192)), 16),
         margin=0.15,  # the random part of the gap is a few per cent at each size, which the bend feels most
-        runs=lambda cell: int(8 * 1024 / cell["n"]), **COMMON,
+        runs=lambda cell: int(8 * 1024 / cell["n"]), **CORNER,
     ),
     Experiment(
         name="table_1.turning", algorithm="nseg", sample=turning, measure=turning_gap, factors=(), predicted=turned,
         within=1.2, grid=Grid(cross(ONCE, n=(2854,)), 20), runs=100, **COMMON,
     ),
     Experiment(
-        name="table_1.with_replacement", algorithm="nispp", sample=smooth, measure=HingeGame.weak_gap, factors=("n",),
-        regime="statistical", settings=lambda game, cell: {"sampling": "with_replacement"},
+        name="table_1.with_replacement", algorithm="nispp",
+        settings=lambda game, cell: {"sampling": "with_replacement"},
         predicted=lambda game, cell: proximal(game, cell, True), within=1.15, premises=walked,
         attains="the instance attains the order", grid=Grid(cross(ONCE, n=(4000, 8000, 16_000)), 12),
         margin=0.2,  # noise, which falls by n^-3/2, is 1/4 of the walk at first and 1/16 at last
-        runs=lambda cell: int(16_000 / cell["n"]), **COMMON,
+        runs=lambda cell: int(16_000 / cell["n"]), **CORNER,
     ),
     Experiment(
-        name="table_1.single_pass", algorithm="nispp", sample=smooth, measure=HingeGame.weak_gap, factors=("n",),
-        regime="statistical", predicted=lambda game, cell: proximal(game, cell, False), within=1.1, clear=None,
-        unreachable=saturation(), grid=Grid(cross(ONCE, n=(512, 1024, 2048)), 8), runs=30, **COMMON,
+        name="table_1.single_pass", algorithm="nispp", predicted=lambda game, cell: proximal(game, cell, False),
+        within=1.1, clear=None, unreachable=saturation(), grid=Grid(cross(ONCE, n=(512, 1024, 2048)), 8), runs=30,
+        **CORNER,
     ),
 )  # fmt: skip

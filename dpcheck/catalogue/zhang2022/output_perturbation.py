@@ -46,7 +46,7 @@ from dpcheck.algorithms.schedule import Schedule, anything, fixed, number, whole
 from dpcheck.algorithms.solver import Solver
 from dpcheck.algorithms.tapes import SCHEMES, fill, pack
 from dpcheck.catalogue.bases import BASES, base_kernel
-from dpcheck.errors import require, require_positive
+from dpcheck.errors import require
 from dpcheck.events import Disjoint, Event, Gaussian
 
 # The columns of a schedule, a row a phase; JOINT releases (w, v) as one vector in the units of the moduli.
@@ -135,13 +135,6 @@ def without_noise(phases: Array) -> Array:
     return quiet
 
 
-def blocks(n: int) -> list[tuple[int, int]]:
-    """Return K = floor(log2 n) blocks of floor(n/K) records."""
-    K = n.bit_length() - 1
-    require(K >= 1, "n", "be at least 2", n)
-    return [(k * (n // K), (k + 1) * (n // K)) for k in range(K)]
-
-
 def radius_of(domain: Array, name: str) -> float:
     """Return the radius of the least ball about 0 that holds a domain; an error where there is no bound."""
     squares = [radius**2 * (1 if kind == BALL else stop - start) for start, stop, kind, radius in domain.tolist()]
@@ -150,21 +143,10 @@ def radius_of(domain: Array, name: str) -> float:
     return math.sqrt(sum(squares))
 
 
-def gaussian_factor(share: float, delta: float, epsilon: float) -> float:
-    """Return sqrt(2 log(share/delta))/epsilon, the noise multiplier that the paper's proofs take."""
-    require_positive(epsilon, "epsilon")
-    return math.sqrt(2 * math.log(share / delta)) / epsilon
-
-
 def require_convex(problem: Problem) -> None:
     """Require f to be convex-concave: where it is not, one record moves a minimiser from well to well."""
     require(problem.convexity >= 0, "problem", "be convex in w", problem.name)
     require(problem.dim_v == 0 or problem.concavity >= 0, "problem", "be concave in v", problem.name)
-
-
-def require_modulus(value: float, name: str, problem: Problem) -> None:
-    """Require strong convexity or concavity."""
-    require(value > 0, "problem", f"be strongly {name}", problem.name)
 
 
 @kernel(BASE_SIGNATURE)

@@ -1,8 +1,9 @@
-"""Output perturbation for saddle points, in one phase and in many.
+"""The seven algorithms of Zhang, Thekumparampil, Oh, He, NeurIPS 2022, as schedules of phases.
 
-Zhang, Thekumparampil, Oh, He, NeurIPS 2022: Algorithm 3 (strongly convex-strongly concave, Theorem 4.3)
-with its joint variant, Algorithms 4 and 5 (convex-concave, phased, Theorem 4.5), apart and together, and
-their forms for one strongly curved side (Appendix B.4, Corollary B.6). See ``output_perturbation``.
+For minimisation, Algorithm 1 (strongly convex, Theorem 3.3) and Algorithm 2 (convex, phased, Theorem 3.4). For saddle
+points, Algorithm 3 (strongly convex-strongly concave, Theorem 4.3) with its joint variant, Algorithms 4 and 5
+(convex-concave, phased, Theorem 4.5), apart and together, and their forms for one strongly curved side (Appendix B.4,
+Corollary B.6). See ``output_perturbation`` for what carries the phases out.
 """
 
 from __future__ import annotations
@@ -14,19 +15,108 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from dpcheck.algorithms.budget import Sizes
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.promises import Given, Promise, at_zero
-from dpcheck.catalogue.zhang2022 import BOTH_BLOCKS, ONE_BLOCK, SLOPE, answers, game_of_a_solution, near
-from dpcheck.catalogue.zhang2022.output_perturbation import (
-    OutputPerturbation,
-    Phase,
-    blocks,
-    gaussian_factor,
-    phase,
-    radius_of,
-    require_modulus,
-)
+from dpcheck.catalogue.zhang2022 import BOTH_BLOCKS, ONE_BLOCK, ROOM, SLOPE, answers, game_of_a_solution, near
+from dpcheck.catalogue.zhang2022.output_perturbation import OutputPerturbation, Phase, phase, radius_of
+from dpcheck.errors import require, require_positive
 
 if TYPE_CHECKING:
     from dpcheck.checks.games import Entry
+
+
+def blocks(n: int) -> list[tuple[int, int]]:
+    """Return K = floor(log2 n) blocks of floor(n/K) records."""
+    K = n.bit_length() - 1
+    require(K >= 1, "n", "be at least 2", n)
+    return [(k * (n // K), (k + 1) * (n // K)) for k in range(K)]
+
+
+def gaussian_factor(share: float, delta: float, epsilon: float) -> float:
+    """Return sqrt(2 log(share/delta))/epsilon, the noise multiplier that the paper's proofs take."""
+    require_positive(epsilon, "epsilon")
+    return math.sqrt(2 * math.log(share / delta)) / epsilon
+
+
+def require_modulus(value: float, name: str, problem: Problem) -> None:
+    """Require strong convexity or concavity."""
+    require(value > 0, "problem", f"be strongly {name}", problem.name)
+
+
+class StronglyConvex(OutputPerturbation):
+    """Algorithm 1: minimise, then add noise."""
+
+    name = "output_perturbation"
+    source = "Algorithm 1, Theorem 3.3"
+    example = "mean_estimation"
+    minimisation = True
+
+    @classmethod
+    def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
+        """Plan one phase on all records, to within L/(mu n)."""
+        n, mu = sizes.n, problem.convexity
+        require_modulus(mu, "convex in w", problem)
+        sensitivity = 4 * L / (mu * n)  # (6): twice the stability 2L/(mu n), for the solver's errors
+        sigma = sensitivity * gaussian_factor(2.5, sizes.delta, sizes.epsilon)
+        return [phase((0, n), mu_w=mu, energy=L**2 / (mu * n**2), sigma_w=sigma, sensitivity_w=sensitivity)]
+
+    def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
+        """Answer for Theorem 3.3."""
+        values, conditions = answers(problem, given)
+        yield Promise("zhang2022.theorem_3_3", "Theorem 3.3", values | {"mu": problem.convexity}, conditions)
+
+    @classmethod
+    def games(cls) -> Iterator[Entry]:
+        """Yield a game in a ball of radius 3/n, which costs that share of the Lipschitz constant."""
+        from dpcheck.checks.games import blank
+
+        n = 40
+        constants: dict[str, Any] = {"convexity": 1.0, "radius_w": 3 / n, "lipschitz_w": 1 + 3 / n}
+        problem = blank(n, **constants, lipschitz_v=0.0, dim_v=0)
+        yield game_of_a_solution(cls.name, problem, near(n, b=1.0), ROOM)
+
+
+class PhasedConvex(OutputPerturbation):
+    """Algorithm 2: phases of growing regularisation about the point released last."""
+
+    name = "phased_output_perturbation"
+    source = "Algorithm 2, Theorem 3.4"
+    example = "linear"
+    minimisation = True
+    tiny: ClassVar[dict[str, Any]] = {}
+
+    @classmethod
+    def schedule(cls, problem: Problem, sizes: Sizes, L: float) -> list[Phase]:
+        """Take mu_k = mu 2^k with mu = (L/D) max{1/sqrt n, 14 log2(n) sqrt(d log(2.5/delta))/(n epsilon)}."""
+        n, D = sizes.n, radius_of(problem.domain_w, "w")
+        share = math.sqrt(sizes.d * math.log(2.5 / sizes.delta)) / (n * sizes.epsilon)
+        mu = L / D * max(1 / math.sqrt(n), 14 * math.log2(n) * share)
+        factor, rows = gaussian_factor(2.5, sizes.delta, sizes.epsilon), []
+        for k, block in enumerate(blocks(n), 1):
+            mu_k, size = mu * 2**k, block[1] - block[0]
+            sensitivity = 4 * L / (mu_k * size)
+            rows.append(
+                phase(
+                    block, r_w=mu_k, mu_w=mu_k, energy=L**2 / (mu_k * size**2),
+                    sigma_w=sensitivity * factor, sensitivity_w=sensitivity,
+                )
+            )  # fmt: skip
+        return rows
+
+    def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
+        """Answer for Theorem 3.4."""
+        values, conditions = answers(problem, given)
+        del values["ell"]
+        values |= {"D": radius_of(problem.domain_w, "w"), "k": len(self.phases)}
+        yield Promise("zhang2022.theorem_3_4", "Theorem 3.4", values, conditions | {"bounded": at_zero(problem)})
+
+    @classmethod
+    def games(cls) -> Iterator[Entry]:
+        """Yield games of phases on three records each."""
+        from dpcheck.checks.games import blank
+
+        n, size = 9, blocks(9)[0][1]
+        problem = blank(n, smoothness=0.0, lipschitz_v=0.0, dim_v=0)
+        yield game_of_a_solution(cls.name, problem, near(size, b=1.0), ROOM)
+        yield game_of_a_solution(cls.name, problem, near(size, b=1.0), ROOM, place=size, part="later")
 
 
 _MODULUS = {"w": "convexity", "v": "concavity"}
