@@ -45,7 +45,7 @@ def inside(context: Context, name: str) -> Iterator[Finding]:
         yield _finding(f"{name}.inside.schedule", next(iter(compared(name)), ""))
     apart = (
         f"On {label}, {words}."
-        for label, problem in families(name)
+        for label, problem in families(name).items()
         for words, by in departures(problem, np.random.default_rng(0))
         if by > _VALUE
     )

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from dpcheck import InputError, certify
 from dpcheck.algorithms.kernels import tree
 from dpcheck.algorithms.problem import with_record
-from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.cosine import Cosine
@@ -131,23 +130,6 @@ def test_the_schedule_is_the_repaired_one():
     assert n // 2 // (solver.steps * solver.K - math.ceil(solver.steps / solver.period)) == solver.S2
     own = DPRGDA.configure(problem, epsilon=epsilon, delta=1e-6, theorem=2)
     assert own.alpha == pytest.approx(n ** (-1 / 3) + math.sqrt(a))
-
-
-def test_as_printed_it_is_the_schedule_of_the_bounds():
-    problem, epsilon, delta = PROBLEM, 0.5, 1e-6
-    solver = DPRGDA.configure(problem, epsilon=epsilon, delta=delta, theorem="2", variant="as_printed")
-    stated, sizes = theorem("xu2026.theorem_2"), {"n": 3000, "d": 2, "epsilon": epsilon, "delta": delta}
-    steps = stated.schedule(**sizes, delta_1=0.1, L=problem.smoothness, mu=problem.concavity)
-    for ours, theirs in (("steps", "T"), ("period", "q"), ("S1", "S_1"), ("S2", "S_2"), ("K", "K")):
-        assert getattr(solver, ours) == steps[theirs]
-    for ours, theirs in (("eta", "eta"), ("lam", "lambda"), ("r", "r"), ("D_bar", "D")):
-        assert getattr(solver, ours) == pytest.approx(steps[theirs])
-    noise = stated.noise(
-        **sizes, delta_1=0.1, L=problem.smoothness, mu=problem.concavity, C_v=solver.C_v, C_u=solver.C_u
-    )
-    assert solver.sigma_v == pytest.approx(noise["sigma_omega"])
-    assert solver.sigma_u == pytest.approx(noise["sigma_zeta"])
-    assert any("Theorem 2 is false" in note for note in solver.notes)
 
 
 def test_an_override_is_compared_with_the_schedule_of_its_theorem():
