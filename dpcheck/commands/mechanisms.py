@@ -246,12 +246,8 @@ class StoredRuns:
 
     def __init__(self, store: Store, mechanism: str, data: Any, neighbour: Any, *, vectorized: bool, seed: int) -> None:
         fingerprints = [fingerprint(data), fingerprint(neighbour)]
-        require(
-            None not in fingerprints,
-            "data",
-            "be numbers, texts, arrays or lists of these where there is a store",
-            "others",
-        )
+        must = "be numbers, texts, arrays or lists of these where there is a store"
+        require(None not in fingerprints, "data", must, "others")
         self._store = store
         self._key = ["runs", mechanism, sources(mechanism), *fingerprints, vectorized, seed]
         self._first: list[Chunk | None] = [None for _ in SIDES]

@@ -85,11 +85,10 @@ def history(folder: str | PathLike[str]) -> list[dict[str, Any]]:
         like = (report.algorithms, report.profile)
         changes = compare(before[like], report).changes if like in before else None
         before[like] = report
-        unexpected, changed = (
-            sum(not finding.ok for finding in report.findings),
-            None if changes is None else len(changes),
-        )
-        counts = {"findings": len(report.findings), "unexpected": unexpected, "changed": changed}
+        counts = {
+            "findings": len(report.findings), "unexpected": sum(not finding.ok for finding in report.findings),
+            "changed": None if changes is None else len(changes),
+        }  # fmt: skip
         rows.append(row | counts | {"seconds": round(report.seconds, 1)})
     return rows
 
