@@ -370,7 +370,6 @@ def settings() -> Decision:
         ),
         Identity("i runs over 0, ..., a - 1", summation(i, (i, 0, order - 1)), order * (order - 1) / 2),
         Below("(e^v - 1)/v grows with v, and is below 8/5 at v = 4/5 max(1, 2/3 8/5)", (exp(TOP) - 1) / TOP, SLOPE),
-        # T steps and delta together spend at most epsilon.
         Identity(
             "T steps, as log(e^p + r) <= p + r: their divergence at x = epsilon^2/(8 q^2 T ell), ell = Y epsilon/2",
             lambda: divergence.subs(x, SQUARED_RATIO).subs(ell, Y * epsilon / 2),
