@@ -9,7 +9,7 @@ N(0, sigma_x^2 I), zeta_t ~ N(0, sigma_y^2 I), and set, with gradients clipped p
     x_{t+1} = x_t - eta_x ( mean clip(grad_x f(x_t, y_t; z), C_1) + xi_t )
     y_{t+1} = P_Y( y_t + eta_y ( mean clip(grad_y f(x_t, y_t; z), C_2) + zeta_t ) ).
 
-The output is (x_t, y_t) for a uniform t in 0, ..., T, which uses T releases.
+and return (x_t, y_t) for a uniform t in 0, ..., T, which uses T releases.
 
 Guarantee.
 - [1, Theorem 1]: there are constants c_1, c_2, c_3 such that for epsilon < c_1 m^2 T/n^2 and 0 < delta < 1 the
@@ -30,11 +30,10 @@ c_1, c_2 and c_3.
 Example
 -------
 >>> from dpcheck.bounds.registry import theorem
->>> sizes = dict(n=10_000, T=100, epsilon=1.0, delta=1e-8)
->>> theorem("zhang2025.theorem_1").schedule(**sizes)
+>>> thm, sizes = theorem("zhang2025.theorem_1"), dict(n=10_000, T=100, epsilon=1.0, delta=1e-8)
+>>> thm.schedule(**sizes)
 {'m': 500}
->>> noise = theorem("zhang2025.theorem_1").noise(**sizes, C_1=1.0, C_2=0.5)
->>> {name: round(sigma, 6) for name, sigma in noise.items()}
+>>> {name: round(sigma, 6) for name, sigma in thm.noise(**sizes, C_1=1.0, C_2=0.5).items()}
 {'sigma_x': 0.034335, 'sigma_y': 0.017168}
 
 Proofs, with q = m/n and ell = log(1/delta). Theorem 1: the pair of gradients of a step is one Gaussian release, on a
@@ -64,8 +63,8 @@ Averaging over one bit after the other, with e^v - 1 <= c v, it is at most exp(c
 most x lambda max(1, q c), is in the range of c = 8/5. So T steps have a divergence of at most (c^2 + b) q^2 x T a/2,
 and lambda = floor(4 Y/5) turns it into (epsilon, delta).
 
-[2] in this claim: B. Balle, G. Barthe, M. Gaboardi. Privacy Amplification by Subsampling. NeurIPS 2018.
-[3] C. Canonne, G. Kamath, T. Steinke. The Discrete Gaussian for Differential Privacy. NeurIPS 2020.
+There [2] is B. Balle, G. Barthe, M. Gaboardi, Privacy Amplification by Subsampling, NeurIPS 2018, and [3] C. Canonne,
+G. Kamath, T. Steinke, The Discrete Gaussian for Differential Privacy, NeurIPS 2020.
 """
 
 from __future__ import annotations
@@ -265,8 +264,7 @@ def theorem() -> Decision:
 
 Y, i, k, lam, s, v, w, x, z = symbols("Y i k lambda s v w x z", positive=True)
 order = symbols("a", integer=True, positive=True)
-SLOPE = Rational(8, 5)  # c
-FEW, MANY = Rational(6, 5), Rational(5, 8)  # b for Y <= 40 and for Y >= 40
+SLOPE, FEW, MANY = Rational(8, 5), Rational(6, 5), Rational(5, 8)  # c, and b for Y <= 40 and for Y >= 40
 TOP = Rational(4, 5) * SLOPE * Rational(2, 3)  # of v: x lambda <= 4/5 and q <= 2/3
 SIGMA = 8 * SPREAD  # sigma_x and sigma_y as printed
 SQUARED_RATIO = epsilon**2 / (8 * q**2 * T * ell)  # x of the two gradients of a step as one release
@@ -306,8 +304,7 @@ def settings() -> Decision:
             m / n * chance / (T + 1) <= exp(epsilon) * (1 - chance) / (T + 1) + delta,
             at,
         ),
-        # Repair the constants of the settings: T steps without replacement are private for n >= 2.
-        # Take the two gradients of a step as one release: the squared ratio x, and where x and q lie.
+        # The repair. Take the two gradients of a step as one release: the squared ratio x, and where x and q lie.
         Identity("sigma_x with C_1 put back is this", dict(NOISE)[sigma_x], lambda: C_1 * SIGMA),
         Identity("and sigma_y with C_2", dict(NOISE)[sigma_y], lambda: C_2 * SIGMA),
         Identity(
@@ -373,7 +370,6 @@ def settings() -> Decision:
         ),
         Identity("i runs over 0, ..., a - 1", summation(i, (i, 0, order - 1)), order * (order - 1) / 2),
         Below("(e^v - 1)/v grows with v, and is below 8/5 at v = 4/5 max(1, 2/3 8/5)", (exp(TOP) - 1) / TOP, SLOPE),
-        # T steps and delta together spend at most epsilon.
         Identity(
             "T steps, as log(e^p + r) <= p + r: their divergence at x = epsilon^2/(8 q^2 T ell), ell = Y epsilon/2",
             lambda: divergence.subs(x, SQUARED_RATIO).subs(ell, Y * epsilon / 2),

@@ -259,16 +259,16 @@ def test_a_proof_without_a_proof_is_rejected(coq, script):
     [
         ("yang2022.lemma_6.mean_share", [(2, 3), (3, 3), (4, 2, False)]),
         ("yang2022.lemma_6.chance_absent", [(3, 3), (5, 2, False), (1, 1)]),
-        ("zhang2022.lemma_a.move_share", [(6, Fraction(1, 3), 1), (10, Fraction(2), 0)]),
-        ("zhang2022.lemma_b.block_energy", [(6, Fraction(1, 3)), (10, Fraction(2))]),
+        ("zhang2022.lemmas.move_share", [(6, Fraction(1, 3), 1), (10, Fraction(2), 0)]),
+        ("zhang2022.lemmas.block_energy", [(6, Fraction(1, 3)), (10, Fraction(2))]),
         ("zhang2025.preliminaries.flipped_moment", [(2, Fraction(2, 3), 1), (3, Fraction(1, 4), 2)]),
         (
-            "xu2026.algorithms.broken_at",
+            "xu2026.noise.broken_at",
             [(Fraction(1, 3), Fraction(1, 4), 1, 2, 1), (Fraction(1), Fraction(9), 1, 2)],
         ),
-        ("xu2026.algorithms.chosen", [(0, 9, 9, 9), (1, -2, 3, -1, 0), (-1, 1)]),
-        ("xu2026.clip.clip_then_mean", [(2, 5, -7, 1), (3, 1)]),
-        ("xu2026.clip.difference_of_clipped", [(2, 5, -7, 1, 0), (1, 3, 3)]),
+        ("xu2026.noise.chosen", [(0, 9, 9, 9), (1, -2, 3, -1, 0), (-1, 1)]),
+        ("xu2026.algorithms.clip_then_mean", [(2, 5, -7, 1), (3, 1)]),
+        ("xu2026.algorithms.difference_of_clipped", [(2, 5, -7, 1, 0), (1, 3, 3)]),
     ],
 )
 def test_counterparts_agree_with_the_functions_elsewhere(coq, name, given):
