@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import signal, special, stats
 
 from dpcheck.arrays import real_numbers
-from dpcheck.audits.numbers import plain
+from dpcheck.audits.running.datasets import plain
 from dpcheck.errors import require, require_confidence, require_count, require_delta
 
 Floats = NDArray[np.float64]

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.arrays import real_numbers
-from dpcheck.audits.numbers import brief, plain
-from dpcheck.audits.running.datasets import read
+from dpcheck.audits.running.datasets import brief, plain, read
 from dpcheck.errors import InputError, raised, require, require_count, require_positive, require_seed
 from dpcheck.shown import Shown
 

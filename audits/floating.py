@@ -10,7 +10,7 @@ spacing and chosen beforehand, and to draw discrete noise.
 Null hypothesis: some numbers computed from the outputs are (epsilon, delta)-private, as post-processing of a private
 mechanism is. They are the place of the lowest bit set in each output, the number of zeros below it in the significand
 and, if the noise is Laplace, whether the textbook formula reaches the output from either value
-(:mod:`.numbers`). A membership audit tests these numbers. Another one, of the outputs rounded to about a
+(:func:`.unreachable`). A membership audit tests these numbers. Another one, of the outputs rounded to about a
 thousandth of their spread, tells whether the leak shows without the low bits. Each has half the level.
 
 [1] I. Mironov, "On significance of the least significant bits for differential privacy", CCS 2012.
@@ -29,8 +29,7 @@ from numpy.typing import NDArray
 from dpcheck.arrays import real_numbers
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
-from dpcheck.audits.numbers import unreachable
-from dpcheck.audits.running.datasets import fingerprint, require_unchanged
+from dpcheck.audits.running.datasets import fingerprint, require_unchanged, unreachable
 from dpcheck.audits.running.recorder import Recorder, Silenced
 from dpcheck.audits.scores.exact import low_bits
 from dpcheck.errors import require, require_confidence, require_seed

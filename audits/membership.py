@@ -21,9 +21,9 @@ from dpcheck import __version__
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits import epsilon_lower
 from dpcheck.audits.looks import Look, Plan, in_family, take_looks
-from dpcheck.audits.numbers import plain
 from dpcheck.audits.output_sets import OutputSet
 from dpcheck.audits.running import SIDES, KeptRuns, Pool, Runner, require_runs
+from dpcheck.audits.running.datasets import plain
 from dpcheck.audits.strength import Strength, strength
 from dpcheck.errors import require_confidence, require_count
 from dpcheck.shown import Shown

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpcheck.arrays import real_numbers, widened
-from dpcheck.audits.numbers import same
 from dpcheck.audits.running import Runner
+from dpcheck.audits.running.datasets import same
 from dpcheck.errors import InputError, raised, require, require_count, require_positive, require_seed
 
 Array = NDArray[np.float64]

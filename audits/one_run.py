@@ -39,7 +39,7 @@ from dpcheck.audits.limits.guesses import (
     p_value,
     right_guesses,
 )
-from dpcheck.audits.numbers import plain
+from dpcheck.audits.running.datasets import plain
 from dpcheck.errors import require, require_confidence, require_count
 from dpcheck.shown import Shown
 

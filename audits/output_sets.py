@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits import stand_off, thresholds
-from dpcheck.audits.numbers import plain, shown
 from dpcheck.audits.running import SIDES
+from dpcheck.audits.running.datasets import plain, shown
 from dpcheck.audits.scores import Coordinate, Score, evaluate, parameters
 from dpcheck.audits.scores.exact import Extreme, Repeats, Special, exact, given
 from dpcheck.audits.scores.learned import Projection, Quadratic, fit, learned

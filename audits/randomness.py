@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from dpcheck.arrays import returned_numbers
 from dpcheck.audits.additive_noise import Implied, implied, respond
 from dpcheck.audits.claim import delta_of
-from dpcheck.audits.numbers import brief
-from dpcheck.audits.running.datasets import equal_datasets, fingerprint, require_unchanged
+from dpcheck.audits.running.datasets import brief, equal_datasets, fingerprint, require_unchanged
 from dpcheck.audits.running.recorder import Draw, Recorder, Silenced
 from dpcheck.audits.sensitivity import audit_sensitivity
 from dpcheck.errors import require, require_epsilon, require_seed

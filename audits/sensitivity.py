@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.arrays import returned_numbers, widened
-from dpcheck.audits.numbers import plain
-from dpcheck.audits.running.datasets import fingerprint, read, require_unchanged
+from dpcheck.audits.running.datasets import fingerprint, plain, read, require_unchanged
 from dpcheck.errors import InputError, raised, require, require_at_least_zero, require_count, require_seed
 from dpcheck.shown import Shown
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.arrays import real_numbers
-from dpcheck.audits.numbers import plain
+from dpcheck.audits.running.datasets import plain
 from dpcheck.errors import InputError, raised, require, require_positive
 from dpcheck.events import Gaussian, Neighbours, Sampled, Scheme
 from dpcheck.shown import Shown

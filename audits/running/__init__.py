@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.arrays import unread
-from dpcheck.audits.numbers import same
-from dpcheck.audits.running.datasets import equal_datasets, fingerprint, require_unchanged
+from dpcheck.audits.running.datasets import equal_datasets, fingerprint, require_unchanged, same
 from dpcheck.errors import InputError, one_line, raised, require, require_count, require_mechanism
 from dpcheck.running.executor import Executor
 from dpcheck.running.processes import EndedProcessError, Guest

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.numbers import exactly, plain
+from dpcheck.audits.running.datasets import exactly, plain
 
 Floats = NDArray[np.float64]
 

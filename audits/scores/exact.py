@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpcheck.audits.numbers import among, same, shown, tallied
+from dpcheck.audits.running.datasets import among, same, shown, tallied
 from dpcheck.audits.scores import Coordinate, Score, either, one_of, values
 
 Floats = NDArray[np.float64]

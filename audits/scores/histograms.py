@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.numbers import among, exactly, same, shown, tallied
+from dpcheck.audits.running.datasets import among, exactly, same, shown, tallied
 from dpcheck.audits.scores import Coordinate, named, one_of
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from dpcheck.audits.floating import audit_floating_point
-from dpcheck.audits.numbers import unreachable
+from dpcheck.audits.running.datasets import unreachable
 from dpcheck.audits.scores.exact import low_bits
 
 SIGMA = 4.0  # at epsilon 1 and sensitivity 1 a Gaussian of this size keeps delta 1e-5

@@ -25,9 +25,8 @@ from dpcheck import (
     audit_sequential,
 )
 from dpcheck.audits.neighbours import canary
-from dpcheck.audits.numbers import among, same, shown
 from dpcheck.audits.one_run import audit_one_run
-from dpcheck.audits.running.datasets import fingerprint
+from dpcheck.audits.running.datasets import among, fingerprint, same, shown
 from dpcheck.audits.scores import Coordinate, values
 from dpcheck.audits.scores.exact import specials
 from dpcheck.audits.scores.histograms import Pair, histogram, intervals
