@@ -1,4 +1,4 @@
-"""A multilayer perceptron as the problems see it; its kernels are in ``dpcheck.algorithms.kernels.mlp``."""
+"""A multilayer perceptron as the problems see it; its kernels are in ``dpcheck.problems.mlp``."""
 
 from __future__ import annotations
 

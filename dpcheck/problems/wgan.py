@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from dpcheck.algorithms.kernels import mlp
 from dpcheck.algorithms.kernels.jit import (
     DATA,
     DIFFERENCE_SIGNATURE,
@@ -41,6 +40,7 @@ from dpcheck.algorithms.kernels.jit import (
 from dpcheck.algorithms.problem import Array, Constants, Defaults
 from dpcheck.algorithms.records import as_records
 from dpcheck.errors import require, require_count
+from dpcheck.problems import mlp
 from dpcheck.problems.network import Network
 
 # params: lambda, slope, number of G's widths, G's widths, D's widths; a record: x, z
@@ -179,7 +179,7 @@ def add_own_products(widths, slope, rows, work, factor, out):  # type: ignore[no
 
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
-    """Clipped mean by matrix products, see ``dpcheck.algorithms.kernels.mlp``; ``gradient`` is not called."""
+    """Clipped mean by matrix products, see ``dpcheck.problems.mlp``; ``gradient`` is not called."""
     params, d = data.params, data.dim_w
     g_widths, d_widths = generator_widths(params), discriminator_widths(params)
     v, penalty, slope, top = x[d:], params[0], params[1], d_widths.size - 1

@@ -2,7 +2,7 @@
 
 Zhang, Thekumparampil, Oh, He, "Bring your own algorithm for optimal differentially private stochastic
 minimax optimization", 2022, names them with their costs (Section 3 and Appendix B, Table 2). Every one stops
-by the deterministic certificate of :mod:`dpcheck.algorithms.kernels.saddle`, never by a number of iterations.
+by the deterministic certificate of :mod:`dpcheck.catalogue.bases.saddle`, never by a number of iterations.
 """
 
 from __future__ import annotations

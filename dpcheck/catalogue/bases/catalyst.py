@@ -28,7 +28,7 @@ from numba import types
 
 from dpcheck.algorithms.kernels.jit import DATA, VECTOR, kernel
 from dpcheck.algorithms.kernels.parts import copy
-from dpcheck.algorithms.kernels.saddle import (
+from dpcheck.catalogue.bases.saddle import (
     ENERGY,
     MOST,
     MU_V,

@@ -6,7 +6,7 @@ import numpy as np
 
 from dpcheck.algorithms.kernels.jit import BASE_SIGNATURE, kernel
 from dpcheck.algorithms.kernels.parts import copy
-from dpcheck.algorithms.kernels.saddle import ENERGY, MOST, certificate, confine, full, lipschitz, step
+from dpcheck.catalogue.bases.saddle import ENERGY, MOST, certificate, confine, full, lipschitz, step
 
 
 @kernel(BASE_SIGNATURE)

@@ -18,7 +18,7 @@ from numba import types
 
 from dpcheck.algorithms.kernels.jit import BASE_SIGNATURE, STREAM, VECTOR, kernel
 from dpcheck.algorithms.kernels.parts import below, copy
-from dpcheck.algorithms.kernels.saddle import (
+from dpcheck.catalogue.bases.saddle import (
     ENERGY,
     INNER_SIGNATURE,
     MOST,

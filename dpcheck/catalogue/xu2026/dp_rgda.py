@@ -50,14 +50,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcheck.algorithms.budget import modulus
-from dpcheck.algorithms.kernels import rgda as kernels
-from dpcheck.algorithms.kernels import tree
 from dpcheck.algorithms.kernels.jit import Numbers
 from dpcheck.algorithms.layout import ascents
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.promises import Given, Promise, at_zero, bounded, lipschitz, smooth, strongly_concave
 from dpcheck.algorithms.solver import Solver
 from dpcheck.algorithms.tapes import fill, pack
+from dpcheck.catalogue.xu2026 import rgda as kernels
+from dpcheck.catalogue.xu2026 import tree
 from dpcheck.catalogue.xu2026.dp_rgda_schedule import SCHEDULES, releases, tree_releases
 from dpcheck.catalogue.xu2026.dp_rgda_schedule import refreshes as refreshes_of
 from dpcheck.errors import require
@@ -158,7 +158,7 @@ class DPRGDA(Solver):
         return 2 * count, count, max(self.S1, self.S2)
 
     def packed(self, problem: Problem) -> Numbers:
-        """Pack what :func:`~dpcheck.algorithms.kernels.rgda.rgda` reads."""
+        """Pack what :func:`~dpcheck.catalogue.xu2026.rgda.rgda` reads."""
         n = len(problem.records)
         require(self.K >= 2 or not self.repaired, "K", "be at least 2", self.K)
         require(self.repaired or not self.once, "once", "be False as printed", self.once)

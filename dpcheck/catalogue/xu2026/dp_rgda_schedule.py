@@ -9,8 +9,8 @@ import math
 from functools import cached_property
 
 from dpcheck.algorithms.budget import certified, modulus, noise_share, private_modulus
-from dpcheck.algorithms.kernels import tree
 from dpcheck.algorithms.schedule import finite_norm, fixed, level, not_negative, number, positive, whole
+from dpcheck.catalogue.xu2026 import tree
 from dpcheck.catalogue.xu2026.escape import Escape, RepairedEscape
 from dpcheck.errors import require
 from dpcheck.events import Disjoint, Event, Gaussian, Repeated, Sampled

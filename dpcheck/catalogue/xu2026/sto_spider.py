@@ -45,12 +45,12 @@ from dpcheck.algorithms.kernels.jit import (
     named,
 )
 from dpcheck.algorithms.kernels.parts import copy, norm, project
-from dpcheck.algorithms.kernels.spider import distance, estimate, scratch
 from dpcheck.algorithms.kernels.tape import CERTIFIED, MODE, OUTCOME, RECORD, RELEASES, REPLAY, UNCERTIFIED, mark
 from dpcheck.algorithms.layout import with_choice
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.schedule import Schedule, fixed, number, positive, share
 from dpcheck.catalogue.xu2026.spider import Drifting, Spider, spider_events
+from dpcheck.catalogue.xu2026.spider_kernels import distance, estimate, scratch
 from dpcheck.errors import require
 from dpcheck.events import Event, Laplace
 

@@ -36,7 +36,6 @@ from dpcheck.algorithms.budget import (
     private_modulus,
     smoothness_for_eta,
 )
-from dpcheck.algorithms.kernels import sgda as kernels
 from dpcheck.algorithms.kernels.jit import Numbers
 from dpcheck.algorithms.kernels.parts import AVERAGE, LAST, UNIFORM
 from dpcheck.algorithms.layout import pairs
@@ -69,6 +68,7 @@ from dpcheck.algorithms.schedule import (
 )
 from dpcheck.algorithms.solver import Solver
 from dpcheck.algorithms.tapes import SCHEMES, fill, pack
+from dpcheck.catalogue.yang2022 import sgda as kernels
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Repeated, Sampled, Scheme
 

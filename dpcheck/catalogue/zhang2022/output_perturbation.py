@@ -37,7 +37,6 @@ from dpcheck.algorithms.kernels.jit import (
     named,
 )
 from dpcheck.algorithms.kernels.parts import BALL, copy, project, scale
-from dpcheck.algorithms.kernels.saddle import ENERGY, MOST, MU_V, MU_W, R_V, R_W, L
 from dpcheck.algorithms.kernels.tape import EVALUATIONS, EXHAUSTED, OUTCOME, mark, release, sample
 from dpcheck.algorithms.layout import JOINT, Release
 from dpcheck.algorithms.problem import Array, Problem, data_of
@@ -46,6 +45,7 @@ from dpcheck.algorithms.schedule import Schedule, anything, fixed, number, whole
 from dpcheck.algorithms.solver import Solver
 from dpcheck.algorithms.tapes import SCHEMES, fill, pack
 from dpcheck.catalogue.bases import BASES, base_kernel
+from dpcheck.catalogue.bases.saddle import ENERGY, MOST, MU_V, MU_W, R_V, R_W, L
 from dpcheck.errors import require, require_positive
 from dpcheck.events import Disjoint, Event, Gaussian
 

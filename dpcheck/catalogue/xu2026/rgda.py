@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from dpcheck.algorithms.kernels import tree
 from dpcheck.algorithms.kernels.jit import (
     DATA,
     INDICES,
@@ -25,8 +24,9 @@ from dpcheck.algorithms.kernels.jit import (
     named,
 )  # fmt: skip
 from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, clip_factor, copy, move_in_ball, norm, project, scale
-from dpcheck.algorithms.kernels.spider import distance
 from dpcheck.algorithms.kernels.tape import CERTIFIED, OUTCOME, RETURNED, UNCERTIFIED, mark, release, sample
+from dpcheck.catalogue.xu2026 import tree
+from dpcheck.catalogue.xu2026.spider_kernels import distance
 
 
 @kernel(types.void(VECTOR, types.int64, types.float64, types.int64))
