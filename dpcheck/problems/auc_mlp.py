@@ -44,7 +44,7 @@ from dpcheck.algorithms.problem import BALL, BOX, Array, Constants, Defaults, bl
 from dpcheck.errors import require
 from dpcheck.problems import mlp
 from dpcheck.problems.auc import AUC, climb, labelled
-from dpcheck.problems.network import Network
+from dpcheck.problems.mlp import Network
 
 # params: s+, s-, s0, slope, widths
 

@@ -102,7 +102,7 @@ class Signals(NamedTuple):
     last_v: NDArray[np.float64]
 
 
-_SIGNALS = types.NamedUniTuple(MATRIX, 7, Signals)  # type: ignore[no-untyped-call]
+_SIGNALS = types.NamedUniTuple(MATRIX, 7, Signals)
 
 
 @kernel(types.void(DATA, PLACE, _SIGNALS))

@@ -41,7 +41,7 @@ from dpcheck.algorithms.problem import Array, Constants, Defaults
 from dpcheck.algorithms.records import as_records
 from dpcheck.errors import require, require_count
 from dpcheck.problems import mlp
-from dpcheck.problems.network import Network
+from dpcheck.problems.mlp import Network
 
 # params: lambda, slope, number of G's widths, G's widths, D's widths; a record: x, z
 
@@ -102,7 +102,7 @@ class Networks(NamedTuple):
     fake: int
 
 
-_NETWORKS = types.NamedTuple(  # type: ignore[no-untyped-call]
+_NETWORKS = types.NamedTuple(
     (mlp.LAYERS, mlp.LAYERS, types.int64, types.int64, types.int64), Networks
 )
 

@@ -39,7 +39,7 @@ def test_a_base_solver_that_errs_is_named(spoil, told, monkeypatch):
     found = of_base("output_perturbation", "gradient_descent", minimisation=True)
     assert found.verdict == "violated"
     assert told in found.reason
-    assert found.place.startswith("dpcheck/catalogue/bases/gradient_methods.py:")
+    assert found.place.startswith("dpcheck/catalogue/bases/saddle.py:")
 
 
 def test_a_base_solver_that_stops_is_named(monkeypatch):

@@ -25,7 +25,7 @@ from dpcheck.catalogue.yang2022.nseg import NSEG
 from dpcheck.problems import mlp
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.auc_mlp import AUCMLP
-from dpcheck.problems.network import Network
+from dpcheck.problems.mlp import Network
 from dpcheck.problems.td_mlp import TDMLP
 from dpcheck.problems.wgan import WGAN
 from dpcheck.solvers import configure

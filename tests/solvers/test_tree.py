@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dpcheck import InputError, certify
 from dpcheck.algorithms.problem import with_record
 from dpcheck.bounds.registry import theorem
-from dpcheck.catalogue.xu2026 import tree
+from dpcheck.catalogue.xu2026 import rgda as tree
 from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.cosine import Cosine

@@ -46,7 +46,7 @@ from dpcheck.catalogue.bases.saddle import (
 from dpcheck.catalogue.bases.saddle_methods import accelerated_svrg_inner, jin_sidford_tian_inner, with_inner
 
 # begin and end of the block x in z, beta, the factor of the extrapolation
-PLAN = types.Tuple((types.int64, types.int64, types.float64, types.float64))  # type: ignore[no-untyped-call]
+PLAN = types.Tuple((types.int64, types.int64, types.float64, types.float64))
 
 
 @kernel(PLAN(VECTOR, types.int64, types.int64, types.int64, VECTOR, VECTOR))

@@ -57,7 +57,6 @@ from dpcheck.algorithms.promises import Given, Promise, at_zero, bounded, lipsch
 from dpcheck.algorithms.solver import Solver
 from dpcheck.algorithms.tapes import fill, pack
 from dpcheck.catalogue.xu2026 import rgda as kernels
-from dpcheck.catalogue.xu2026 import tree
 from dpcheck.catalogue.xu2026.dp_rgda_schedule import SCHEDULES, releases, tree_releases
 from dpcheck.catalogue.xu2026.dp_rgda_schedule import refreshes as refreshes_of
 from dpcheck.errors import require
@@ -150,7 +149,7 @@ class DPRGDA(Solver):
             return releases(z_v, z_u, len(problem.records), self.S1, self.S2, refreshes, iterations * self.K)
         if iterations == 0:
             return ()
-        return tree_releases(z_v, z_u, tree.levels(min(iterations, self.period) * self.K - 1))
+        return tree_releases(z_v, z_u, kernels.levels(min(iterations, self.period) * self.K - 1))
 
     def rows(self, problem: Problem) -> tuple[int, int, int]:
         """Count two releases a minibatch, whatever is known of the records in them."""

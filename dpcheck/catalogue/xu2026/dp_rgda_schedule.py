@@ -10,8 +10,8 @@ from functools import cached_property
 
 from dpcheck.algorithms.budget import certified, modulus, noise_share, private_modulus
 from dpcheck.algorithms.schedule import finite_norm, fixed, level, not_negative, number, positive, whole
-from dpcheck.catalogue.xu2026 import tree
 from dpcheck.catalogue.xu2026.escape import Escape, RepairedEscape
+from dpcheck.catalogue.xu2026.rgda import levels
 from dpcheck.errors import require
 from dpcheck.events import Disjoint, Event, Gaussian, Repeated, Sampled
 
@@ -338,7 +338,7 @@ class PopulationRepaired(EmpiricalRepaired):
 
     @property
     def most_sums(self) -> int:
-        return int(tree.levels(min(self.steps, self.period) * self.K - 1))
+        return int(levels(min(self.steps, self.period) * self.K - 1))
 
     @cached_property
     def noise(self) -> tuple[float, float]:

@@ -177,7 +177,7 @@ class Counts(NamedTuple):
     Gamma: int
 
 
-LIMITS = types.NamedUniTuple(types.float64, 4, Limits)  # type: ignore[no-untyped-call]
+LIMITS = types.NamedUniTuple(types.float64, 4, Limits)
 
 
 @kernel(types.float64(OBJECTIVE, VECTOR, LIMITS))

@@ -105,7 +105,7 @@ class Room(NamedTuple):
     g: Vector
 
 
-ROOM = types.NamedTuple((INDICES, INDICES, INDICES, VECTOR), Room)  # type: ignore[no-untyped-call]
+ROOM = types.NamedTuple((INDICES, INDICES, INDICES, VECTOR), Room)
 
 
 @kernel(types.void(OBJECTIVE, NUMBERS, VECTOR, VECTOR, ROOM, STREAM, TAPE))
