@@ -29,9 +29,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 from scipy import special
 
-from dpcheck.accounting.loss_grids import Grid
+from dpcheck.accounting.loss_grids import Grid, convolve, tilt_grid
 from dpcheck.accounting.privacy_curves import Array, Curve, CurvePair, gaussian_log_delta
-from dpcheck.accounting.tilted_losses import convolve, tilt_grid
 
 _FINE = 0.02  # interval of the grid, in standard deviations of a copy
 _COARSEST = 4  # by how much it may grow where single copies decide

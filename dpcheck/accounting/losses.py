@@ -2,7 +2,7 @@
 
 1. Each curve becomes a loss on a grid that dominates it (``dpcheck.accounting.loss_grids``).
 2. The losses add up under composition, also adaptive (Zhu, Dong and Wang 2022). Their sum is found by Fourier
-   transform after exponential tilting (``dpcheck.accounting.tilted_losses``). Many events are added in blocks, whose
+   transform after exponential tilting (``dpcheck.accounting.loss_grids``). Many events are added in blocks, whose
    losses are moved to a coarser grid, again upwards in delta: this keeps the transforms short.
 3. What the transforms leave out or may get wrong is bounded and added: the tail beyond the window by Chernoff, mass
    that wraps around, rounding by its own bound.
@@ -18,9 +18,19 @@ from functools import partial
 
 import numpy as np
 
-from dpcheck.accounting.loss_grids import Reach, Rough, discretise
+from dpcheck.accounting.loss_grids import (
+    Reach,
+    Rough,
+    Tilted,
+    asides,
+    coarsened,
+    convolve,
+    discretise,
+    hockey_stick,
+    tilt_grid,
+    window,
+)
 from dpcheck.accounting.privacy_curves import Array, CurvePair
-from dpcheck.accounting.tilted_losses import Tilted, asides, coarsened, convolve, hockey_stick, tilt_grid, window
 
 _NEGLIGIBLE = 1e-8  # of delta: what the tails may add to it
 _LEAST_DELTA = 1e-280

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, ClassVar, Self
 
-from dpcheck.algorithms.budget import Sizes
 from dpcheck.algorithms.problem import Problem
-from dpcheck.algorithms.schedule import Schedule
+from dpcheck.algorithms.schedule import Schedule, Sizes
 from dpcheck.errors import require
 
 

@@ -3,6 +3,8 @@
 ``dpcheck check FILE.py`` checks every :class:`Algorithm` that a file holds; one that an installed package names in its
 entry points of the group ``dpcheck.algorithms`` is checked by its name, as dpcheck's own are. Nothing is compiled and
 nothing inherited: the algorithm is a function of a state, the data and a :class:`numpy.random.Generator`.
+
+A :class:`RateClaim` says which rate it promises: what is measured, on which grid, against which law.
 """
 
 from __future__ import annotations
@@ -10,18 +12,78 @@ from __future__ import annotations
 import copy
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.algorithms.rate_claim import RateClaim as RateClaim
 from dpcheck.audits.running.runs import numbers
 from dpcheck.errors import InputError, raised, require, require_count, require_delta, require_epsilon
 from dpcheck.events import Disjoint, Event, Laplace, Neighbours, RandomAllocation, Repeated, Sampled, read_events
+
+
+class Bound(Protocol):
+    """A theorem as a rate needs it; :class:`~dpcheck.bounds.theorem.Theorem` is one."""
+
+    @property
+    def id(self) -> str:
+        """The theorem's name."""
+
+    def bound(self, **values: float) -> float:
+        """Return the number that the theorem states.
+
+        Parameters
+        ----------
+        **values : float
+            The theorem's parameters by name.
+
+        Returns
+        -------
+        float
+            The bound.
+        """
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RateClaim:
+    """A rate that an algorithm of one's own promises, and how to measure it.
+
+    Parameters
+    ----------
+    measure : callable
+        ``(rng, **setting) -> number``: draws data from ``rng``, runs the algorithm and returns the error, such as the
+        gap in a problem whose optimum is known in closed form.
+    grid : mapping
+        Name of a setting -> its levels, such as ``{"n": (250, 500, 1000, 2000)}``; all combinations are measured.
+    claimed : mapping, optional
+        Name of a setting -> claimed exponent, such as ``{"n": -0.5}``; an upper bound.
+    theorem : Theorem, optional
+        In place of ``claimed``: its bound at each setting is the claimed law, and a number not to be exceeded.
+    constants : mapping
+        What the theorem's bound takes beside the settings, such as ``{"epsilon": 1.0}``.
+    seeds : int
+        Measurements of each combination.
+    """
+
+    measure: Callable[..., float]
+    grid: Mapping[str, Sequence[float]]
+    claimed: Mapping[str, float] = field(default_factory=dict)
+    theorem: Bound | None = None
+    constants: Mapping[str, float] = field(default_factory=dict)
+    seeds: int = 20
+
+    def __post_init__(self) -> None:
+        require(callable(self.measure), "measure", "be a function (rng, **setting) -> number", self.measure)
+        good = isinstance(self.grid, Mapping) and bool(self.grid)
+        good = good and all(isinstance(levels, Sized) and len(levels) >= 3 for levels in self.grid.values())
+        require(good, "grid", "have at least three levels of each setting", self.grid)
+        require(bool(self.claimed) != (self.theorem is not None), "claimed", "be given, or a theorem", self.claimed)
+        require(set(self.claimed) <= set(self.grid), "claimed", "name settings of the grid", dict(self.claimed))
+        require_count(self.seeds, "seeds", least=3)
+
 
 Array = NDArray[np.float64]
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from dpcheck import __version__
 from dpcheck.algorithms.declaration import Algorithm
-from dpcheck.algorithms.declared_files import find, require_unshadowed
-from dpcheck.algorithms.registry import titles
+from dpcheck.algorithms.registry import find, require_unshadowed, titles
 from dpcheck.checks import claims
 from dpcheck.checks.context import Context, Stage, kept
 from dpcheck.checks.declared import stages as stages_of_declared

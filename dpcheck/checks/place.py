@@ -15,7 +15,7 @@ from dpcheck.bounds.registry import theorem
 from dpcheck.solvers import algorithm
 
 if TYPE_CHECKING:
-    from dpcheck.algorithms.rate_claim import Bound
+    from dpcheck.algorithms.declaration import Bound
     from dpcheck.algorithms.solver import Solver
     from dpcheck.bounds.claim import Claim
     from dpcheck.report.findings import Finding

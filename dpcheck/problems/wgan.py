@@ -102,9 +102,7 @@ class Networks(NamedTuple):
     fake: int
 
 
-_NETWORKS = types.NamedTuple(
-    (mlp.LAYERS, mlp.LAYERS, types.int64, types.int64, types.int64), Networks
-)
+_NETWORKS = types.NamedTuple((mlp.LAYERS, mlp.LAYERS, types.int64, types.int64, types.int64), Networks)
 
 
 @kernel(types.void(DATA, PLACE, _NETWORKS))

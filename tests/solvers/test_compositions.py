@@ -17,8 +17,7 @@ from scipy import stats
 from dpcheck import certify
 from dpcheck.accounting import privacy_curve
 from dpcheck.accounting.certificates import curves_of
-from dpcheck.accounting.loss_grids import Grid, Reach, Rough, discretise
-from dpcheck.accounting.tilted_losses import coarsened, tilt_grid
+from dpcheck.accounting.loss_grids import Grid, Reach, Rough, coarsened, discretise, tilt_grid
 from dpcheck.events import Event, Gaussian, Laplace, RandomAllocation, Repeated, Sampled
 
 

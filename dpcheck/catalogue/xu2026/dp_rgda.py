@@ -49,13 +49,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcheck.algorithms.budget import modulus
 from dpcheck.algorithms.kernels.jit import Numbers
 from dpcheck.algorithms.layout import ascents
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.promises import Given, Promise, at_zero, bounded, lipschitz, smooth, strongly_concave
+from dpcheck.algorithms.run import fill, pack
+from dpcheck.algorithms.schedule import modulus
 from dpcheck.algorithms.solver import Solver
-from dpcheck.algorithms.tapes import fill, pack
 from dpcheck.catalogue.xu2026 import rgda as kernels
 from dpcheck.catalogue.xu2026.dp_rgda_schedule import SCHEDULES, releases, tree_releases
 from dpcheck.catalogue.xu2026.dp_rgda_schedule import refreshes as refreshes_of

@@ -8,8 +8,19 @@ from __future__ import annotations
 import math
 from functools import cached_property
 
-from dpcheck.algorithms.budget import certified, modulus, noise_share, private_modulus
-from dpcheck.algorithms.schedule import finite_norm, fixed, level, not_negative, number, positive, whole
+from dpcheck.algorithms.schedule import (
+    certified,
+    finite_norm,
+    fixed,
+    level,
+    modulus,
+    noise_share,
+    not_negative,
+    number,
+    positive,
+    private_modulus,
+    whole,
+)
 from dpcheck.catalogue.xu2026.escape import Escape, RepairedEscape
 from dpcheck.catalogue.xu2026.rgda import levels
 from dpcheck.errors import require

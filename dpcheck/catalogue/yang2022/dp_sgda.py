@@ -27,15 +27,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcheck.algorithms.budget import (
-    certified_noise,
-    gaussian,
-    gradient_bounds,
-    modulus,
-    moves,
-    private_modulus,
-    smoothness_for_eta,
-)
 from dpcheck.algorithms.kernels.jit import Numbers
 from dpcheck.algorithms.kernels.parts import AVERAGE, LAST, UNIFORM
 from dpcheck.algorithms.layout import pairs
@@ -52,22 +43,29 @@ from dpcheck.algorithms.promises import (
     smooth,
     strongly_concave,
 )
+from dpcheck.algorithms.run import SCHEMES, fill, pack
 from dpcheck.algorithms.schedule import (
     Number,
     Schedule,
     anything,
+    certified_noise,
     fixed,
+    gaussian,
+    gradient_bounds,
     level,
+    modulus,
+    moves,
     norm,
     number,
     one_of,
     positive,
     prescribed,
+    private_modulus,
     records,
+    smoothness_for_eta,
     whole,
 )
 from dpcheck.algorithms.solver import Solver
-from dpcheck.algorithms.tapes import SCHEMES, fill, pack
 from dpcheck.catalogue.yang2022 import sgda as kernels
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Repeated, Sampled, Scheme

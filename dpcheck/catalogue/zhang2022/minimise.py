@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcheck.algorithms.budget import Sizes
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.promises import Given, Promise, at_zero
+from dpcheck.algorithms.schedule import Sizes
 from dpcheck.catalogue.zhang2022 import ROOM, answers, game_of_a_solution, near
 from dpcheck.catalogue.zhang2022.output_perturbation import (
     OutputPerturbation,

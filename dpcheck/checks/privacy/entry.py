@@ -17,9 +17,8 @@ from dpcheck.algorithms.kernels.jit import Others, Play, Replay, Scheme
 from dpcheck.algorithms.kernels.tape import COUNT, RECORD, REPLAY
 from dpcheck.algorithms.kernels.transcripts import paths, transcripts
 from dpcheck.algorithms.problem import Array, Problem, data_of, with_record
-from dpcheck.algorithms.run import History
+from dpcheck.algorithms.run import SCHEMES, History, new_tape
 from dpcheck.algorithms.solver import Solver
-from dpcheck.algorithms.tapes import SCHEMES, new_tape
 from dpcheck.checks.privacy.worst_case import WorstCase, record
 from dpcheck.events import Event
 from dpcheck.events import Scheme as Drawing
