@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from dpcheck.algorithms.promises import Given, promised
 from dpcheck.algorithms.registry import record
-from dpcheck.algorithms.schedule import options
 from dpcheck.algorithms.solver import Solver
 from dpcheck.errors import InputError
 from dpcheck.problems import example
@@ -53,7 +52,7 @@ def _numbers(chosen: type[Solver]) -> Iterator[str]:
     problem = example(chosen.example)
     for variant in chosen.variants:
         try:
-            known = options(chosen.schedule_of(variant, chosen.tiny))
+            known = chosen.schedule_of(variant, chosen.tiny).options
             yield from (f"tiny: {option} is no option of {variant}" for option in chosen.tiny if option not in known)
             solver = chosen.configure(problem, epsilon=0.5, delta=1e-6, variant=variant, **chosen.tiny)
             run = solver.run(problem, seed=0, record=True)

@@ -90,7 +90,7 @@ def certify(events: Any, delta: float = 1e-5) -> Certificate:
         said = "a privacy loss distribution's own word, not dpcheck's engine"
         return between(Certificate(epsilon, delta, said), "neighbours and noise of that distribution", "")
     items = list(events) if isinstance(events, Sequence) else [events]
-    if items and all(is_dp_accounting(item) for item in items):
+    if items and all(map(is_dp_accounting, items)):
         try:
             read = read_dp_accounting(items)
         except OtherEvent:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, overload
 import numpy as np
 
 from dpcheck.algorithms.problem import Problem
-from dpcheck.errors import InputError, require, require_count, require_delta, require_positive
+from dpcheck.errors import InputError, require, require_count, require_positive
 from dpcheck.events import Event, Gaussian, Repeated, Sampled, Scheme
 
 
@@ -31,14 +31,6 @@ class Sizes:
     d: int
     epsilon: float
     delta: float
-
-    @classmethod
-    def of(cls, problem: Problem, epsilon: float, delta: float, variant: str, variants: tuple[str, ...]) -> Sizes:
-        """Check what every ``configure`` is given."""
-        require_positive(epsilon, "epsilon")
-        require_delta(delta, zero=False)
-        require(variant in variants, "variant", f"be one of {', '.join(variants)}", variant)
-        return cls(len(problem.records), max(problem.dim_w, problem.dim_v), epsilon, delta)
 
     @property
     def privacy_error(self) -> float:
@@ -269,6 +261,8 @@ class Schedule:
 
     Attributes
     ----------
+    options : tuple of str
+        Names of the numbers that can be given, in the order in which they are defined.
     choices : tuple of str
         Options that say which published schedule is meant, or what does not belong to it.
     fields : mapping
@@ -279,17 +273,23 @@ class Schedule:
         Whether there is noise; False makes a baseline without privacy.
     """
 
+    options: ClassVar[tuple[str, ...]]
     choices: ClassVar[tuple[str, ...]] = ("theorem", "pl", "private", "base", "most")
     fields: ClassVar[Mapping[str, str]] = {}
     repaired: ClassVar[bool] = False
     private = fixed(True)
 
+    def __init_subclass__(cls) -> None:
+        bases = [base for base in reversed(cls.__mro__) if base is not Schedule]
+        numbers = (name for base in (*bases, Schedule) for name, own in vars(base).items() if isinstance(own, Number))
+        cls.options = tuple(dict.fromkeys(numbers))
+
     def __init__(self, algorithm: Any, problem: Problem, sizes: Sizes, given: Mapping[str, Any]) -> None:
         self.algorithm, self.problem, self.sizes = algorithm, problem, sizes
         self.given: dict[str, Any] = {}
-        known = options(type(self))
         for name, value in given.items():
-            require(name in known, name, f"be an option of {algorithm.name} ({', '.join(known)})", value)
+            known = f"be an option of {algorithm.name} ({', '.join(self.options)})"
+            require(name in self.options, name, known, value)
             option = getattr(type(self), name)
             if value is not None or option.needed:
                 option.domain(value, name, self)
@@ -302,10 +302,6 @@ class Schedule:
     def notes(self) -> tuple[str, ...]:
         """What a run should say about its numbers."""
         return ()
-
-    def read(self, field: str) -> Any:
-        """Return the value of a field of the solver."""
-        return getattr(self, self.fields.get(field, field))
 
     def published(self, theorem: str, letter: str, **settings: float) -> int:
         """Return a whole number that a theorem of the catalogue prescribes for these records and this budget.
@@ -356,8 +352,10 @@ def prescribed(theorem: str, letter: str, **values: float) -> int:
     """
     from dpcheck.algorithms.promises import catalogued
 
-    formulas = {str(symbol): formula for symbol, formula in catalogued(theorem).schedule_formulas}
-    return _whole(formulas[letter], tuple(sorted(values.items())))
+    for symbol, formula in catalogued(theorem).schedule_formulas:
+        if str(symbol) == letter:
+            return _whole(formula, tuple(sorted(values.items())))
+    raise LookupError(f"{theorem} has no {letter} in its schedule")
 
 
 @lru_cache(maxsize=4096)
@@ -366,16 +364,6 @@ def _whole(formula: Any, values: tuple[tuple[str, float], ...]) -> int:
 
     known = {name: sympy.Rational(repr(float(value)) if isinstance(value, float) else value) for name, value in values}
     return int(formula.xreplace({symbol: known[str(symbol)] for symbol in formula.free_symbols}))
-
-
-def options(schedule: type[Schedule]) -> list[str]:
-    """Return the names of the numbers that can be given, in the order in which they are defined."""
-    bases = [each for each in reversed(schedule.__mro__) if each is not Schedule]
-    return list(dict.fromkeys(name for each in (*bases, Schedule) for name, own in vars(each).items() if _is(own)))
-
-
-def _is(attribute: object) -> bool:
-    return isinstance(attribute, Number)
 
 
 def said(value: Any) -> str:

@@ -205,9 +205,3 @@ def _spread(iterations: int, count: int) -> list[int]:
     """Choose the first and last iteration, and others between, evenly in the logarithm."""
     last = iterations - 1
     return sorted({*np.unique(np.geomspace(1, last + 1, max(count, 1)).round().astype(int) - 1).tolist(), last})
-
-
-def _options(chosen: type[Solver]) -> list[str]:
-    from dpcheck.algorithms.schedule import options
-
-    return options(chosen.schedule_of(chosen.variants[-1], {}))

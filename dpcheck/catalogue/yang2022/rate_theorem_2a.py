@@ -53,7 +53,7 @@ def premises(game: HingeGame, cell: Cell) -> Iterable[Premise]:
 
 def reach(solver: Any, game: HingeGame) -> float:
     """Total step times smoothness."""
-    return float(solver.eta_w.sum()) * game.smoothness
+    return float(solver.eta_w.sum() * game.smoothness)
 
 
 COMMON: dict[str, Any] = {
