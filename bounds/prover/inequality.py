@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import sympy
 
 from dpcheck.bounds.formula import real
 from dpcheck.bounds.kind import Method
 from dpcheck.bounds.prover import domain
-from dpcheck.bounds.prover.decide import Outcome, settle
 from dpcheck.bounds.prover.domain import Domain
-from dpcheck.bounds.prover.room import Tightness, Varied
 from dpcheck.errors import require
+
+if TYPE_CHECKING:  # who reads a theorem beside which an inequality is stated needs no prover
+    from dpcheck.bounds.prover.decide import Outcome
+    from dpcheck.bounds.prover.room import Tightness, Varied
 
 _FACTOR = sympy.Symbol("factor", positive=True)  # the constant of an inequality that names none
 
@@ -120,6 +122,8 @@ class Inequality:
 
     def outcome(self) -> Outcome:
         """Decide it with the printed constant."""
+        from dpcheck.bounds.prover.decide import settle
+
         return settle(*self.sides(), self.over)
 
     def at(self, value: Any) -> Outcome:
@@ -170,6 +174,8 @@ class Inequality:
         return self.constant[0] if self.constant else _FACTOR
 
     def _varied(self) -> Varied:
+        from dpcheck.bounds.prover.room import Varied
+
         if self.constant:
             return Varied(self.smaller, self.larger, self.over, *self.constant)
         return Varied(self.smaller, _FACTOR * self.larger, self.over, _FACTOR, sympy.Integer(1))

@@ -69,18 +69,29 @@ def folders() -> tuple[Path, ...]:
     return tuple(file.parent for root in found or () for file in sorted(Path(root).glob("*/__init__.py")))
 
 
-def record(name: str) -> type[Solver]:
-    """Return the class of an algorithm.
+def algorithm(name: str) -> type[Solver]:
+    """Find an algorithm by its name.
 
     Parameters
     ----------
     name : str
-        Its name; InputError for an unknown one.
+        One of ``dpcheck.solvers.ALGORITHMS``.
 
     Returns
     -------
     type
-        A :class:`~dpcheck.algorithms.solver.Solver`.
+        Its class, a :class:`~dpcheck.algorithms.solver.Solver`.
+
+    Raises
+    ------
+    InputError
+        For an unknown name; the message lists the known ones.
+
+    Examples
+    --------
+    >>> from dpcheck.solvers import algorithm
+    >>> algorithm("dp_sgda").paper
+    'yang2022'
     """
     require_known(name, records(), "algorithm")
     place = records()[name]

@@ -32,9 +32,9 @@ from dpcheck.algorithms.kernels.jit import (
 )
 from dpcheck.algorithms.kernels.parts import project
 from dpcheck.algorithms.problem import BALL, BOX, Array, Constants, Defaults, blocks, columns
-from dpcheck.algorithms.records import as_records, within_bound
 from dpcheck.arrays import real_numbers
 from dpcheck.errors import require, require_positive
+from dpcheck.problems import as_records, within_bound
 from dpcheck.problems import linear_scores as linear
 
 

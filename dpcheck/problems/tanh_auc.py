@@ -35,8 +35,8 @@ from numpy.polynomial import Polynomial
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.algorithms.problem import BALL, BOX, Array, Constants, blocks, columns
-from dpcheck.algorithms.records import as_records, within_bound
 from dpcheck.errors import require
+from dpcheck.problems import as_records, within_bound
 from dpcheck.problems.nonconvex import StronglyConcave, largest_on
 
 H = Polynomial([0.0, 1.0])

@@ -38,9 +38,8 @@ from dpcheck.algorithms.kernels.jit import (
     kernel,
 )  # fmt: skip
 from dpcheck.algorithms.problem import Array, Constants, Defaults
-from dpcheck.algorithms.records import as_records
 from dpcheck.errors import require, require_count
-from dpcheck.problems import mlp
+from dpcheck.problems import as_records, mlp
 from dpcheck.problems.mlp import Network
 
 # params: lambda, slope, number of G's widths, G's widths, D's widths; a record: x, z
