@@ -24,24 +24,11 @@ from numpy.polynomial.legendre import leggauss
 from scipy.optimize import brentq
 from scipy.special import gammaln
 
-from dpcheck.accounting.allocation import allocation_curves
 from dpcheck.accounting.event_counts import EventCounts
 from dpcheck.accounting.losses import Composition, compose
-from dpcheck.accounting.privacy_curves import (
-    Array,
-    Curve,
-    CurvePair,
-    amplified,
-    amplified_back,
-    gaussian_log_delta,
-    laplace_log_delta,
-    laplace_replace,
-    multiplicities,
-    poisson_replace,
-    with_replacement,
-)
+from dpcheck.accounting.privacy_curves import Array, Curve, CurvePair, curves_of, gaussian_log_delta
 from dpcheck.errors import require_delta
-from dpcheck.events import Gaussian, Laplace, RandomAllocation, Sampled, shift_of
+from dpcheck.events import Laplace, RandomAllocation, Sampled, shift_of
 from dpcheck.shown import Shown
 
 _MOST, _WIDEST = 64, 500.0  # mechanisms, and their epsilons' sum, that are worth it
@@ -341,42 +328,3 @@ def _solve(curve: Curve, delta: float, most: float) -> float:
 def _up(epsilon: float) -> float:
     """Raise a number past the rounding of the last few operations."""
     return epsilon * (1 + 1e-13)
-
-
-def curves_of(event: Gaussian | Laplace | Sampled | RandomAllocation, *, negligible: float) -> CurvePair:
-    """The curves of one event with noise (multiplier > 0) that releases something.
-
-    ``negligible`` > 0: a probability that may be added to delta to end an infinite sum.
-    """
-    shift = shift_of(event.noise_multiplier)
-    match event:
-        case Gaussian():
-            return _both(lambda epsilon: gaussian_log_delta(epsilon, shift))
-        case Laplace():
-            return _both(lambda epsilon: laplace_log_delta(epsilon, shift))
-        case RandomAllocation():
-            return allocation_curves(int(event.steps), shift, negligible)
-    noise = laplace_log_delta if event.laplace else gaussian_log_delta
-    match event:
-        case Sampled(scheme="poisson", neighbours="replace_one"):
-            if event.laplace:
-                return _both(lambda epsilon: laplace_replace(epsilon, event, shift))
-            return _both(lambda epsilon: poisson_replace(epsilon, event, shift))
-        case Sampled(scheme="poisson"):
-            return CurvePair(
-                lambda epsilon: amplified(epsilon, event, shift, noise),
-                lambda epsilon: amplified_back(epsilon, event, shift, noise),
-            )
-        case Sampled(scheme="without_replacement"):
-            # Balle, Barthe and Gaboardi (2018). Pair each batch that holds the record
-            # with the batches in which it is exchanged for another; advanced joint convexity
-            # gives this curve for epsilon >= 0 in both directions. Completed by duality for
-            # epsilon < 0 it is convex with a kink at 0, hence the curve of some pair, and that
-            # pair dominates under adaptive composition (Zhu, Dong and Wang 2022).
-            return _both(lambda epsilon: amplified(epsilon, event, shift, noise))
-    draws = multiplicities(event, negligible)
-    return _both(lambda epsilon: with_replacement(epsilon, event, draws, shift))
-
-
-def _both(curve: Curve) -> CurvePair:
-    return CurvePair(curve, curve)

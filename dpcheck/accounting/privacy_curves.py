@@ -47,7 +47,7 @@ from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, roots_legendre
 from scipy.stats import binom
 
-from dpcheck.events import Sampled
+from dpcheck.events import Gaussian, Laplace, RandomAllocation, Sampled, shift_of
 
 Array: TypeAlias = NDArray[np.float64]
 Curve: TypeAlias = Callable[[Array], Array]
@@ -320,3 +320,44 @@ def _log_sum(terms: Array) -> Array:
     largest = np.maximum(np.max(terms, axis=0), -1e300)
     with np.errstate(divide="ignore"):
         return np.asarray(largest + np.log(np.sum(np.exp(terms - largest), axis=0)))
+
+
+def curves_of(event: Gaussian | Laplace | Sampled | RandomAllocation, *, negligible: float) -> CurvePair:
+    """Return the curves of one event with noise (multiplier > 0) that releases something.
+
+    ``negligible`` > 0: a probability that may be added to delta to end an infinite sum.
+    """
+    from dpcheck.accounting.allocation import allocation_curves  # which stands on this file
+
+    shift = shift_of(event.noise_multiplier)
+    match event:
+        case Gaussian():
+            return _both(lambda epsilon: gaussian_log_delta(epsilon, shift))
+        case Laplace():
+            return _both(lambda epsilon: laplace_log_delta(epsilon, shift))
+        case RandomAllocation():
+            return allocation_curves(int(event.steps), shift, negligible)
+    noise = laplace_log_delta if event.laplace else gaussian_log_delta
+    match event:
+        case Sampled(scheme="poisson", neighbours="replace_one"):
+            if event.laplace:
+                return _both(lambda epsilon: laplace_replace(epsilon, event, shift))
+            return _both(lambda epsilon: poisson_replace(epsilon, event, shift))
+        case Sampled(scheme="poisson"):
+            return CurvePair(
+                lambda epsilon: amplified(epsilon, event, shift, noise),
+                lambda epsilon: amplified_back(epsilon, event, shift, noise),
+            )
+        case Sampled(scheme="without_replacement"):
+            # Balle, Barthe and Gaboardi (2018). Pair each batch that holds the record
+            # with the batches in which it is exchanged for another; advanced joint convexity
+            # gives this curve for epsilon >= 0 in both directions. Completed by duality for
+            # epsilon < 0 it is convex with a kink at 0, hence the curve of some pair, and that
+            # pair dominates under adaptive composition (Zhu, Dong and Wang 2022).
+            return _both(lambda epsilon: amplified(epsilon, event, shift, noise))
+    draws = multiplicities(event, negligible)
+    return _both(lambda epsilon: with_replacement(epsilon, event, draws, shift))
+
+
+def _both(curve: Curve) -> CurvePair:
+    return CurvePair(curve, curve)

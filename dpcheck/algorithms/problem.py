@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from dpcheck.algorithms.kernels import gradients
 from dpcheck.algorithms.kernels.jit import Data
-from dpcheck.algorithms.kernels.parts import BALL as BALL
-from dpcheck.algorithms.kernels.parts import BOX as BOX
-from dpcheck.algorithms.kernels.parts import SIMPLEX as SIMPLEX
+from dpcheck.algorithms.kernels.parts import BALL
 from dpcheck.errors import InputError, require_positive
 
 Array = NDArray[np.float64]

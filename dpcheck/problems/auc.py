@@ -30,8 +30,8 @@ from dpcheck.algorithms.kernels.jit import (
     VECTOR,
     kernel,
 )
-from dpcheck.algorithms.kernels.parts import project
-from dpcheck.algorithms.problem import BALL, BOX, Array, Constants, Defaults, blocks, columns
+from dpcheck.algorithms.kernels.parts import BALL, BOX, project
+from dpcheck.algorithms.problem import Array, Constants, Defaults, blocks, columns
 from dpcheck.arrays import real_numbers
 from dpcheck.errors import require, require_positive
 from dpcheck.problems import as_records, within_bound

@@ -40,7 +40,8 @@ from dpcheck.algorithms.kernels.jit import (
     Place,
     kernel,
 )  # fmt: skip
-from dpcheck.algorithms.problem import BALL, BOX, Array, Constants, Defaults, blocks
+from dpcheck.algorithms.kernels.parts import BALL, BOX
+from dpcheck.algorithms.problem import Array, Constants, Defaults, blocks
 from dpcheck.errors import require
 from dpcheck.problems import mlp
 from dpcheck.problems.auc import AUC, climb, labelled

@@ -31,13 +31,14 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from dpcheck.algorithms.kernels.jit import INDICES, MATRIX, SINGLE_MATRIX, SINGLE_VECTOR, VECTOR, kernel
+from dpcheck.algorithms.kernels.jit import INDICES, MATRIX, SINGLE_VECTOR, VECTOR, kernel
 from dpcheck.algorithms.problem import Array
 from dpcheck.errors import require, require_count
 
 CHUNK = 256  # records that are processed at once: their inputs and signals stay in the cache
 
 _INT = types.int64
+SINGLE_MATRIX = types.float32[:, ::1]
 _FLOAT = types.float64
 
 

@@ -14,10 +14,10 @@ from functools import cache
 import numpy as np
 
 from dpcheck.algorithms.kernels import transcripts
-from dpcheck.algorithms.kernels.jit import Scheme, Tape
+from dpcheck.algorithms.kernels.jit import Tape
 from dpcheck.algorithms.kernels.parts import WITH_REPLACEMENT, WITHOUT_REPLACEMENT
 from dpcheck.algorithms.kernels.tape import DRAWS, RELEASES
-from dpcheck.algorithms.kernels.transcripts import log_ratio
+from dpcheck.algorithms.kernels.transcripts import Scheme, log_ratio
 from dpcheck.algorithms.problem import Array
 from dpcheck.audits.constants import audit_constants
 from dpcheck.audits.membership import Look, audit_privacy

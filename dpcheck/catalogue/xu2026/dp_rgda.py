@@ -50,10 +50,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcheck.algorithms.kernels.jit import Numbers
-from dpcheck.algorithms.layout import ascents
+from dpcheck.algorithms.layout import Release
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.promises import Given, Promise, at_zero, bounded, lipschitz, smooth, strongly_concave
-from dpcheck.algorithms.run import fill, pack
+from dpcheck.algorithms.run import History, fill, pack
 from dpcheck.algorithms.schedule import modulus
 from dpcheck.algorithms.solver import Solver
 from dpcheck.catalogue.xu2026 import rgda as kernels
@@ -64,6 +64,12 @@ from dpcheck.events import Event, Gaussian, Repeated, Sampled
 
 if TYPE_CHECKING:
     from dpcheck.checks.privacy.entry import Entry
+
+
+def ascents(solver: Any, problem: Problem, history: History) -> tuple[Release, ...]:
+    """Return both blocks on each minibatch, of which a step of the descent takes several."""
+    rows = range(len(history.clean))
+    return tuple(Release(row, "wv"[row % 2], f"on minibatch {row // 2 + 1}", row // 2) for row in rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from dpcheck.algorithms.kernels.jit import (
     kernel,
     named,
 )  # fmt: skip
-from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, clip_factor, copy, move_in_ball, norm, project, scale
+from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, clip_factor, copy, norm, project, scale
 from dpcheck.algorithms.kernels.tape import CERTIFIED, OUTCOME, RETURNED, UNCERTIFIED, mark, release, sample
 from dpcheck.catalogue.xu2026.spider_kernels import distance
 
@@ -255,6 +255,18 @@ def estimate(refresh, objective, z, numbers, room, rng, tape):  # type: ignore[n
     copy(z[:d], room.last_x)
     copy(room.best[d:], z[d:])
     copy(room.best_vu, room.vu)
+
+
+@kernel(types.void(VECTOR, types.float64, STREAM))
+def move_in_ball(x, radius, rng):  # type: ignore[no-untyped-def]
+    """Add to ``x`` a point drawn uniformly from the ball of this radius about 0."""
+    u, square = np.empty(x.size), 0.0
+    for i in range(x.size):
+        u[i] = rng.standard_normal()
+        square += u[i] * u[i]
+    scale = radius * rng.random() ** (1.0 / x.size) / np.sqrt(square)
+    for i in range(x.size):
+        x[i] += scale * u[i]
 
 
 @kernel(RUN_SIGNATURE)

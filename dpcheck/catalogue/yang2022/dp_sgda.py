@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import Numbers
-from dpcheck.algorithms.kernels.parts import AVERAGE, LAST, UNIFORM
 from dpcheck.algorithms.layout import pairs
 from dpcheck.algorithms.problem import Array, Problem
 from dpcheck.algorithms.promises import (
@@ -264,7 +263,7 @@ def falling(problem: Problem, pl: float, steps: int, *, late: bool) -> tuple[Arr
     return 2 / (pl * t), 2 * M / (pl * t ** (2 / 3))
 
 
-OUTPUTS = {"average": AVERAGE, "last": LAST, "uniform": UNIFORM}
+OUTPUTS = {"average": kernels.AVERAGE, "last": kernels.LAST, "uniform": kernels.UNIFORM}
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import SIMPLEX, Array, ball, blocks
+from dpcheck.algorithms.kernels.parts import SIMPLEX
+from dpcheck.algorithms.problem import Array, ball, blocks
 from dpcheck.problems.nonconvex import StronglyConcave, spectral
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.algorithms.kernels.jit import Others, Play, Replay, Scheme
+from dpcheck.algorithms.kernels.jit import Play
 from dpcheck.algorithms.kernels.tape import COUNT, RECORD, REPLAY
-from dpcheck.algorithms.kernels.transcripts import paths, transcripts
+from dpcheck.algorithms.kernels.transcripts import Others, Replay, Scheme, paths, transcripts
 from dpcheck.algorithms.problem import Array, Problem, data_of, with_record
 from dpcheck.algorithms.run import SCHEMES, History, new_tape
 from dpcheck.algorithms.solver import Solver
