@@ -104,7 +104,8 @@ def test_clipping_brings_inside_and_keeps_what_is_inside(x, bound):
 
 PROGRAM = """
 import numpy as np
-from dpcheck.algorithms.kernels import gradients, parts, sgda
+from dpcheck.algorithms.kernels import gradients, parts
+from dpcheck.catalogue.yang2022 import sgda
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.algorithms.problem import data_of
 p = Bilinear.sample(3, 1, np.random.default_rng(0))
