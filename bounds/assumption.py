@@ -106,13 +106,22 @@ class Assumption:
         """
         if self.relation is None:
             return True
-        left, right = (number(side.xreplace(values)) for side in self.relation.args)
-        return bool(_RELATIONS[self.relation.rel_op](left, right))
+        left, right = self.relation.args
+        return bool(_RELATIONS[self.relation.rel_op](number(left.xreplace(values)), number(right.xreplace(values))))
 
 
 def number(expression: Any) -> float:
     """Return an exact number, correctly rounded to double precision (to infinity on overflow)."""
     return float(sympy.N(expression, 30))
+
+
+def letters_of(assumptions: Iterable[Assumption]) -> set[Any]:
+    """Return the letters that the assumptions speak of."""
+    letters: set[Any] = set()
+    for assumption in assumptions:
+        if assumption.relation is not None:
+            letters |= assumption.relation.free_symbols
+    return letters
 
 
 @dataclass(frozen=True)
@@ -126,8 +135,8 @@ class Letters:
 
     def known(self, method: str, wanted: Iterable[Any], values: dict[str, Any]) -> dict[Any, Any]:
         """Return exact values of every letter ``wanted`` rests on, once the region is seen to hold."""
-        given = self.accept(method, {*wanted, *self.tested()}, values)
-        known = self.resolve(given, self.tested())
+        tested = letters_of(self.assumptions)
+        known = self.resolve(self.accept(method, {*wanted, *tested}, values), tested)
         for assumption in self.assumptions:
             if not assumption.holds(known):
                 self._refuse(assumption, known)
@@ -146,7 +155,7 @@ class Letters:
         for name, value in values.items():
             require(name in named, name, f"be a parameter of {self.theorem} ({', '.join(named)})", value)
         complete = {k: p.default for k, p in named.items() if p.default is not None} | values
-        needed = self._reached(wanted, {named[name].symbol for name in values})
+        needed = self._reached(wanted, [named[name].symbol for name in values])
         missing = [str(p.symbol) for p in self.parameters if p.symbol in needed and str(p.symbol) not in complete]
         if missing:
             raise InputError(
@@ -170,11 +179,6 @@ class Letters:
             if symbol in reached and symbol not in known:
                 known[symbol] = formula.xreplace(known)
         return known
-
-    def tested(self) -> set[Any]:
-        """Return the letters that the assumptions speak of."""
-        relations = [a.relation for a in self.assumptions if a.relation is not None]
-        return set().union(*(relation.free_symbols for relation in relations))
 
     def _refuse(self, assumption: Assumption, known: dict[Any, Any]) -> None:
         """Name the letter at fault, the assumption with its place, and the numbers that break it."""

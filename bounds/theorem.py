@@ -9,12 +9,13 @@ tenth), so that a minibatch ``ceil(n sqrt(epsilon/(4T)))`` is never one too larg
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import sympy
 
 from dpcheck.bounds.assumption import Assumption as Assumption
-from dpcheck.bounds.assumption import Formulas, Letters, number
+from dpcheck.bounds.assumption import Formulas, Letters, letters_of, number
 from dpcheck.bounds.assumption import Parameter as Parameter
 from dpcheck.errors import InputError, require, require_positive
 from dpcheck.shown import Shown
@@ -218,11 +219,13 @@ class Theorem(Shown):
         require(name in named, "assumption", f"be one of {self.id} ({', '.join(named)})", name)
         return named[name]
 
-    def violated(self, **values: float) -> tuple[Assumption, ...]:
+    def violated(self, *assumptions: Assumption, **values: float) -> tuple[Assumption, ...]:
         """Return the assumptions that fail at some values.
 
         Parameters
         ----------
+        *assumptions : Assumption
+            Those that are judged, all of the theorem by default; letters of the others need no values.
         **values : float
             The parameters by name, and letters that the schedule and the noise define, each in place of its formula:
             ``violated(n=100, ..., T=7)`` judges a run of 7 iterations.
@@ -232,10 +235,10 @@ class Theorem(Shown):
         tuple of Assumption
             Empty inside the region.
         """
-        known = self._letters.resolve(
-            self._letters.accept("violated", self._letters.tested(), values, defined=True), self._letters.tested()
-        )
-        return tuple(a for a in self.assumptions if not a.holds(known))
+        judged = assumptions or self.assumptions
+        tested = letters_of(judged)
+        known = self._letters.resolve(self._letters.accept("violated", tested, values, defined=True), tested)
+        return tuple(assumption for assumption in judged if not assumption.holds(known))
 
     def _sentence(self) -> str:
         verb = "promises" if self.bound_formula is None else "bounds"
@@ -259,7 +262,7 @@ class Theorem(Shown):
         lines += [sympy.latex(a.relation) for a in self.assumptions if a.relation is not None]
         return "\n".join(f"${line}$" for line in lines)
 
-    @property
+    @cached_property
     def _letters(self) -> Letters:
         formulas = (*self.schedule_formulas, *self.noise_formulas)
         return Letters(self.id, self.parameters, self.assumptions, formulas)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # what type checkers and editors see of the names that load b
     from dpcheck import testing as testing
     from dpcheck.accounting import certify as certify
     from dpcheck.algorithms.declaration import Algorithm as Algorithm
-    from dpcheck.algorithms.rate_claim import RateClaim as RateClaim
+    from dpcheck.algorithms.declaration import RateClaim as RateClaim
     from dpcheck.audits.clipping import audit_clipping as audit_clipping
     from dpcheck.audits.constants import audit_constants as audit_constants
     from dpcheck.audits.evaluation_points import audit_evaluation_points as audit_evaluation_points
@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # what type checkers and editors see of the names that load b
 _HOME = {
     "Algorithm": "dpcheck.algorithms.declaration",
     "InputError": "dpcheck.errors",
-    "RateClaim": "dpcheck.algorithms.rate_claim",
+    "RateClaim": "dpcheck.algorithms.declaration",
     "audit_clipping": "dpcheck.audits.clipping",
     "audit_constants": "dpcheck.audits.constants",
     "audit_evaluation_points": "dpcheck.audits.evaluation_points",

@@ -47,6 +47,11 @@ def require(condition: bool, name: str, constraint: str, value: object) -> None:
         raise InputError(f"{name} must {constraint}, got {one_line(value)[:200]}")
 
 
+def _refuse(value: object, name: str, constraint: str) -> None:
+    """Refuse what is no number; a word that looks like one is put in quotes."""
+    require(False, name, constraint, repr(value) if isinstance(value, str) else value)
+
+
 def require_known(name: object, known: Iterable[str], what: str) -> None:
     """Require one of the known names; the message ends with the one that comes closest."""
     names = list(known)
@@ -57,30 +62,32 @@ def require_known(name: object, known: Iterable[str], what: str) -> None:
 
 def require_epsilon(epsilon: float) -> None:
     """Require a nonnegative finite number (natural log)."""
-    good = is_finite(epsilon) and epsilon >= 0
-    require(good, "epsilon", "be a finite number >= 0", _said(epsilon))
+    if not (is_finite(epsilon) and epsilon >= 0):
+        _refuse(epsilon, "epsilon", "be a finite number >= 0")
 
 
 def require_delta(delta: float, *, zero: bool = True) -> None:
     """Require a number in [0, 1), or in (0, 1) where ``zero`` is false."""
-    good = _is_number(delta) and (0 <= delta < 1 if zero else 0 < delta < 1)
-    require(good, "delta", f"lie in {'[' if zero else '('}0, 1)", _said(delta))
+    if not (is_finite(delta) and 0 <= delta < 1 and (zero or delta > 0)):
+        _refuse(delta, "delta", f"lie in {'[' if zero else '('}0, 1)")
 
 
 def require_confidence(confidence: float) -> None:
     """Require a confidence level strictly between 1/2 and 1."""
-    require(_is_number(confidence) and 0.5 < confidence < 1, "confidence", "lie in (0.5, 1)", _said(confidence))
+    if not (is_finite(confidence) and 0.5 < confidence < 1):
+        _refuse(confidence, "confidence", "lie in (0.5, 1)")
 
 
 def require_positive(value: float, name: str) -> None:
     """Require a finite number above zero."""
-    good = is_finite(value) and value > 0
-    require(good, name, "be a finite number > 0", _said(value))
+    if not (is_finite(value) and value > 0):
+        _refuse(value, name, "be a finite number > 0")
 
 
 def require_at_least_zero(value: float, name: str) -> None:
     """Require a finite number of zero or more."""
-    require(is_finite(value) and value >= 0, name, "be finite and >= 0", _said(value))
+    if not (is_finite(value) and value >= 0):
+        _refuse(value, name, "be finite and >= 0")
 
 
 def require_seed(seed: int) -> None:
@@ -93,7 +100,8 @@ def require_count(value: int, name: str, *, least: int = 1) -> None:
     import numpy as np  # here, so that the command's help waits for no library
 
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    require(whole and value >= least, name, f"be a whole number >= {least}", _said(value))
+    if not (whole and value >= least):
+        _refuse(value, name, f"be a whole number >= {least}")
 
 
 def require_mechanism(function: Any, *, vectorized: bool = False) -> None:
@@ -126,21 +134,14 @@ def float_below(value: Any) -> Any:
         return value
 
 
-def _said(value: Any) -> Any:
-    """Put a word that looks like a number in quotes."""
-    return repr(value) if isinstance(value, str) else value
-
-
-def _is_number(value: Any) -> bool:
-    import numpy as np
-
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) and value == value
-
-
 def is_finite(value: Any) -> bool:
     """Say whether a value is a real number that float64 can hold."""
+    import numpy as np
+
+    if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, bool):
+        return False
     try:
-        return _is_number(value) and math.isfinite(value)
+        return math.isfinite(value)
     except OverflowError:  # a whole number beyond the floating-point range
         return False
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 
-from dpcheck.algorithms.promises import Given, promised
-from dpcheck.algorithms.registry import record
-from dpcheck.algorithms.schedule import options
+from dpcheck.algorithms.promises import Given
+from dpcheck.algorithms.registry import algorithm
 from dpcheck.algorithms.solver import Solver
 from dpcheck.errors import InputError
 from dpcheck.problems import example
@@ -28,7 +27,7 @@ def gaps(name: str) -> list[str]:
     list of str
         Nothing where the record is complete.
     """
-    chosen = record(name)
+    chosen = algorithm(name)
     return [*_marks(chosen), *_words(chosen), *_numbers(chosen), *_games(chosen)]
 
 
@@ -53,7 +52,7 @@ def _numbers(chosen: type[Solver]) -> Iterator[str]:
     problem = example(chosen.example)
     for variant in chosen.variants:
         try:
-            known = options(chosen.schedule_of(variant, chosen.tiny))
+            known = chosen.schedule_of(variant, chosen.tiny).options
             yield from (f"tiny: {option} is no option of {variant}" for option in chosen.tiny if option not in known)
             solver = chosen.configure(problem, epsilon=0.5, delta=1e-6, variant=variant, **chosen.tiny)
             run = solver.run(problem, seed=0, record=True)
@@ -64,7 +63,7 @@ def _numbers(chosen: type[Solver]) -> Iterator[str]:
         if released > declared:
             yield f"events: a run of {variant} makes {released} releases and declares {declared}"
         given = Given(0.5, 1e-6, variant, dict(chosen.tiny))
-        if not promised(solver, problem, given) and not chosen.reconstructed:
+        if not tuple(solver.promises(problem, given)) and not chosen.reconstructed:
             yield f"promises: {variant} names no theorem, and reconstructed does not say where its numbers come from"
 
 

@@ -52,9 +52,9 @@ def certify(events: Any, delta: float = 1e-5) -> Certificate:
 
     Notes
     -----
-    Gaussians alone are exact, and so are 2 to 64 Laplace mechanisms of one scale (``dpcheck.accounting.laplace_sums``),
+    Gaussians alone are exact, and so are 2 to 64 Laplace mechanisms of one scale (``dpcheck.accounting.certificates``),
     whose certificates never rise in delta or in the scale; one sampled step or one Laplace is solved on its own curve
-    (``dpcheck.accounting.privacy_curves``, ``dpcheck.accounting.replacement``); all else is composed as privacy loss
+    (``dpcheck.accounting.privacy_curves``, ``dpcheck.accounting.privacy_curves``); all else is composed as privacy loss
     distributions (``dpcheck.accounting.losses``), which adds about 0.02% to epsilon (the tests hold it to 0.1% for
     delta above 1e-50, and to 2% below), so that two certificates whose truths differ by less may come in either order;
     for up to 64 unsampled events that is 0.001%. It adds more beyond 1e10 steps, .5% at 1e11 and 4% at 1e12, and for a
@@ -90,7 +90,7 @@ def certify(events: Any, delta: float = 1e-5) -> Certificate:
         said = "a privacy loss distribution's own word, not dpcheck's engine"
         return between(Certificate(epsilon, delta, said), "neighbours and noise of that distribution", "")
     items = list(events) if isinstance(events, Sequence) else [events]
-    if items and all(is_dp_accounting(item) for item in items):
+    if items and all(map(is_dp_accounting, items)):
         try:
             read = read_dp_accounting(items)
         except OtherEvent:

@@ -30,8 +30,8 @@ import numpy as np
 from scipy import special
 
 from dpcheck.accounting.loss_grids import Grid
+from dpcheck.accounting.losses import convolve, tilt_grid
 from dpcheck.accounting.privacy_curves import Array, Curve, CurvePair, gaussian_log_delta
-from dpcheck.accounting.tilted_losses import convolve, tilt_grid
 
 _FINE = 0.02  # interval of the grid, in standard deviations of a copy
 _COARSEST = 4  # by how much it may grow where single copies decide
@@ -48,7 +48,7 @@ def allocation_curves(steps: int, shift: float, negligible: float) -> CurvePair:
     """Return the curves of one epoch of ``steps`` >= 2; where they end, those without sampling go on.
 
     shift : 1 over the noise multiplier;  negligible : what may be added to delta, see
-    :func:`dpcheck.accounting.certificates.curves_of`
+    :func:`dpcheck.accounting.privacy_curves.curves_of`
     """
     if not _LEAST_SHIFT < shift < _LARGEST_SHIFT:
         return CurvePair(*(2 * [lambda epsilon: gaussian_log_delta(epsilon, shift)]))

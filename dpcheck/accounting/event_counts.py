@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -94,30 +93,27 @@ def count_events(events: tuple[Event, ...]) -> EventCounts:
     """Count ``events``; refuses to mix neighbouring relations."""
     counts: Counter[Single] = Counter()
     relations: set[Neighbours] = set()
-    for event, count in _flatten(events, 1):
-        if count > 0 and not _silent(event):
-            counts[_simplify(event)] += count
-            if isinstance(event, Sampled | RandomAllocation):  # also where nothing is left of the sampling
-                relations.add(event.neighbours)
-    require(len(relations) <= 1, "events", "share one neighbouring relation", sorted(relations))
-    gaussians = [(event, n) for event, n in counts.items() if isinstance(event, Gaussian)]
-    others = [(event, n) for event, n in counts.items() if not isinstance(event, Gaussian)]
-    shift = math.hypot(*(math.sqrt(n) * shift_of(e.noise_multiplier) for e, n in gaussians))
-    return EventCounts(shift, tuple(sorted(others, key=repr)), next(iter(relations), None))
-
-
-def _flatten(events: tuple[Event, ...], times: int) -> Iterator[tuple[Single, int]]:
     for event in events:
-        count = times
+        count = 1
         while isinstance(event, Repeated):  # a loop, as events may be nested thousands deep
             count, event = count * int(event.count), event.event
         require(count <= _MOST, "events", "be at most 1e300 in number", "more")
-        yield (event.worst if isinstance(event, Disjoint) else event), count
-
-
-def _silent(event: Single) -> bool:
-    never = isinstance(event, Sampled) and event.rate == 0
-    return never or math.isinf(event.noise_multiplier)
+        single = event.worst if isinstance(event, Disjoint) else event
+        never = isinstance(single, Sampled) and single.rate == 0
+        if count == 0 or never or math.isinf(single.noise_multiplier):
+            continue  # nothing is released
+        counts[_simplify(single)] += count
+        if isinstance(single, Sampled | RandomAllocation):  # also where nothing is left of the sampling
+            relations.add(single.neighbours)
+    require(len(relations) <= 1, "events", "share one neighbouring relation", sorted(relations))
+    shifts: list[float] = []
+    others: list[tuple[Other, int]] = []
+    for single, count in counts.items():
+        if isinstance(single, Gaussian):
+            shifts.append(math.sqrt(count) * shift_of(single.noise_multiplier))
+        else:
+            others.append((single, count))
+    return EventCounts(math.hypot(*shifts), tuple(sorted(others, key=repr)), next(iter(relations), None))
 
 
 def _simplify(event: Single) -> Single:

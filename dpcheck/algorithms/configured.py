@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, ClassVar, Self
 
-from dpcheck.algorithms.budget import Sizes
 from dpcheck.algorithms.problem import Problem
-from dpcheck.algorithms.schedule import Schedule
-from dpcheck.errors import require
+from dpcheck.algorithms.schedule import Schedule, Sizes
+from dpcheck.errors import require, require_delta, require_positive
 
 
 class Configured:
@@ -75,7 +74,10 @@ class Configured:
             The numbers, each computed when it is read.
         """
         variant = cls.variants[-1] if variant is None else variant
-        sizes = Sizes.of(problem, epsilon, delta, variant, cls.variants)
+        require_positive(epsilon, "epsilon")
+        require_delta(delta, zero=False)
+        require(variant in cls.variants, "variant", f"be one of {', '.join(cls.variants)}", variant)
+        sizes = Sizes(len(problem.records), max(problem.dim_w, problem.dim_v), epsilon, delta)
         schedule = cls.schedule_of(variant, overrides)(cls, problem, sizes, overrides)
         schedule.require()
         return schedule
@@ -137,5 +139,7 @@ class Configured:
         Solver
             The configuration.
         """
-        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
-        return cls(**{name: schedule.read(name) for name in names})
+        numbers = {}
+        for field in fields(cls):  # type: ignore[arg-type]
+            numbers[field.name] = getattr(schedule, schedule.fields.get(field.name, field.name))
+        return cls(**numbers)

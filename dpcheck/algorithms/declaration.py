@@ -3,30 +3,89 @@
 ``dpcheck check FILE.py`` checks every :class:`Algorithm` that a file holds; one that an installed package names in its
 entry points of the group ``dpcheck.algorithms`` is checked by its name, as dpcheck's own are. Nothing is compiled and
 nothing inherited: the algorithm is a function of a state, the data and a :class:`numpy.random.Generator`.
+
+A :class:`RateClaim` says which rate it promises: what is measured, on which grid, against which law.
 """
 
 from __future__ import annotations
 
 import copy
-import importlib.util
-import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.algorithms.rate_claim import RateClaim as RateClaim
 from dpcheck.audits.running import numbers
 from dpcheck.audits.running.memory import Memory
-from dpcheck.errors import InputError, did_you_mean, raised, require, require_count, require_delta, require_epsilon
+from dpcheck.errors import InputError, raised, require, require_count, require_delta, require_epsilon
 from dpcheck.events import Disjoint, Event, Laplace, Neighbours, RandomAllocation, Repeated, Sampled, read_events
+
+
+class Bound(Protocol):
+    """A theorem as a rate needs it; :class:`~dpcheck.bounds.theorem.Theorem` is one."""
+
+    @property
+    def id(self) -> str:
+        """The theorem's name."""
+
+    def bound(self, **values: float) -> float:
+        """Return the number that the theorem states.
+
+        Parameters
+        ----------
+        **values : float
+            The theorem's parameters by name.
+
+        Returns
+        -------
+        float
+            The bound.
+        """
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RateClaim:
+    """A rate that an algorithm of one's own promises, and how to measure it.
+
+    Parameters
+    ----------
+    measure : callable
+        ``(rng, **setting) -> number``: draws data from ``rng``, runs the algorithm and returns the error, such as the
+        gap in a problem whose optimum is known in closed form.
+    grid : mapping
+        Name of a setting -> its levels, such as ``{"n": (250, 500, 1000, 2000)}``; all combinations are measured.
+    claimed : mapping, optional
+        Name of a setting -> claimed exponent, such as ``{"n": -0.5}``; an upper bound.
+    theorem : Theorem, optional
+        In place of ``claimed``: its bound at each setting is the claimed law, and a number not to be exceeded.
+    constants : mapping
+        What the theorem's bound takes beside the settings, such as ``{"epsilon": 1.0}``.
+    seeds : int
+        Measurements of each combination.
+    """
+
+    measure: Callable[..., float]
+    grid: Mapping[str, Sequence[float]]
+    claimed: Mapping[str, float] = field(default_factory=dict)
+    theorem: Bound | None = None
+    constants: Mapping[str, float] = field(default_factory=dict)
+    seeds: int = 20
+
+    def __post_init__(self) -> None:
+        require(callable(self.measure), "measure", "be a function (rng, **setting) -> number", self.measure)
+        good = isinstance(self.grid, Mapping) and bool(self.grid)
+        good = good and all(isinstance(levels, Sized) and len(levels) >= 3 for levels in self.grid.values())
+        require(good, "grid", "have at least three levels of each setting", self.grid)
+        require(bool(self.claimed) != (self.theorem is not None), "claimed", "be given, or a theorem", self.claimed)
+        require(set(self.claimed) <= set(self.grid), "claimed", "name settings of the grid", dict(self.claimed))
+        require_count(self.seeds, "seeds", least=3)
+
 
 Array = NDArray[np.float64]
 _MEMORIES = WeakKeyDictionary["Algorithm", Memory]()  # apart from the declaration, which may go to other processes
@@ -327,94 +386,3 @@ def _declared_at() -> str:
     while frame.f_back is not None and Path(frame.f_code.co_filename).name in (Path(__file__).name, "<string>"):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-
-
-GROUP = "dpcheck.algorithms"
-
-
-def find(wanted: str | os.PathLike[str], taken: Collection[str]) -> list[Algorithm]:
-    """The algorithms of a file, or the one that a package registered under a name.
-
-    taken : dpcheck's own names, which nobody else may use
-
-    Raises :class:`~dpcheck.errors.InputError` for a file that is missing, cannot be imported or declares nothing, and
-    for an unknown name.
-    """
-    require(isinstance(wanted, str | os.PathLike), "algorithm", "be a name, an Algorithm or a path", wanted)
-    text = os.fspath(wanted)
-    if is_file(wanted):
-        found = from_file(text)
-    else:
-        registered = installed().get(text)
-        known = (*taken, *(each.name for each in others(taken)))
-        if registered is None:
-            must = f"be one of {', '.join(known)}, or a Python file that declares one"
-            raise InputError(f"algorithm must {must}, got {text}{did_you_mean(text, known)}")
-        found = [_loaded(registered)]
-    for each in found:
-        require(each.name not in taken, f"an algorithm declared in {text}", "have a name of its own", each.name)
-    return found
-
-
-def is_file(wanted: str | os.PathLike[str]) -> bool:
-    """Whether this names a file rather than an algorithm."""
-    return not isinstance(wanted, str) or wanted.endswith(".py") or os.sep in wanted
-
-
-def from_file(path: str) -> list[Algorithm]:
-    """Return every algorithm that the file's own names hold, in order."""
-    file = Path(path).resolve()
-    require(file.is_file(), "algorithm", "be a name or an existing Python file", path)
-    spec = importlib.util.spec_from_file_location(f"_dpcheck_{file.stem}", file)
-    require(spec is not None and spec.loader is not None, "algorithm", "be a name or a Python file", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses and pickle look here for what the file defines
-    if str(file.parent) not in sys.path:
-        sys.path.insert(0, str(file.parent))  # where its own imports are
-    try:
-        spec.loader.exec_module(module)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # SystemExit, too
-        raise InputError(f"{path} must be importable, got {raised(error)}") from error
-    found = list({id(value): value for value in vars(module).values() if isinstance(value, Algorithm)}.values())
-    require(bool(found), path, "declare a dpcheck.Algorithm", "none")
-    names = [each.name for each in found]
-    require(len(set(names)) == len(names), path, "name each algorithm once", ", ".join(names))
-    return found
-
-
-def installed() -> dict[str, EntryPoint]:
-    """Return what installed packages register, by name; two packages may not register one name."""
-    found: dict[str, EntryPoint] = {}
-    for each in entry_points(group=GROUP):
-        other = found.setdefault(each.name, each)
-        require(
-            other.value == each.value, f"algorithm {each.name}", "be registered once", f"{other.value}, {each.value}"
-        )
-    return found
-
-
-def others(taken: Collection[str]) -> list[EntryPoint]:
-    """Return what packages register under names that dpcheck has not taken."""
-    return [each for name, each in sorted(installed().items()) if name not in taken]
-
-
-def require_unshadowed(name: str) -> None:
-    """A name of dpcheck's own means one algorithm: :class:`~dpcheck.errors.InputError` where a package has it too."""
-    theirs = installed().get(name)
-    require(theirs is None, f"algorithm {name}", "be registered by dpcheck alone", theirs and theirs.value)
-
-
-def _loaded(registered: EntryPoint) -> Algorithm:
-    try:
-        found = registered.load()
-    except (Exception, SystemExit) as error:
-        raise InputError(f"{registered.value} must be importable, got {raised(error)}") from error
-    require(isinstance(found, Algorithm), registered.value, "be a dpcheck.Algorithm", type(found).__name__)
-    assert isinstance(found, Algorithm)
-    require(
-        found.name == registered.name, f"name of {registered.value}", f"be {registered.name}, as registered", found.name
-    )
-    return found

@@ -86,27 +86,9 @@ def pairs(solver: Any, problem: Problem, history: History) -> tuple[Release, ...
     return tuple(Release(row, "wv"[row % 2], f"at step {row // 2 + 1}", row // 2) for row in rows)
 
 
-def halves(solver: Any, problem: Problem, history: History) -> tuple[Release, ...]:
-    """Return two minibatches for each step, both blocks as one vector on each."""
-    rows, which = range(len(history.clean)), ("first", "second")
-    return tuple(Release(row, JOINT, f"in the {which[row % 2]} half of step {row // 2 + 1}", row) for row in rows)
-
-
 def descent(solver: Any, problem: Problem, history: History) -> tuple[Release, ...]:
     """Return a minibatch for each step, and one release on it."""
     return tuple(Release(row, "w", f"at step {row + 1}", row) for row in range(len(history.clean)))
-
-
-def with_choice(solver: Any, problem: Problem, history: History) -> tuple[Release, ...]:
-    """Describe a descent, and at the end a choice by all records."""
-    *steps, last = descent(solver, problem, history)
-    return (*steps, Release(last.row, "the choice", "at the end"))
-
-
-def ascents(solver: Any, problem: Problem, history: History) -> tuple[Release, ...]:
-    """Return both blocks on each minibatch, of which a step of the descent takes several."""
-    rows = range(len(history.clean))
-    return tuple(Release(row, "wv"[row % 2], f"on minibatch {row // 2 + 1}", row // 2) for row in rows)
 
 
 def by_events(solver: Any, problem: Problem, history: History) -> tuple[Release, ...]:

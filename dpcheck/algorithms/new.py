@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dpcheck.algorithms.budget import certified_noise, gaussian, gradient_bounds, moves, smoothness_for_eta
+from dpcheck.algorithms.schedule import certified_noise, gaussian, gradient_bounds, moves, smoothness_for_eta
 from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Numbers, kernel, named
 from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
@@ -52,7 +52,7 @@ from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.promises import Given, Promise
 from dpcheck.algorithms.schedule import Schedule, fixed, level, norm, number, positive, records, whole
 from dpcheck.algorithms.solver import Solver
-from dpcheck.algorithms.tapes import fill, pack
+from dpcheck.algorithms.run import fill, pack
 from dpcheck.errors import require
 from dpcheck.events import Event, Repeated, Sampled
 

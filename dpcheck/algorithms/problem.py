@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from dpcheck.algorithms.kernels import gradients
 from dpcheck.algorithms.kernels.jit import Data
-from dpcheck.algorithms.kernels.parts import BALL as BALL
-from dpcheck.algorithms.kernels.parts import BOX as BOX
-from dpcheck.algorithms.kernels.parts import SIMPLEX as SIMPLEX
+from dpcheck.algorithms.kernels.parts import BALL
 from dpcheck.errors import InputError, require_positive
 
 Array = NDArray[np.float64]
@@ -172,6 +170,11 @@ def columns(count: Callable[[int], int]) -> Any:
     return property(lambda problem: count(int(problem.records.shape[1])))
 
 
+def constant(name: str) -> Any:
+    """Return the property that reads a proved constant of a problem."""
+    return property(lambda problem: getattr(problem.constants(), name))
+
+
 class Defaults:
     """What holds for a problem that does not say otherwise.
 
@@ -233,25 +236,11 @@ class Defaults:
     def domain_v(self) -> Array:
         return ball(self.dim_v, self.reach)
 
-    @property
-    def lipschitz_w(self) -> float:
-        return self.constants().lipschitz_w
-
-    @property
-    def lipschitz_v(self) -> float:
-        return self.constants().lipschitz_v
-
-    @property
-    def smoothness(self) -> float:
-        return self.constants().smoothness
-
-    @property
-    def hessian_lipschitz(self) -> float:
-        return self.constants().hessian_lipschitz
-
-    @property
-    def ascent_limit(self) -> float:
-        return self.constants().ascent_limit
+    lipschitz_w: Any = constant("lipschitz_w")
+    lipschitz_v: Any = constant("lipschitz_v")
+    smoothness: Any = constant("smoothness")
+    hessian_lipschitz: Any = constant("hessian_lipschitz")
+    ascent_limit: Any = constant("ascent_limit")
 
     @property
     def convexity(self) -> float:

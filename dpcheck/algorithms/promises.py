@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +67,7 @@ class Promise:
         for assumption in stated.assumptions:
             if assumption.relation is not None:
                 try:
-                    fails = replace(stated, assumptions=(assumption,)).violated(**known)
+                    fails = stated.violated(assumption, **known)
                 except InputError:
                     if len(known) == len(self.values):
                         raise
@@ -99,15 +99,10 @@ def unknown(paper: str) -> Mapping[str, str]:
     return listed
 
 
-def promised(solver: Solver, problem: Problem, given: Given) -> tuple[Promise, ...]:
-    """Return the theorems that this run is meant for; none for a baseline of another paper."""
-    return tuple(solver.promises(problem, given))
-
-
 def broken(solver: Solver, problem: Problem, given: Given) -> Iterator[str]:
     """Return a sentence for each assumption that the run breaks, once where two theorems share it."""
     mentioned = set()
-    for promise in promised(solver, problem, given):
+    for promise in solver.promises(problem, given):
         for assumption, what in promise.broken():
             shared = (assumption.name if assumption.relation is None else assumption.sentence, what)
             if shared not in mentioned:

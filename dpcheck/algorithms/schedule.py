@@ -1,22 +1,114 @@
-"""What every schedule is: numbers that follow from a problem and a budget, each of which can be given instead.
+"""Schedules: numbers that follow from a problem and a budget, each of which can be given instead.
 
 A theorem or a repair is a subclass. Each of its numbers is computed when it is first read, from the others; a number
 that is given stands in the place of the computed one, so that what follows from it follows from the given value. A
 domain says where a number may lie, with one line of error for a value that cannot be.
+
+At the end is what schedules follow from: the sizes of the problem and the budget, the constants that the problem has,
+what a record moves, and the least noise that the accountant certifies.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, overload
 
 import numpy as np
 
-from dpcheck.algorithms.budget import Sizes
 from dpcheck.algorithms.problem import Problem
 from dpcheck.errors import InputError, require, require_count, require_positive
+from dpcheck.events import Event, Gaussian, Repeated, Sampled, Scheme
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """n records in d = max(d_w, d_v) dimensions at (epsilon, delta), all checked."""
+
+    n: int
+    d: int
+    epsilon: float
+    delta: float
+
+    @property
+    def privacy_error(self) -> float:
+        """sqrt(d log(1/delta))/(n epsilon), the papers' rate of private optimisation."""
+        return float(np.sqrt(self.d * -np.log(self.delta)) / (self.n * self.epsilon))
+
+
+def smoothness_for_eta(problem: Problem) -> float:
+    """Return L > 0 for a default ``eta`` = 1/(L ...); InputError where the problem has no such constant."""
+    L = problem.smoothness
+    require(math.isfinite(L), "eta", f"be given (its default is 1/(L ...), and {problem.name} has no such L)", None)
+    return max(L, 1e-12)
+
+
+def gradient_bounds(schedule: Any) -> tuple[float, float]:
+    """Return what bounds a record's gradients in w and in v: the problem's constants, or the clipping norms."""
+    problem = schedule.problem
+    return min(problem.lipschitz_w, schedule.clip_w), min(problem.lipschitz_v, schedule.clip_v)
+
+
+def modulus(problem: Problem) -> float:
+    """Return the strong concavity in v of every record, or where that is none of the mean, which the records decide."""
+    return problem.concavity if problem.concavity > 0 else problem.empirical_concavity
+
+
+def private_modulus(problem: Problem) -> tuple[str, ...]:
+    """Say that the schedule rests on a number which the records decide, where it does."""
+    mu = problem.empirical_concavity
+    sentence = f"only the mean over these records is strongly concave in v; its modulus {mu:.4g} is taken as public"
+    return (sentence,) if problem.concavity <= 0 < mu else ()
+
+
+def certified(sizes: Sizes, events: Callable[[float], tuple[Event, ...]]) -> float:
+    """Return the least multiplier whose events are certified at the budget."""
+    from dpcheck.accounting import calibrate
+
+    return calibrate(events, epsilon=sizes.epsilon, delta=sizes.delta)
+
+
+def certified_pair(sizes: Sizes, sampling: Scheme, batch: int, steps: int) -> float:
+    """Return the multiplier of each of two Gaussians on the same minibatch, the joint one split evenly."""
+
+    def events(multiplier: float) -> tuple[Event, ...]:
+        pair = (Gaussian(multiplier * math.sqrt(2)),) * 2
+        return (Repeated(Sampled(pair, sampling, sizes.n, batch, "replace_one"), steps),)
+
+    return certified(sizes, events) * math.sqrt(2)
+
+
+def moves(problem: Problem, clips: tuple[float, float], batch: int) -> tuple[float, float]:
+    """Return how far one record's replacement moves a minibatch mean (l2), in w and in v.
+
+    A record's part of the mean of gradients is at most G/m, so that replacing it moves the mean by at most 2G/m; G is
+    the clipping norm or the proved Lipschitz constant, the smaller.
+    """
+    bounds = (min(problem.lipschitz_w, clips[0]), min(problem.lipschitz_v, clips[1]))
+    return 2 * bounds[0] / batch, 2 * bounds[1] / batch
+
+
+def certified_noise(bounds: Sequence[float], sizes: Sizes, sampling: Scheme, batch: int, steps: int) -> list[float]:
+    """Return the noise on minibatch means of blocks with these per-record bounds."""
+    multiplier = certified_pair(sizes, sampling, batch, steps)
+    return [multiplier * 2 * G / batch for G in bounds]
+
+
+def gaussian(sigma: float, sensitivity: float) -> Gaussian:
+    """Return the event of this noise on a query of this sensitivity."""
+    return Gaussian(sigma / sensitivity if sensitivity > 0 else math.inf)
+
+
+def noise_share(batch: int, population: int, count: int) -> float:
+    """Return max(1, batch sqrt(count)/population): a noise multiplier up to the factor that the accountant finds.
+
+    ``count`` minibatches with this share for multiplier cost a privacy that does not grow with ``count`` (Xu et al.
+    2026, Algorithm 3, lines 1 and 2). Kinds of releases that differ in size and number are held in this proportion.
+    """
+    return max(1.0, batch * math.sqrt(count) / population)
+
 
 # Called with a value, its name and the schedule; raises InputError.
 Domain = Callable[[Any, str, Any], None]
@@ -169,6 +261,8 @@ class Schedule:
 
     Attributes
     ----------
+    options : tuple of str
+        Names of the numbers that can be given, in the order in which they are defined.
     choices : tuple of str
         Options that say which published schedule is meant, or what does not belong to it.
     fields : mapping
@@ -179,17 +273,23 @@ class Schedule:
         Whether there is noise; False makes a baseline without privacy.
     """
 
+    options: ClassVar[tuple[str, ...]]
     choices: ClassVar[tuple[str, ...]] = ("theorem", "pl", "private", "base", "most")
     fields: ClassVar[Mapping[str, str]] = {}
     repaired: ClassVar[bool] = False
     private = fixed(True)
 
+    def __init_subclass__(cls) -> None:
+        bases = [base for base in reversed(cls.__mro__) if base is not Schedule]
+        numbers = (name for base in (*bases, Schedule) for name, own in vars(base).items() if isinstance(own, Number))
+        cls.options = tuple(dict.fromkeys(numbers))
+
     def __init__(self, algorithm: Any, problem: Problem, sizes: Sizes, given: Mapping[str, Any]) -> None:
         self.algorithm, self.problem, self.sizes = algorithm, problem, sizes
         self.given: dict[str, Any] = {}
-        known = options(type(self))
         for name, value in given.items():
-            require(name in known, name, f"be an option of {algorithm.name} ({', '.join(known)})", value)
+            known = f"be an option of {algorithm.name} ({', '.join(self.options)})"
+            require(name in self.options, name, known, value)
             option = getattr(type(self), name)
             if value is not None or option.needed:
                 option.domain(value, name, self)
@@ -202,10 +302,6 @@ class Schedule:
     def notes(self) -> tuple[str, ...]:
         """What a run should say about its numbers."""
         return ()
-
-    def read(self, field: str) -> Any:
-        """Return the value of a field of the solver."""
-        return getattr(self, self.fields.get(field, field))
 
     def published(self, theorem: str, letter: str, **settings: float) -> int:
         """Return a whole number that a theorem of the catalogue prescribes for these records and this budget.
@@ -256,8 +352,10 @@ def prescribed(theorem: str, letter: str, **values: float) -> int:
     """
     from dpcheck.algorithms.promises import catalogued
 
-    formulas = {str(symbol): formula for symbol, formula in catalogued(theorem).schedule_formulas}
-    return _whole(formulas[letter], tuple(sorted(values.items())))
+    for symbol, formula in catalogued(theorem).schedule_formulas:
+        if str(symbol) == letter:
+            return _whole(formula, tuple(sorted(values.items())))
+    raise LookupError(f"{theorem} has no {letter} in its schedule")
 
 
 @lru_cache(maxsize=4096)
@@ -266,16 +364,6 @@ def _whole(formula: Any, values: tuple[tuple[str, float], ...]) -> int:
 
     known = {name: sympy.Rational(repr(float(value)) if isinstance(value, float) else value) for name, value in values}
     return int(formula.xreplace({symbol: known[str(symbol)] for symbol in formula.free_symbols}))
-
-
-def options(schedule: type[Schedule]) -> list[str]:
-    """Return the names of the numbers that can be given, in the order in which they are defined."""
-    bases = [each for each in reversed(schedule.__mro__) if each is not Schedule]
-    return list(dict.fromkeys(name for each in (*bases, Schedule) for name, own in vars(each).items() if _is(own)))
-
-
-def _is(attribute: object) -> bool:
-    return isinstance(attribute, Number)
 
 
 def said(value: Any) -> str:

@@ -15,8 +15,7 @@ from dpcheck.algorithms.kernels.jit import Numbers, Play
 from dpcheck.algorithms.kernels.tape import COUNT, EVALUATIONS, OUTCOME, RECORD, REPLAY
 from dpcheck.algorithms.layout import Release, by_events
 from dpcheck.algorithms.problem import Array, Problem, data_of
-from dpcheck.algorithms.run import History, Run
-from dpcheck.algorithms.tapes import history_of, new_tape, perform, require_sound, rows_of, watched
+from dpcheck.algorithms.run import History, Run, history_of, new_tape, perform, require_sound, rows_of, watched
 from dpcheck.errors import require_seed
 from dpcheck.events import Event
 from dpcheck.running.executor import one_blas_thread
@@ -142,7 +141,7 @@ class Solver(Configured):
         return ()
 
     def packed(self, problem: Problem) -> Numbers:
-        """Pack the numbers that the kernel reads, as :func:`~dpcheck.algorithms.tapes.pack` does.
+        """Pack the numbers that the kernel reads, as :func:`~dpcheck.algorithms.run.pack` does.
 
         Parameters
         ----------

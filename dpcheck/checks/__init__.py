@@ -11,10 +11,11 @@ from os import PathLike
 from typing import Any
 
 from dpcheck import __version__
-from dpcheck.algorithms.declaration import Algorithm, find, require_unshadowed
-from dpcheck.algorithms.registry import titles
+from dpcheck.algorithms.declaration import Algorithm
+from dpcheck.algorithms.registry import find, require_unshadowed, titles
 from dpcheck.checks.context import Context, Stage, Tables
 from dpcheck.checks.declared import Declared
+from dpcheck.checks.expected import expected_verdicts, missing, with_expected
 from dpcheck.checks.place import place_for
 from dpcheck.checks.subject import Record, Subject
 from dpcheck.errors import StoreError, raised, require
@@ -91,7 +92,6 @@ def check(
     """
     # Both are commands as well, which Python runs as modules of their own: no import of the package may load them.
     from dpcheck.checks import shipped
-    from dpcheck.checks.expected import missing, with_expected
 
     chosen, others = _chosen(names)
     started = time.perf_counter()
@@ -158,7 +158,6 @@ def _chosen(names: Any) -> tuple[list[str], list[Algorithm]]:
     known = isinstance(names, str | Algorithm | PathLike | Iterable | None)
     require(known, "names", "be a name, an Algorithm or a path, or several", names)
     wanted = [names] if isinstance(names, str | Algorithm | PathLike) else list(dict.fromkeys(names or ALGORITHMS))
-    from dpcheck.checks.expected import expected_verdicts
 
     taken = {*ALGORITHMS, *(id.split(".", 1)[0] for id in expected_verdicts())}  # others' ids keep apart from these
     chosen: list[str] = []

@@ -15,13 +15,12 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, Others, Play, Replay, Scheme, kernel
+from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, Play, kernel
 from dpcheck.algorithms.kernels.tape import COUNT, RECORD, REPLAY
-from dpcheck.algorithms.kernels.transcripts import paths, transcripts
+from dpcheck.algorithms.kernels.transcripts import Others, Replay, Scheme, paths, transcripts
 from dpcheck.algorithms.problem import Array, Defaults, Problem, ball, data_of, with_record
-from dpcheck.algorithms.run import History
+from dpcheck.algorithms.run import SCHEMES, History, new_tape
 from dpcheck.algorithms.solver import Solver
-from dpcheck.algorithms.tapes import SCHEMES, new_tape
 from dpcheck.checks.subject import MINIBATCHES, Part
 from dpcheck.events import Event
 from dpcheck.events import Scheme as Drawing

@@ -12,7 +12,7 @@ from dpcheck.solvers import algorithm
 from dpcheck.source import place_of, shown_place
 
 if TYPE_CHECKING:
-    from dpcheck.algorithms.rate_claim import Bound
+    from dpcheck.algorithms.declaration import Bound
     from dpcheck.algorithms.solver import Solver
     from dpcheck.report.findings import Finding
 

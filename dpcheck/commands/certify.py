@@ -121,7 +121,7 @@ def _bins(options: Namespace) -> int:
 
 def _from_file(options: Namespace) -> tuple[Callable[[float], Any], str]:
     """Return what makes the events of the file from a factor on their noise, and what the factor is called."""
-    from dpcheck.accounting.event_files import read_event_file
+    from dpcheck.accounting.other_events import read_event_file
     from dpcheck.events import read_events, scaled
 
     for name in ("multiplier", *_FEWER, "sampling", "neighbours", "noise", "encoder", *_WITH_ENCODER):
@@ -143,7 +143,7 @@ def _from_numbers(options: Namespace) -> tuple[Callable[[float], Any], str]:
     if options.multiplier is not None:
         require(options.multiplier >= 0, "--multiplier", "be a number >= 0", options.multiplier)
     if options.encoder is not None:
-        from dpcheck.accounting.event_files import correlated_events
+        from dpcheck.accounting.matrix_noise import correlated_events
 
         return correlated_events(options), "noise multiplier"
     for name in _WITH_ENCODER:

@@ -52,8 +52,7 @@ def run_list(options: Namespace) -> int:
 
 def listing() -> Listing:
     """List theorems, algorithms, base solvers, problems, testers and data sets, each with an id and a title."""
-    from dpcheck.algorithms.declaration import others
-    from dpcheck.algorithms.registry import records
+    from dpcheck.algorithms.registry import others, records
     from dpcheck.bounds.registry import theorems
     from dpcheck.catalogue.bases import BASES
     from dpcheck.datasets import names

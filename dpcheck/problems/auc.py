@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from dpcheck.algorithms.kernels import gradients, linear
+from dpcheck.algorithms.kernels import gradients
 from dpcheck.algorithms.kernels.jit import (
     ASCENT_SIGNATURE,
     GRADIENT_SIGNATURE,
@@ -30,11 +30,12 @@ from dpcheck.algorithms.kernels.jit import (
     VECTOR,
     kernel,
 )
-from dpcheck.algorithms.kernels.parts import project
-from dpcheck.algorithms.problem import BALL, BOX, Array, Constants, Defaults, blocks, columns
-from dpcheck.algorithms.records import as_records, within_bound
+from dpcheck.algorithms.kernels.parts import BALL, BOX, project
+from dpcheck.algorithms.problem import Array, Constants, Defaults, blocks, columns
 from dpcheck.arrays import real_numbers
 from dpcheck.errors import require, require_positive
+from dpcheck.problems import as_records, within_bound
+from dpcheck.problems import linear_scores as linear
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -106,7 +107,7 @@ def weigh(params, count, batch, x, clip, scores, out):  # type: ignore[no-untype
 
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
-    """Clipped mean of many records' gradients at once, see ``dpcheck.algorithms.kernels.linear``."""
+    """Clipped mean of many records' gradients at once, see ``dpcheck.problems.linear_scores``."""
     params, rows = data.params, data.records
     d, width = x.size - 3, rows.shape[1]
     if width < d + 2 or width % linear.LINE != 0:  # records that are not arranged

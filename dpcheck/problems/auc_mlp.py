@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from dpcheck.algorithms.kernels import mlp
 from dpcheck.algorithms.kernels.jit import (
     ASCENT_SIGNATURE,
     DATA,
@@ -41,10 +40,12 @@ from dpcheck.algorithms.kernels.jit import (
     Place,
     kernel,
 )  # fmt: skip
-from dpcheck.algorithms.problem import BALL, BOX, Array, Constants, Defaults, blocks
+from dpcheck.algorithms.kernels.parts import BALL, BOX
+from dpcheck.algorithms.problem import Array, Constants, Defaults, blocks
 from dpcheck.errors import require
+from dpcheck.problems import mlp
 from dpcheck.problems.auc import AUC, climb, labelled
-from dpcheck.problems.network import Network
+from dpcheck.problems.mlp import Network
 
 # params: s+, s-, s0, slope, widths
 
@@ -146,7 +147,7 @@ def add_chunks(data, index, batch, x, clip, theta, layers, total, out):  # type:
 
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
-    """Clipped mean by matrix products, see ``dpcheck.algorithms.kernels.mlp``; ``gradient`` is not called."""
+    """Clipped mean by matrix products, see ``dpcheck.problems.mlp``; ``gradient`` is not called."""
     widths, d, chunk = mlp.widths_of(data.params[4:]), data.dim_w - 2, min(index.size, mlp.CHUNK)
     out[d if index.size > 0 else 0 :] = 0.0  # the products fill the rest
     layers = mlp.Layers(widths, chunk, np.empty(chunk * mlp.room(widths)))

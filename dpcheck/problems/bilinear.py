@@ -14,8 +14,8 @@ import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.algorithms.problem import Array, Constants, Defaults, columns, fields_read
-from dpcheck.algorithms.records import bounded_pairs, sphere
 from dpcheck.errors import require, require_count
+from dpcheck.problems import bounded_pairs, sphere
 
 
 @kernel(GRADIENT_SIGNATURE)

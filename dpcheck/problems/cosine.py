@@ -30,9 +30,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import BOX, Array, Constants, blocks, fields_read
-from dpcheck.algorithms.records import bounded_entries, signs
+from dpcheck.algorithms.kernels.parts import BOX
+from dpcheck.algorithms.problem import Array, Constants, blocks, fields_read
 from dpcheck.errors import require
+from dpcheck.problems import bounded_entries, signs
 from dpcheck.problems.nonconvex import Centred, StronglyConcave, require_room, spectral
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.algorithms.problem import Array, Constants, Minimisation, fields_read
-from dpcheck.algorithms.records import bounded_rows, sphere
+from dpcheck.problems import bounded_rows, sphere
 from dpcheck.problems.nonconvex import Centred, Wells, depressed_cubic_roots
 
 

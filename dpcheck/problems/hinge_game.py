@@ -23,9 +23,10 @@ import numpy as np
 
 from dpcheck.algorithms.kernels import gradients
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, MEAN_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import BOX, Array, Constants, Defaults, blocks, columns
-from dpcheck.algorithms.records import bounded_pairs
+from dpcheck.algorithms.kernels.parts import BOX
+from dpcheck.algorithms.problem import Array, Constants, Defaults, blocks, columns
 from dpcheck.errors import require, require_count
+from dpcheck.problems import bounded_pairs
 from dpcheck.problems.nonconvex import spectral
 
 MEAN, SPREAD = 7 / 8, 1 / 8  # of the entries of b and c in the population, in units of B/sqrt(d)

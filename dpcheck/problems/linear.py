@@ -12,7 +12,7 @@ import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.algorithms.problem import Array, Minimisation
-from dpcheck.algorithms.records import bounded_rows, sphere
+from dpcheck.problems import bounded_rows, sphere
 
 
 @kernel(GRADIENT_SIGNATURE)

@@ -32,9 +32,10 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import BOX, Array, Constants, Defaults, blocks, fields_read
-from dpcheck.algorithms.records import as_records, require_within
+from dpcheck.algorithms.kernels.parts import BOX
+from dpcheck.algorithms.problem import Array, Constants, Defaults, blocks, fields_read
 from dpcheck.errors import require, require_count
+from dpcheck.problems import as_records, require_within
 from dpcheck.problems.nonconvex import StronglyConcave, spectral
 
 

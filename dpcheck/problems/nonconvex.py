@@ -40,7 +40,7 @@ class Centred(Defaults):
     """A problem that draws its records with mean 0, in the size ``bound``."""
 
     bound: Any
-    draw: ClassVar[Any]  # sphere or signs of dpcheck.algorithms.records
+    draw: ClassVar[Any]  # sphere or signs of dpcheck.problems
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> Self:

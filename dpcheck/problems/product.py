@@ -16,8 +16,8 @@ import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.algorithms.problem import Array, Constants, Defaults, fields_read
-from dpcheck.algorithms.records import bounded_rows
 from dpcheck.errors import require
+from dpcheck.problems import bounded_rows
 from dpcheck.problems.linear import Linear
 
 

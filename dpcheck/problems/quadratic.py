@@ -16,8 +16,8 @@ import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.algorithms.problem import Array, Constants, Defaults, columns, fields_read
-from dpcheck.algorithms.records import bounded_pairs
 from dpcheck.errors import require
+from dpcheck.problems import bounded_pairs
 from dpcheck.problems.bilinear import Bilinear
 
 

@@ -28,8 +28,8 @@ import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.algorithms.problem import Array, Constants, fields_read
-from dpcheck.algorithms.records import bounded_rows, sphere
 from dpcheck.errors import require
+from dpcheck.problems import bounded_rows, sphere
 from dpcheck.problems.nonconvex import (
     Centred,
     StronglyConcave,

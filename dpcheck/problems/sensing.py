@@ -29,8 +29,8 @@ import numpy as np
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.algorithms.problem import Array, Constants, Minimisation
-from dpcheck.algorithms.records import require_within
 from dpcheck.errors import require
+from dpcheck.problems import require_within
 from dpcheck.problems.matrix_sensing import Factors, MatrixSensing
 
 

@@ -34,9 +34,10 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import BALL, BOX, Array, Constants, blocks, columns
-from dpcheck.algorithms.records import as_records, within_bound
+from dpcheck.algorithms.kernels.parts import BALL, BOX
+from dpcheck.algorithms.problem import Array, Constants, blocks, columns
 from dpcheck.errors import require
+from dpcheck.problems import as_records, within_bound
 from dpcheck.problems.nonconvex import StronglyConcave, largest_on
 
 H = Polynomial([0.0, 1.0])

@@ -32,10 +32,10 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.problem import Array, Constants, Defaults, fields_read
-from dpcheck.algorithms.records import as_records
 from dpcheck.errors import InputError, require, require_count, require_positive
+from dpcheck.problems import as_records
 from dpcheck.problems import td_mlp_kernels as kernels
-from dpcheck.problems.network import Network
+from dpcheck.problems.mlp import Network
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,6 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from dpcheck.algorithms.kernels import mlp
 from dpcheck.algorithms.kernels.jit import (
     DATA,
     DIFFERENCE_SIGNATURE,
@@ -21,6 +20,7 @@ from dpcheck.algorithms.kernels.jit import (
     Place,
     kernel,
 )  # fmt: skip
+from dpcheck.problems import mlp
 
 # params: gamma, hidden units; a record: s (k), s' (k), r, c; theta and omega: (k + 1, H) by rows, H, 1
 
@@ -102,7 +102,7 @@ class Signals(NamedTuple):
     last_v: NDArray[np.float64]
 
 
-_SIGNALS = types.NamedUniTuple(MATRIX, 7, Signals)  # type: ignore[no-untyped-call]
+_SIGNALS = types.NamedUniTuple(MATRIX, 7, Signals)
 
 
 @kernel(types.void(DATA, PLACE, _SIGNALS))
@@ -170,7 +170,7 @@ def add_rows(rows, scale, out):  # type: ignore[no-untyped-def]
 
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
-    """Clipped mean by matrix products, see ``dpcheck.algorithms.kernels.mlp``; ``gradient`` is not called."""
+    """Clipped mean by matrix products, see ``dpcheck.problems.mlp``; ``gradient`` is not called."""
     d, units, width = data.dim_w, np.int64(data.params[1]), data.records.shape[1] // 2
     chunk, cut = min(index.size, mlp.CHUNK), width * units
     states, signals = np.empty((2 * chunk, width)), np.empty((2 * chunk, units))

@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from dpcheck.algorithms.kernels import mlp
 from dpcheck.algorithms.kernels.jit import (
     DATA,
     DIFFERENCE_SIGNATURE,
@@ -39,9 +38,9 @@ from dpcheck.algorithms.kernels.jit import (
     kernel,
 )  # fmt: skip
 from dpcheck.algorithms.problem import Array, Constants, Defaults
-from dpcheck.algorithms.records import as_records
 from dpcheck.errors import require, require_count
-from dpcheck.problems.network import Network
+from dpcheck.problems import as_records, mlp
+from dpcheck.problems.mlp import Network
 
 # params: lambda, slope, number of G's widths, G's widths, D's widths; a record: x, z
 
@@ -102,9 +101,7 @@ class Networks(NamedTuple):
     fake: int
 
 
-_NETWORKS = types.NamedTuple(  # type: ignore[no-untyped-call]
-    (mlp.LAYERS, mlp.LAYERS, types.int64, types.int64, types.int64), Networks
-)
+_NETWORKS = types.NamedTuple((mlp.LAYERS, mlp.LAYERS, types.int64, types.int64, types.int64), Networks)
 
 
 @kernel(types.void(DATA, PLACE, _NETWORKS))
@@ -179,7 +176,7 @@ def add_own_products(widths, slope, rows, work, factor, out):  # type: ignore[no
 
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
-    """Clipped mean by matrix products, see ``dpcheck.algorithms.kernels.mlp``; ``gradient`` is not called."""
+    """Clipped mean by matrix products, see ``dpcheck.problems.mlp``; ``gradient`` is not called."""
     params, d = data.params, data.dim_w
     g_widths, d_widths = generator_widths(params), discriminator_widths(params)
     v, penalty, slope, top = x[d:], params[0], params[1], d_widths.size - 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcheck.algorithms.registry import record as record_of
+from dpcheck.algorithms.registry import algorithm as algorithm
 from dpcheck.algorithms.registry import records
 from dpcheck.errors import InputError, one_line, require, require_count, require_seed
 
@@ -20,33 +20,6 @@ if TYPE_CHECKING:
 
 # name -> module and class, of every record in the catalogue
 ALGORITHMS: Mapping[str, str] = {name: f"{place.module}.{place.attribute}" for name, place in records().items()}
-
-
-def algorithm(name: str) -> type[Solver]:
-    """Find an algorithm by its name.
-
-    Parameters
-    ----------
-    name : str
-        One of ``ALGORITHMS``.
-
-    Returns
-    -------
-    type
-        Its class, a :class:`~dpcheck.algorithms.solver.Solver`.
-
-    Raises
-    ------
-    InputError
-        For an unknown name; the message lists the known ones.
-
-    Examples
-    --------
-    >>> from dpcheck.solvers import algorithm
-    >>> algorithm("dp_sgda").paper
-    'yang2022'
-    """
-    return record_of(name)
 
 
 def configure(
@@ -205,9 +178,3 @@ def _spread(iterations: int, count: int) -> list[int]:
     """Choose the first and last iteration, and others between, evenly in the logarithm."""
     last = iterations - 1
     return sorted({*np.unique(np.geomspace(1, last + 1, max(count, 1)).round().astype(int) - 1).tolist(), last})
-
-
-def _options(chosen: type[Solver]) -> list[str]:
-    from dpcheck.algorithms.schedule import options
-
-    return options(chosen.schedule_of(chosen.variants[-1], {}))

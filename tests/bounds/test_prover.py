@@ -17,7 +17,7 @@ from sympy import Ge, Integer, Le, Lt, Max, Min, Rational, erfc, exp, log, oo, p
 
 from dpcheck.bounds.prover import Domain, Inequality, ball, forms, ranges, smt
 from dpcheck.bounds.prover.decide import decide
-from dpcheck.bounds.prover.inequality import MUTATION
+from dpcheck.bounds.prover.room import MUTATION
 from dpcheck.errors import InputError
 
 a, b, c = symbols("a b c", positive=True)

@@ -12,9 +12,11 @@ import pytest
 from games import GAMES
 from mutants import Edit
 
-from dpcheck.algorithms.kernels import sgda, spider, tape
+from dpcheck.algorithms.kernels import tape
 from dpcheck.catalogue.xu2026 import dp_spider, sto_spider
+from dpcheck.catalogue.xu2026 import spider_kernels as spider
 from dpcheck.catalogue.xu2026.choice import chances, choice
+from dpcheck.catalogue.yang2022 import sgda
 from dpcheck.catalogue.zhang2022 import algorithms
 from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS
 from dpcheck.checks.context import Context

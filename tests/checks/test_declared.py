@@ -15,7 +15,7 @@ import pytest
 
 import dpcheck
 from dpcheck import InputError
-from dpcheck.algorithms import declaration as algorithm_files
+from dpcheck.algorithms import registry as algorithm_files
 from dpcheck.algorithms.declaration import Algorithm, RateClaim
 from dpcheck.bounds.registry import theorem
 from dpcheck.checks import check

@@ -11,8 +11,9 @@ import pytest
 from games import GAMES
 from mutants import Edit
 
-from dpcheck.algorithms.kernels import spider, tape
+from dpcheck.algorithms.kernels import tape
 from dpcheck.catalogue.xu2026 import dp_spider
+from dpcheck.catalogue.xu2026 import spider_kernels as spider
 from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
 from dpcheck.catalogue.yang2022 import nseg
 from dpcheck.catalogue.zhang2022 import algorithms

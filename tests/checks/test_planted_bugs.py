@@ -13,8 +13,8 @@ import pytest
 from mutants import Edit
 from reference.recorded_runs import inside as inside_of
 
-from dpcheck.algorithms.kernels import sgda
 from dpcheck.catalogue.yang2022 import dp_sgda as solvers
+from dpcheck.catalogue.yang2022 import sgda
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.catalogue.yang2022.further import step
 from dpcheck.checks import sandwich

@@ -57,7 +57,7 @@ def spread(factor):
     """Both noise multipliers of Ada-DP-SPIDER times ``factor`` in the run, which its threshold knows nothing of."""
     more = ", ".join(f"{name}=self.{name} * ({factor})" for name in ("sigma_1", "sigma_2"))
     packed = (
-        f"{PACKED}\ndef packed(self, problem):\n    from dpcheck.algorithms.tapes import fill, pack\n"
+        f"{PACKED}\ndef packed(self, problem):\n    from dpcheck.algorithms.run import fill, pack\n"
         f"    return pack(fill(Reals, self, {more}), fill(Counts, self))\n"
     )
     return Edit("AdaDPSpider", PACKED, packed)

@@ -17,10 +17,10 @@ from mutants import Edit
 from scipy.stats import norm
 
 from dpcheck.accounting import certify
-from dpcheck.algorithms.kernels import spider
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import audit_privacy
 from dpcheck.catalogue.xu2026 import dp_spider
+from dpcheck.catalogue.xu2026 import spider_kernels as spider
 from dpcheck.catalogue.yang2022 import nseg
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.catalogue.zhang2022 import algorithms

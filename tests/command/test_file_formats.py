@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dpcheck import InputError
-from dpcheck.algorithms.records import bounded_entries, bounded_pairs, bounded_rows
 from dpcheck.commands import inputs, rate
 from dpcheck.data.entries import parse_libsvm, unpack
 from dpcheck.errors import StoreError
+from dpcheck.problems import bounded_entries, bounded_pairs, bounded_rows
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.mean_estimation import MeanEstimation
 from dpcheck.running.store import Store

@@ -69,8 +69,8 @@ def test_what_runs_needs_no_extra():
     """
     extras = {
         "dpcheck/adapters/jax_privacy.py": {"jax", "jax_privacy"}, "dpcheck/adapters/opacus.py": {"opacus", "torch"},
-        "dpcheck/cli.py": {"argcomplete"}, "dpcheck/accounting/event_files.py": {"dp_accounting"},
-        "dpcheck/accounting/other_events.py": {"dp_accounting"}, "dpcheck/problems/td_mlp.py": {"gymnasium"},
+        "dpcheck/cli.py": {"argcomplete"}, "dpcheck/accounting/other_events.py": {"dp_accounting"},
+        "dpcheck/problems/td_mlp.py": {"gymnasium"},
         "audits/neighbours.py": {"hypothesis"}, "audits/running/datasets.py": {"jax", "torch"},
         "dpcheck/pytest_plugin.py": {"pytest"}, "dpcheck/algorithms/new.py": {"pytest"},  # of the test that it writes
         "dpcheck/running/process_pool.py": {"cloudpickle", "distributed", "ray"},

@@ -14,7 +14,8 @@ import numpy as np
 from reference.derivatives import project, quadratic
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import BOX, Defaults, blocks
+from dpcheck.algorithms.kernels.parts import BOX
+from dpcheck.algorithms.problem import Defaults, blocks
 
 
 @kernel(GRADIENT_SIGNATURE)

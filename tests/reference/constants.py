@@ -16,7 +16,7 @@ import numpy as np
 from dpcheck.algorithms.kernels.jit import Play
 from dpcheck.algorithms.kernels.tape import MARKS
 from dpcheck.algorithms.problem import ball, with_record
-from dpcheck.algorithms.tapes import new_tape, perform
+from dpcheck.algorithms.run import new_tape, perform
 from dpcheck.audits.constants import audit_constants
 from dpcheck.catalogue.zhang2022.output_perturbation import FIELDS, Phased
 from dpcheck.problems import example

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.kernels import gradients
-from dpcheck.algorithms.problem import BALL, BOX, SIMPLEX, Array, data_of
+from dpcheck.algorithms.kernels.parts import BALL, BOX, SIMPLEX
+from dpcheck.algorithms.problem import Array, data_of
 from reference.derivatives import project
 
 _STEP = 1e-4  # of differences, two of which make their error of fourth order

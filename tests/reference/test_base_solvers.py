@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from reference_bases import Oracle, Pairs, Ridges
 
 from dpcheck import InputError
-from dpcheck.algorithms.kernels import saddle
 from dpcheck.algorithms.problem import data_of
-from dpcheck.catalogue.bases import BASES, base_kernel, optimum, require_base
+from dpcheck.catalogue.bases import BASES, base_kernel, optimum, require_base, saddle
 from dpcheck.problems import example
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.linear import Linear

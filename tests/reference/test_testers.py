@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpcheck.algorithms.kernels import transcripts
-from dpcheck.algorithms.kernels.jit import Scheme, Tape
+from dpcheck.algorithms.kernels.jit import Tape
 from dpcheck.algorithms.kernels.parts import WITH_REPLACEMENT, WITHOUT_REPLACEMENT
 from dpcheck.algorithms.kernels.tape import DRAWS, RELEASES
 from dpcheck.audits.membership import Look, audit_privacy
@@ -51,7 +51,9 @@ def test_the_score_is_the_logarithm_of_the_likelihood_ratio(pattern, kind):
         np.zeros((0, SIZE)),
     )  # fmt: skip
     tape.cursor[[RELEASES, DRAWS]] = rows, GROUPS
-    found = transcripts.log_ratio(tape, clean, tape.drawn, np.array(pattern, dtype=np.int64), Scheme(kind, POPULATION))
+    found = transcripts.log_ratio(
+        tape, clean, tape.drawn, np.array(pattern, dtype=np.int64), transcripts.Scheme(kind, POPULATION)
+    )
     due = log_density(tape, clean, pattern, kind, 0) - log_density(tape, clean, pattern, kind, 1)
     assert found == pytest.approx(due, rel=1e-9)
 

@@ -18,9 +18,8 @@ from scipy.stats import norm
 import dpcheck
 from dpcheck import InputError, certify
 from dpcheck.accounting import calibrate, privacy_curve
-from dpcheck.accounting.certificates import curves_of
 from dpcheck.accounting.losses import compose
-from dpcheck.accounting.privacy_curves import gaussian_log_delta
+from dpcheck.accounting.privacy_curves import curves_of, gaussian_log_delta
 from dpcheck.events import Event, Gaussian, Laplace, Repeated, Sampled
 
 SCHEMES = ("poisson", "without_replacement", "with_replacement")

@@ -16,9 +16,9 @@ from scipy import stats
 
 from dpcheck import certify
 from dpcheck.accounting import privacy_curve
-from dpcheck.accounting.certificates import curves_of
 from dpcheck.accounting.loss_grids import Grid, Reach, Rough, discretise
-from dpcheck.accounting.tilted_losses import coarsened, tilt_grid
+from dpcheck.accounting.losses import coarsened, tilt_grid
+from dpcheck.accounting.privacy_curves import curves_of
 from dpcheck.events import Event, Gaussian, Laplace, RandomAllocation, Repeated, Sampled
 
 

@@ -66,7 +66,7 @@ def test_rates_at_both_ends(rate: float, relation: str, steps: int) -> None:
 @pytest.mark.parametrize("part", [0.01, 0.5, 0.99])
 def test_curve_of_a_rate_near_one_keeps_its_digits(rest: float, part: float) -> None:
     """N(0) against rest N(0) + rate N(s), where little is left of the likelihood ratio's room: in 60 digits."""
-    from dpcheck.accounting.certificates import curves_of
+    from dpcheck.accounting.privacy_curves import curves_of
 
     event, shift = step(0.25, 1 - rest, 1, "poisson", "add_or_remove_one"), 4.0
     epsilon = -math.log(event.rest) * part

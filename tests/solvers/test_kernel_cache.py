@@ -256,7 +256,8 @@ EDITS = [
     ),
     (
         "algorithms/kernels/jit.py", 'f"vector[{place}]"', 'f"vector[{place} * 0]"',
-        "from dpcheck.algorithms.kernels.jit import INDICES, Scheme, kernel, named\n"
+        "from dpcheck.algorithms.kernels.jit import INDICES, kernel, named\n"
+        "from dpcheck.algorithms.kernels.transcripts import Scheme\n"
         "from numba import types\n"
         "second = kernel(types.int64(INDICES))(lambda vector: named(Scheme, vector).population)\n"
         "found = np.array([second(np.array([1, 2]))])",

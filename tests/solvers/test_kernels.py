@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import binom, chisquare
 
-from dpcheck.algorithms.kernels import gradients, jit, linear
+from dpcheck.algorithms.kernels import gradients, jit
 from dpcheck.algorithms.kernels.parts import (
     BALL,
     BOX,
@@ -32,6 +32,7 @@ from dpcheck.algorithms.kernels.parts import (
     project,
 )
 from dpcheck.algorithms.problem import data_of, with_record
+from dpcheck.problems import linear_scores as linear
 from dpcheck.problems.auc import AUC
 
 VECTORS = arrays(np.float64, 6, elements=st.floats(-1e6, 1e6))
@@ -103,7 +104,8 @@ def test_clipping_brings_inside_and_keeps_what_is_inside(x, bound):
 
 PROGRAM = """
 import numpy as np
-from dpcheck.algorithms.kernels import gradients, parts, sgda
+from dpcheck.algorithms.kernels import gradients, parts
+from dpcheck.catalogue.yang2022 import sgda
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.algorithms.problem import data_of
 p = Bilinear.sample(3, 1, np.random.default_rng(0))

@@ -17,14 +17,15 @@ from reference.derivatives import departures, project
 from scipy.optimize import minimize
 
 from dpcheck import InputError, certify
-from dpcheck.algorithms.kernels import gradients, mlp
+from dpcheck.algorithms.kernels import gradients
 from dpcheck.algorithms.kernels.jit import ASCENT_SIGNATURE, Place, kernel
 from dpcheck.algorithms.problem import data_of, with_record
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.catalogue.yang2022.nseg import NSEG
+from dpcheck.problems import mlp
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.auc_mlp import AUCMLP
-from dpcheck.problems.network import Network
+from dpcheck.problems.mlp import Network
 from dpcheck.problems.td_mlp import TDMLP
 from dpcheck.problems.wgan import WGAN
 from dpcheck.solvers import configure

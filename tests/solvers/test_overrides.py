@@ -11,9 +11,9 @@ import re
 import pytest
 
 from dpcheck import InputError, solve
-from dpcheck.algorithms.schedule import options, said
+from dpcheck.algorithms.schedule import said
 from dpcheck.problems import example
-from dpcheck.solvers import ALGORITHMS, _options, algorithm, configure
+from dpcheck.solvers import ALGORITHMS, algorithm, configure
 
 VARIANTS = [(name, variant) for name in ALGORITHMS for variant in algorithm(name).variants]
 COUNTS = {"steps", "batch", "rounds", "restart", "inner", "period", "S1", "S2", "K", "t_thres", "escapes", "b1", "b2",
@@ -35,7 +35,8 @@ def values(option):
 
 
 def cases(name, variant):
-    options = _options(algorithm(name))
+    record = algorithm(name)
+    options = record.schedule_of(record.variants[-1], {}).options
     yield from ({option: value} for option in options for value in (*values(option), *BAD))
     pairs = [
         {first: one, second: other}
@@ -88,7 +89,7 @@ def test_every_number_that_can_be_given_is_described(name):
         for each in schedule.__mro__:
             lines = re.findall(r"^(\w+(?:, \w+)*) : ", inspect.cleandoc(each.__doc__ or ""), re.M)
             described.update(option for line in lines for option in line.split(", "))
-        assert set(options(schedule)) <= described
+        assert set(schedule.options) <= described
 
 
 def test_a_number_is_the_given_one_wherever_another_follows_from_it():

@@ -10,7 +10,7 @@ import pytest
 
 from dpcheck import solve
 from dpcheck.algorithms import promises
-from dpcheck.algorithms.promises import Given, Promise, broken, catalogued, promised, unknown
+from dpcheck.algorithms.promises import Given, Promise, broken, catalogued, unknown
 from dpcheck.bounds.registry import theorem, theorems
 from dpcheck.problems import PROBLEMS, example
 from dpcheck.solvers import ALGORITHMS, algorithm, configure
@@ -42,7 +42,8 @@ def case(name, variant, choice, problem=None, **budget):
 def everything():
     """(case, promise, assumption) of all algorithms, variants and theorems."""
     for name, variant, choice in CASES:
-        for promise in promised(*case(name, variant, choice)):
+        solver, *asked = case(name, variant, choice)
+        for promise in solver.promises(*asked):
             for assumption in catalogued(promise.theorem).assumptions:
                 yield (name, variant, choice), promise, assumption
 
@@ -76,7 +77,7 @@ def test_every_theorem_about_an_algorithm_is_promised_by_a_run():
     for name in BASELINES:
         problem = example(algorithm(name).example)
         given = Given(0.5, 1e-6, "repaired", {})
-        assert promised(configure(name, problem, epsilon=0.5, delta=1e-6), problem, given) == ()
+        assert tuple(configure(name, problem, epsilon=0.5, delta=1e-6).promises(problem, given)) == ()
 
 
 def test_what_is_unknown_is_asked_for_by_some_theorem_of_its_paper():

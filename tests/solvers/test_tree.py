@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcheck import InputError, certify
-from dpcheck.algorithms.kernels import tree
 from dpcheck.algorithms.problem import with_record
+from dpcheck.catalogue.xu2026 import rgda as tree
 from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
 from dpcheck.problems.auc import AUC
 from dpcheck.problems.cosine import Cosine

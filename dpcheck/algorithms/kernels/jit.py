@@ -89,54 +89,6 @@ class Play(NamedTuple):
     tape: Tape
 
 
-class Replay(NamedTuple):
-    """A run on other data that is fed what was released; ``needed`` is 0 where it is one that was made already."""
-
-    data: Data
-    rng: np.random.Generator
-    tape: Tape
-    needed: int
-
-
-class Others(NamedTuple):
-    """The runs that a transcript is scored by: the numbers of all of them, and a replay on each data set."""
-
-    numbers: Numbers
-    replays: tuple[Replay, Replay, Replay, Replay, Replay]
-
-
-class Scheme(NamedTuple):
-    """How minibatches are drawn, one of ``dpcheck.algorithms.kernels.parts``, and from how many records."""
-
-    kind: int
-    population: int
-
-
-class Bounds(NamedTuple):
-    """What the SPIDER estimator is told: clipping norms (of a difference: a unit of distance), the noise over them."""
-
-    L0: float
-    Ls: float
-    sigma_1: float
-    sigma_2: float
-
-
-class Scratch(NamedTuple):
-    """What the SPIDER estimator works on: the estimate ``v`` of the gradient at ``old``, and what it is made with.
-
-    deck : all records;  big, small : room for the minibatches of a refresh and of a difference
-    clip : room for the clipping norms (2,);  g : room for a gradient
-    """
-
-    v: Vector
-    old: Vector
-    deck: Indices
-    big: Indices
-    small: Indices
-    clip: Vector
-    g: Vector
-
-
 def named(names: type[AnyNames], vector: NDArray[Any]) -> AnyNames:
     """Read a vector as this NamedTuple, one entry a field."""
     return names(*vector)
@@ -152,7 +104,6 @@ def _named(names, vector):  # type: ignore[no-untyped-def]
 VECTOR = types.float64[::1]
 MATRIX = types.float64[:, ::1]
 SINGLE_VECTOR = types.float32[::1]
-SINGLE_MATRIX = types.float32[:, ::1]
 INDICES = types.int64[::1]
 INDEX_MATRIX = types.int64[:, ::1]
 STREAM = types.npy_rng
@@ -200,8 +151,6 @@ OBJECTIVE = types.NamedTuple((DATA, GRADIENT, MEAN, DIFFERENCE, ASCENT, BASE), O
 NUMBERS = types.NamedTuple((VECTOR, INDICES, MATRIX), Numbers)
 TAPE = types.NamedTuple((INDICES, INDEX_MATRIX, MATRIX, MATRIX, MATRIX, INDICES, MATRIX), Tape)
 PLAY = types.NamedTuple((NUMBERS, STREAM, TAPE), Play)
-REPLAY = types.NamedTuple((DATA, STREAM, TAPE, types.int64), Replay)
-OTHERS = types.NamedTuple((NUMBERS, types.UniTuple(REPLAY, 5)), Others)
 
 # run(objective, numbers, rng, out, tape): one run of an algorithm; ``out`` receives its output (w, v).
 RUN_SIGNATURE = types.void(OBJECTIVE, NUMBERS, STREAM, VECTOR, TAPE)

@@ -11,9 +11,6 @@ from dpcheck.algorithms.kernels.jit import INDICES, MATRIX, STREAM, VECTOR, kern
 WITH_REPLACEMENT, WITHOUT_REPLACEMENT, POISSON = 0, 1, 2
 BALL, BOX, SIMPLEX = 0, 1, 2
 
-# Which iterate a run returns: the average of all, the last, or one drawn uniformly beforehand.
-AVERAGE, LAST, UNIFORM = 0, 1, 2
-
 _BITS = 2**53  # what one ``rng.random()`` holds
 
 
@@ -144,15 +141,3 @@ def project(x, domain):  # type: ignore[no-untyped-def]
         else:
             for i in range(start, stop):
                 x[i] = min(max(x[i], -radius), radius)
-
-
-@kernel(types.void(VECTOR, types.float64, STREAM))
-def move_in_ball(x, radius, rng):  # type: ignore[no-untyped-def]
-    """Add to ``x`` a point drawn uniformly from the ball of this radius about 0."""
-    u, square = np.empty(x.size), 0.0
-    for i in range(x.size):
-        u[i] = rng.standard_normal()
-        square += u[i] * u[i]
-    scale = radius * rng.random() ** (1.0 / x.size) / np.sqrt(square)
-    for i in range(x.size):
-        x[i] += scale * u[i]

@@ -15,21 +15,27 @@ and the log-likelihood ratio of a transcript is a sum over its minibatches and i
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import types
 
 from dpcheck.algorithms.kernels.jit import (
+    DATA,
     INDEX_MATRIX,
     INDICES,
     MATRIX,
-    OTHERS,
+    NUMBERS,
     PARTS,
     PLAY,
     RUN,
+    STREAM,
     TAPE,
     VECTOR,
+    Data,
+    Numbers,
     Objective,
-    Scheme,
+    Tape,
     kernel,
 )
 from dpcheck.algorithms.kernels.parts import WITH_REPLACEMENT, copy
@@ -37,9 +43,36 @@ from dpcheck.algorithms.kernels.tape import DRAWS, MARKS, RELEASES
 
 # The data sets of the replays, in this order.
 OURS, THEIRS, CANARY, REPLACED, BACKGROUND = range(5)
-SCHEME = types.NamedUniTuple(types.int64, 2, Scheme)
 
 _LEAST_NOISE = 1e-9  # in place of none: a release without noise then decides alone
+
+
+class Replay(NamedTuple):
+    """A run on other data that is fed what was released; ``needed`` is 0 where it is one that was made already."""
+
+    data: Data
+    rng: np.random.Generator
+    tape: Tape
+    needed: int
+
+
+class Others(NamedTuple):
+    """The runs that a transcript is scored by: the numbers of all of them, and a replay on each data set."""
+
+    numbers: Numbers
+    replays: tuple[Replay, Replay, Replay, Replay, Replay]
+
+
+class Scheme(NamedTuple):
+    """How minibatches are drawn, one of ``dpcheck.algorithms.kernels.parts``, and from how many records."""
+
+    kind: int
+    population: int
+
+
+REPLAY = types.NamedTuple((DATA, STREAM, TAPE, types.int64), Replay)
+OTHERS = types.NamedTuple((NUMBERS, types.UniTuple(REPLAY, 5)), Others)
+SCHEME = types.NamedUniTuple(types.int64, 2, Scheme)
 
 
 @kernel(types.float64(types.float64, types.float64, types.int64, types.float64))

@@ -2,7 +2,7 @@
 
 Zhang, Thekumparampil, Oh, He, "Bring your own algorithm for optimal differentially private stochastic
 minimax optimization", 2022, names them with their costs (Section 3 and Appendix B, Table 2). Every one stops
-by the deterministic certificate of :mod:`dpcheck.algorithms.kernels.saddle`, never by a number of iterations.
+by the deterministic certificate of :mod:`dpcheck.catalogue.bases.saddle`, never by a number of iterations.
 """
 
 from __future__ import annotations
@@ -83,15 +83,15 @@ _LIN_CATALYST = f"n + sqrt(n kappa_w kappa_v) + n^(3/4) sqrt(kappa) {_SADDLES}"
 BASES = {
     base.name: base
     for base in (
-        Base("gradient_descent", "gradient_methods", "minimisation", (Term(n=1, kappa=1),),
+        Base("gradient_descent", "saddle", "minimisation", (Term(n=1, kappa=1),),
              f"Gradient descent: n kappa {_MINIMA}", draws=False),
         Base("svrg", "variance_reduced", "minimisation", (_LINEAR, Term(kappa=1)), f"SVRG: n + kappa {_MINIMA}"),
         Base("sarah", "variance_reduced", "minimisation", (_LINEAR, Term(kappa=1)), f"SARAH: n + kappa {_MINIMA}"),
         Base("katyusha", "variance_reduced", "minimisation", (_LINEAR, Term(n=0.5, kappa=0.5)),
              f"Katyusha: n + sqrt(n kappa) {_MINIMA}"),
-        Base("gda", "gradient_methods", "saddle", (Term(n=1, kappa=2),),
+        Base("gda", "saddle", "saddle", (Term(n=1, kappa=2),),
              f"Gradient descent ascent: n kappa^2 {_SADDLES}", draws=False),
-        Base("extragradient", "gradient_methods", "saddle", (Term(n=1, kappa=1),),
+        Base("extragradient", "saddle", "saddle", (Term(n=1, kappa=1),),
              f"Extragradient: n kappa {_SADDLES}", draws=False),
         Base("saddle_svrg", "saddle_methods", "saddle", (_LINEAR, Term(kappa=2)), _PALANIAPPAN_BACH),
         Base("saddle_saga", "saddle_methods", "saddle", (_LINEAR, Term(kappa=2)), _PALANIAPPAN_BACH),

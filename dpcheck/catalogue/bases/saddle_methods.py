@@ -37,7 +37,7 @@ from numba import types
 
 from dpcheck.algorithms.kernels.jit import BASE_SIGNATURE, DATA, STREAM, VECTOR, kernel
 from dpcheck.algorithms.kernels.parts import below, copy
-from dpcheck.algorithms.kernels.saddle import (
+from dpcheck.catalogue.bases.saddle import (
     ENERGY,
     INNER_SIGNATURE,
     MOST,
@@ -289,7 +289,7 @@ jin_sidford_tian = with_inner(after_a_pass, jin_sidford_tian_inner, "jin_sidford
 
 
 # begin and end of the block x in z, beta, the factor of the extrapolation
-PLAN = types.Tuple((types.int64, types.int64, types.float64, types.float64))  # type: ignore[no-untyped-call]
+PLAN = types.Tuple((types.int64, types.int64, types.float64, types.float64))
 
 
 @kernel(PLAN(VECTOR, types.int64, types.int64, types.int64, VECTOR, VECTOR))

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpcheck.algorithms.kernels.jit import BASE_SIGNATURE, kernel
 from dpcheck.algorithms.kernels.parts import below, copy
-from dpcheck.algorithms.kernels.saddle import ENERGY, MOST, MU_W, R_W, L, certificate, confine, full, pull, step
+from dpcheck.catalogue.bases.saddle import ENERGY, MOST, MU_W, R_W, L, certificate, confine, full, pull, step
 
 THETA_SVRG, LENGTH_SVRG = 1 / 16, 64  # eta L and m/kappa
 THETA_SARAH, LENGTH_SARAH = 1 / 8, 32

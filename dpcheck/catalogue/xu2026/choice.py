@@ -21,8 +21,7 @@ from scipy import stats
 from dpcheck.algorithms.kernels.jit import MATRIX, PARTS, VECTOR, Objective, kernel
 from dpcheck.algorithms.kernels.parts import project
 from dpcheck.algorithms.problem import Array
-from dpcheck.algorithms.run import History
-from dpcheck.algorithms.tapes import fill
+from dpcheck.algorithms.run import History, fill
 from dpcheck.catalogue.xu2026 import sto_spider
 from dpcheck.catalogue.xu2026.sto_spider import LIMITS, Limits, score
 from dpcheck.checks.context import Context, Stage

@@ -49,15 +49,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcheck.algorithms.budget import modulus
-from dpcheck.algorithms.kernels import rgda as kernels
-from dpcheck.algorithms.kernels import tree
 from dpcheck.algorithms.kernels.jit import Numbers
-from dpcheck.algorithms.layout import ascents
+from dpcheck.algorithms.layout import Release
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.promises import Given, Promise, at_zero, bounded, lipschitz, smooth, strongly_concave
+from dpcheck.algorithms.run import History, fill, pack
+from dpcheck.algorithms.schedule import modulus
 from dpcheck.algorithms.solver import Solver
-from dpcheck.algorithms.tapes import fill, pack
+from dpcheck.catalogue.xu2026 import rgda as kernels
 from dpcheck.catalogue.xu2026.dp_rgda_schedule import SCHEDULES, releases, tree_releases
 from dpcheck.catalogue.xu2026.dp_rgda_schedule import refreshes as refreshes_of
 from dpcheck.errors import require
@@ -65,6 +64,12 @@ from dpcheck.events import Event, Gaussian, Repeated, Sampled
 
 if TYPE_CHECKING:
     from dpcheck.checks.games import Entry
+
+
+def ascents(solver: Any, problem: Problem, history: History) -> tuple[Release, ...]:
+    """Return both blocks on each minibatch, of which a step of the descent takes several."""
+    rows = range(len(history.clean))
+    return tuple(Release(row, "wv"[row % 2], f"on minibatch {row // 2 + 1}", row // 2) for row in rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +155,7 @@ class DPRGDA(Solver):
             return releases(z_v, z_u, len(problem.records), self.S1, self.S2, refreshes, iterations * self.K)
         if iterations == 0:
             return ()
-        return tree_releases(z_v, z_u, tree.levels(min(iterations, self.period) * self.K - 1))
+        return tree_releases(z_v, z_u, kernels.levels(min(iterations, self.period) * self.K - 1))
 
     def rows(self, problem: Problem) -> tuple[int, int, int]:
         """Count two releases a minibatch, whatever is known of the records in them."""
@@ -158,7 +163,7 @@ class DPRGDA(Solver):
         return 2 * count, count, max(self.S1, self.S2)
 
     def packed(self, problem: Problem) -> Numbers:
-        """Pack what :func:`~dpcheck.algorithms.kernels.rgda.rgda` reads."""
+        """Pack what :func:`~dpcheck.catalogue.xu2026.rgda.rgda` reads."""
         n = len(problem.records)
         require(self.K >= 2 or not self.repaired, "K", "be at least 2", self.K)
         require(self.repaired or not self.once, "once", "be False as printed", self.once)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 
-from dpcheck.algorithms.budget import modulus
-from dpcheck.algorithms.schedule import Schedule, fixed, number, positive, share, whole
+from dpcheck.algorithms.schedule import Schedule, fixed, modulus, number, positive, share, whole
 from dpcheck.errors import require
 
 

@@ -8,10 +8,21 @@ from __future__ import annotations
 import math
 from functools import cached_property
 
-from dpcheck.algorithms.budget import certified, modulus, noise_share, private_modulus
-from dpcheck.algorithms.kernels import tree
-from dpcheck.algorithms.schedule import finite_norm, fixed, level, not_negative, number, positive, whole
+from dpcheck.algorithms.schedule import (
+    certified,
+    finite_norm,
+    fixed,
+    level,
+    modulus,
+    noise_share,
+    not_negative,
+    number,
+    positive,
+    private_modulus,
+    whole,
+)
 from dpcheck.catalogue.xu2026.dp_rgda_escape import Escape, RepairedEscape
+from dpcheck.catalogue.xu2026.rgda import levels
 from dpcheck.errors import require
 from dpcheck.events import Disjoint, Event, Gaussian, Repeated, Sampled
 
@@ -338,7 +349,7 @@ class PopulationRepaired(EmpiricalRepaired):
 
     @property
     def most_sums(self) -> int:
-        return int(tree.levels(min(self.steps, self.period) * self.K - 1))
+        return int(levels(min(self.steps, self.period) * self.K - 1))
 
     @cached_property
     def noise(self) -> tuple[float, float]:

@@ -30,14 +30,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Bounds, kernel, named
+from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, kernel, named
 from dpcheck.algorithms.kernels.parts import below, copy, project
-from dpcheck.algorithms.kernels.spider import estimate, scratch
 from dpcheck.algorithms.kernels.tape import mark
 from dpcheck.algorithms.layout import descent
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.schedule import Schedule, number, whole
 from dpcheck.catalogue.xu2026.spider import Spider, SpiderSchedule, spider_events
+from dpcheck.catalogue.xu2026.spider_kernels import Bounds, estimate, scratch
 from dpcheck.events import Event
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcheck.algorithms.budget import certified
 from dpcheck.algorithms.kernels.jit import Numbers
 from dpcheck.algorithms.problem import Problem
+from dpcheck.algorithms.run import fill, pack
 from dpcheck.algorithms.schedule import (
     Schedule,
+    certified,
     finite_norm,
     fixed,
     level,
@@ -23,7 +24,6 @@ from dpcheck.algorithms.schedule import (
     whole,
 )
 from dpcheck.algorithms.solver import Solver
-from dpcheck.algorithms.tapes import fill, pack
 from dpcheck.errors import require
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 

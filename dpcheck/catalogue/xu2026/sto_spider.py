@@ -39,18 +39,18 @@ from dpcheck.algorithms.kernels.jit import (
     STREAM,
     TAPE,
     VECTOR,
-    Bounds,
     Place,
     kernel,
     named,
 )
 from dpcheck.algorithms.kernels.parts import copy, norm, project
-from dpcheck.algorithms.kernels.spider import distance, estimate, scratch
 from dpcheck.algorithms.kernels.tape import CERTIFIED, MODE, OUTCOME, RECORD, RELEASES, REPLAY, UNCERTIFIED, mark
-from dpcheck.algorithms.layout import with_choice
+from dpcheck.algorithms.layout import Release, descent
 from dpcheck.algorithms.problem import Problem
+from dpcheck.algorithms.run import History
 from dpcheck.algorithms.schedule import Schedule, fixed, number, positive, share
 from dpcheck.catalogue.xu2026.spider import Drifting, Spider, spider_events
+from dpcheck.catalogue.xu2026.spider_kernels import Bounds, distance, estimate, scratch
 from dpcheck.errors import require
 from dpcheck.events import Event, Laplace
 
@@ -177,7 +177,7 @@ class Counts(NamedTuple):
     Gamma: int
 
 
-LIMITS = types.NamedUniTuple(types.float64, 4, Limits)  # type: ignore[no-untyped-call]
+LIMITS = types.NamedUniTuple(types.float64, 4, Limits)
 
 
 @kernel(types.float64(OBJECTIVE, VECTOR, LIMITS))
@@ -271,6 +271,12 @@ def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     chosen = above_threshold(objective, path[:seen], limits, reals.sigma_select, rng, tape)
     tape.cursor[OUTCOME] = CERTIFIED if chosen >= 0 else UNCERTIFIED
     copy(path[chosen if chosen >= 0 else seen - 1], out)
+
+
+def with_choice(solver: Any, problem: Problem, history: History) -> tuple[Release, ...]:
+    """Describe a descent, and at the end a choice by all records."""
+    *steps, last = descent(solver, problem, history)
+    return (*steps, Release(last.row, "the choice", "at the end"))
 
 
 @dataclass(frozen=True, eq=False)

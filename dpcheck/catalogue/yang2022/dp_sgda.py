@@ -27,18 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcheck.algorithms.budget import (
-    certified_noise,
-    gaussian,
-    gradient_bounds,
-    modulus,
-    moves,
-    private_modulus,
-    smoothness_for_eta,
-)
-from dpcheck.algorithms.kernels import sgda as kernels
 from dpcheck.algorithms.kernels.jit import Numbers
-from dpcheck.algorithms.kernels.parts import AVERAGE, LAST, UNIFORM
 from dpcheck.algorithms.layout import pairs
 from dpcheck.algorithms.problem import Array, Problem
 from dpcheck.algorithms.promises import (
@@ -53,22 +42,30 @@ from dpcheck.algorithms.promises import (
     smooth,
     strongly_concave,
 )
+from dpcheck.algorithms.run import SCHEMES, fill, pack
 from dpcheck.algorithms.schedule import (
     Number,
     Schedule,
     anything,
+    certified_noise,
     fixed,
+    gaussian,
+    gradient_bounds,
     level,
+    modulus,
+    moves,
     norm,
     number,
     one_of,
     positive,
     prescribed,
+    private_modulus,
     records,
+    smoothness_for_eta,
     whole,
 )
 from dpcheck.algorithms.solver import Solver
-from dpcheck.algorithms.tapes import SCHEMES, fill, pack
+from dpcheck.catalogue.yang2022 import sgda as kernels
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Repeated, Sampled, Scheme
 
@@ -266,7 +263,7 @@ def falling(problem: Problem, pl: float, steps: int, *, late: bool) -> tuple[Arr
     return 2 / (pl * t), 2 * M / (pl * t ** (2 / 3))
 
 
-OUTPUTS = {"average": AVERAGE, "last": LAST, "uniform": UNIFORM}
+OUTPUTS = {"average": kernels.AVERAGE, "last": kernels.LAST, "uniform": kernels.UNIFORM}
 
 
 @dataclass(frozen=True, eq=False)

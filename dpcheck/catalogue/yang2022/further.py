@@ -23,7 +23,7 @@ from dpcheck.checks.sandwich import audit as audit_pair
 from dpcheck.checks.sandwich import finding
 from dpcheck.checks.subject import Part
 from dpcheck.events import Gaussian, Neighbours, Repeated, Sampled, Scheme
-from dpcheck.problems.auc import AUC
+from dpcheck.problems.auc import AUC, auc_score
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.report.findings import Finding
 

@@ -34,9 +34,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcheck.algorithms.budget import certified
 from dpcheck.algorithms.problem import Array, Problem
-from dpcheck.algorithms.schedule import Schedule, fixed, number, one_of, positive, records
+from dpcheck.algorithms.schedule import Schedule, certified, fixed, number, one_of, positive, records
 from dpcheck.catalogue.yang2022 import unmet_in_table_1
 from dpcheck.catalogue.zhang2022 import BOTH_BLOCKS, ROOM, SLOPE, game_of_a_solution, near
 from dpcheck.catalogue.zhang2022.output_perturbation import (

@@ -36,15 +36,27 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dpcheck.algorithms.budget import certified, gaussian, smoothness_for_eta
 from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Numbers, kernel, named
 from dpcheck.algorithms.kernels.parts import POISSON, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
-from dpcheck.algorithms.layout import halves
+from dpcheck.algorithms.layout import JOINT, Release
 from dpcheck.algorithms.problem import Problem
-from dpcheck.algorithms.schedule import Number, Schedule, fixed, norm, number, one_of, positive, records, whole
+from dpcheck.algorithms.run import SCHEMES, History, fill, pack
+from dpcheck.algorithms.schedule import (
+    Number,
+    Schedule,
+    certified,
+    fixed,
+    gaussian,
+    norm,
+    number,
+    one_of,
+    positive,
+    records,
+    smoothness_for_eta,
+    whole,
+)
 from dpcheck.algorithms.solver import Solver
-from dpcheck.algorithms.tapes import SCHEMES, fill, pack
 from dpcheck.catalogue.yang2022 import unmet_in_table_1
 from dpcheck.catalogue.yang2022.dp_sgda import printed_batch
 from dpcheck.errors import require
@@ -181,6 +193,12 @@ def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
                 for i in range(size):
                     out[i] += z[i] / T
         copy(z, u)
+
+
+def halves(solver: Any, problem: Problem, history: History) -> tuple[Release, ...]:
+    """Return two minibatches for each step, both blocks as one vector on each."""
+    rows, which = range(len(history.clean)), ("first", "second")
+    return tuple(Release(row, JOINT, f"in the {which[row % 2]} half of step {row // 2 + 1}", row) for row in rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -121,7 +121,7 @@ def premises(game: HingeGame, cell: Cell, id: str = SMOOTH) -> Iterable[Premise]
 
 def reach(solver: Any, game: HingeGame) -> float:
     """Total step times smoothness."""
-    return float(solver.eta_w.sum()) * game.smoothness
+    return float(solver.eta_w.sum() * game.smoothness)
 
 
 COMMON: dict[str, Any] = {

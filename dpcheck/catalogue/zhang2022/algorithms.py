@@ -12,9 +12,9 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from dpcheck.algorithms.budget import Sizes
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.promises import Given, Promise, at_zero
+from dpcheck.algorithms.schedule import Sizes
 from dpcheck.catalogue.zhang2022 import BOTH_BLOCKS, ONE_BLOCK, ROOM, SLOPE, answers, game_of_a_solution, near
 from dpcheck.catalogue.zhang2022.output_perturbation import OutputPerturbation, Phase, phase, radius_of
 from dpcheck.errors import require, require_positive

@@ -23,7 +23,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numba import types
 
-from dpcheck.algorithms.budget import Sizes
 from dpcheck.algorithms.kernels.gradients import no_ascent, no_difference, no_mean
 from dpcheck.algorithms.kernels.jit import (
     BASE_SIGNATURE,
@@ -37,15 +36,14 @@ from dpcheck.algorithms.kernels.jit import (
     named,
 )
 from dpcheck.algorithms.kernels.parts import BALL, copy, project, scale
-from dpcheck.algorithms.kernels.saddle import ENERGY, MOST, MU_V, MU_W, R_V, R_W, L
 from dpcheck.algorithms.kernels.tape import EVALUATIONS, EXHAUSTED, OUTCOME, mark, release, sample
 from dpcheck.algorithms.layout import JOINT, Release
 from dpcheck.algorithms.problem import Array, Problem, data_of
-from dpcheck.algorithms.run import History
-from dpcheck.algorithms.schedule import Schedule, anything, fixed, number, whole
+from dpcheck.algorithms.run import SCHEMES, History, fill, pack
+from dpcheck.algorithms.schedule import Schedule, Sizes, anything, fixed, number, whole
 from dpcheck.algorithms.solver import Solver
-from dpcheck.algorithms.tapes import SCHEMES, fill, pack
 from dpcheck.catalogue.bases import BASES, base_kernel
+from dpcheck.catalogue.bases.saddle import ENERGY, MOST, MU_V, MU_W, R_V, R_W, L
 from dpcheck.errors import require
 from dpcheck.events import Disjoint, Event, Gaussian
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dpcheck.algorithms.budget import modulus
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.promises import Given, any_of, bounded, lipschitz, projected, smooth, strongly_concave
+from dpcheck.algorithms.schedule import modulus
 
 # Assumptions of the paper's theorems that no run can answer, with what it would have to know.
 UNKNOWN = {

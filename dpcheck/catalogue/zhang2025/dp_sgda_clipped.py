@@ -22,10 +22,21 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcheck.algorithms.budget import certified_noise, modulus, private_modulus
 from dpcheck.algorithms.problem import Array, Problem
 from dpcheck.algorithms.promises import Given, Promise
-from dpcheck.algorithms.schedule import Schedule, finite_norm, fixed, length, level, number, positive, records
+from dpcheck.algorithms.schedule import (
+    Schedule,
+    certified_noise,
+    finite_norm,
+    fixed,
+    length,
+    level,
+    modulus,
+    number,
+    positive,
+    private_modulus,
+    records,
+)
 from dpcheck.catalogue.yang2022.dp_sgda import (
     GradientDescentAscent,
     Theorem2a,

@@ -27,15 +27,26 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from dpcheck.algorithms.budget import certified_pair, gaussian, gradient_bounds, moves
 from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Numbers, kernel, named
 from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, copy, project, scale
 from dpcheck.algorithms.kernels.tape import mark, release, sample
 from dpcheck.algorithms.layout import pairs
 from dpcheck.algorithms.problem import Array, Problem
-from dpcheck.algorithms.schedule import Schedule, fixed, norm, number, positive, records, whole
+from dpcheck.algorithms.run import fill, pack
+from dpcheck.algorithms.schedule import (
+    Schedule,
+    certified_pair,
+    fixed,
+    gaussian,
+    gradient_bounds,
+    moves,
+    norm,
+    number,
+    positive,
+    records,
+    whole,
+)
 from dpcheck.algorithms.solver import Solver
-from dpcheck.algorithms.tapes import fill, pack
 from dpcheck.errors import require
 from dpcheck.events import Event, Repeated, Sampled
 

@@ -39,7 +39,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numba import types
 
-from dpcheck.algorithms.budget import gaussian, modulus
 from dpcheck.algorithms.kernels.jit import (
     INDICES,
     NUMBERS,
@@ -60,10 +59,9 @@ from dpcheck.algorithms.kernels.tape import mark, release, sample
 from dpcheck.algorithms.layout import Release
 from dpcheck.algorithms.problem import Array, Problem
 from dpcheck.algorithms.promises import Given, Promise
-from dpcheck.algorithms.run import History
-from dpcheck.algorithms.schedule import Schedule
+from dpcheck.algorithms.run import History, fill, pack
+from dpcheck.algorithms.schedule import Schedule, gaussian, modulus
 from dpcheck.algorithms.solver import Solver
-from dpcheck.algorithms.tapes import fill, pack
 from dpcheck.catalogue.zhang2025 import answers, too_small
 from dpcheck.catalogue.zhang2025.privatediff_schedule import Printed, Repaired, ascent_steps, releases, threshold_C3
 from dpcheck.errors import require
@@ -105,7 +103,7 @@ class Room(NamedTuple):
     g: Vector
 
 
-ROOM = types.NamedTuple((INDICES, INDICES, INDICES, VECTOR), Room)  # type: ignore[no-untyped-call]
+ROOM = types.NamedTuple((INDICES, INDICES, INDICES, VECTOR), Room)
 
 
 @kernel(types.void(OBJECTIVE, NUMBERS, VECTOR, VECTOR, ROOM, STREAM, TAPE))

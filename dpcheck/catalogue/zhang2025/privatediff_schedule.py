@@ -12,9 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.budget import certified, modulus, noise_share, private_modulus
 from dpcheck.algorithms.problem import Array, Problem
-from dpcheck.algorithms.schedule import Schedule, fixed, length, level, number, positive, records, share, whole
+from dpcheck.algorithms.schedule import (
+    Schedule,
+    certified,
+    fixed,
+    length,
+    level,
+    modulus,
+    noise_share,
+    number,
+    positive,
+    private_modulus,
+    records,
+    share,
+    whole,
+)
 from dpcheck.errors import require
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 

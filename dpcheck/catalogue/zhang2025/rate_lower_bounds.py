@@ -31,7 +31,8 @@ import numpy as np
 from scipy.stats import t as student
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.problem import SIMPLEX, Array, ball, blocks
+from dpcheck.algorithms.kernels.parts import SIMPLEX
+from dpcheck.algorithms.problem import Array, ball, blocks
 from dpcheck.bounds.registry import theorem
 from dpcheck.checks.context import Batch, Context
 from dpcheck.problems.nonconvex import StronglyConcave, spectral

@@ -164,7 +164,7 @@ def predicted(plan: Any, problem: EqualRecords, cell: Cell) -> float:
 def threshold(problem: EqualRecords, cell: Cell) -> float:
     """C_3 = G/sqrt(T_2)."""
     T_2 = theorem(THEOREM).schedule(**constants(problem, cell))["T_2"]
-    return max(problem.lipschitz_w, problem.lipschitz_v) / math.sqrt(T_2)
+    return float(max(problem.lipschitz_w, problem.lipschitz_v) / math.sqrt(T_2))
 
 
 def shortened(problem: EqualRecords, cell: Cell) -> dict[str, Any]:

@@ -1,4 +1,11 @@
-"""Recursive gradients, an inner ascent and an escape from strict saddles: the loop of DP-RGDA."""
+"""Recursive gradients, an inner ascent and an escape from strict saddles: the loop of DP-RGDA.
+
+Where each record is used once, the sums of all differences so far have their noise along a binary tree. The node that
+increment j = 1, 2, ... closes is the sum of the last 2^i of them, where 2^i divides j and 2^{i+1} does not. The
+increments 1 to j are the nodes of the binary digits of j, so their sum holds at most log2(j) + 1 noises; and an
+increment is in at most log2(m) + 1 of the nodes that m increments close (Dwork, Naor, Pitassi and Rothblum 2010; Chan,
+Shi and Song 2011).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from dpcheck.algorithms.kernels import tree
 from dpcheck.algorithms.kernels.jit import (
     DATA,
     INDICES,
@@ -24,9 +30,51 @@ from dpcheck.algorithms.kernels.jit import (
     kernel,
     named,
 )  # fmt: skip
-from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, clip_factor, copy, move_in_ball, norm, project, scale
-from dpcheck.algorithms.kernels.spider import distance
+from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, clip_factor, copy, norm, project, scale
 from dpcheck.algorithms.kernels.tape import CERTIFIED, OUTCOME, RETURNED, UNCERTIFIED, mark, release, sample
+from dpcheck.catalogue.xu2026.spider_kernels import distance
+
+
+@kernel(types.int64(types.int64))
+def levels(increments):  # type: ignore[no-untyped-def]
+    """Return the most nodes that one of so many increments is in; a sum of them is made of no more."""
+    count = 0
+    while increments > 0:
+        increments //= 2
+        count += 1
+    return count
+
+
+@kernel(types.int64(types.int64, VECTOR, MATRIX, MATRIX))
+def close(j, increment, clean, nodes):  # type: ignore[no-untyped-def]
+    """Bring increment ``j``; return the level of the node that it closes, whose sum is that row of ``nodes``.
+
+    clean, nodes : (levels, d), the open nodes without noise, and the closed ones, which the caller makes private
+    """
+    level = 0
+    while j % 2 == 0:
+        j //= 2
+        level += 1
+    for i in range(increment.size):
+        total = increment[i]
+        for below in range(level):
+            total += clean[below, i]
+        clean[level, i] = nodes[level, i] = total
+    return level
+
+
+@kernel(types.void(types.int64, MATRIX, VECTOR, VECTOR))
+def add_prefix(j, nodes, base, out):  # type: ignore[no-untyped-def]
+    """Write base plus the sum of increments 1 to ``j`` to ``out``."""
+    for i in range(out.size):
+        out[i] = base[i]
+    level = 0
+    while j > 0:
+        if j % 2 == 1:
+            for i in range(out.size):
+                out[i] += nodes[level, i]
+        j //= 2
+        level += 1
 
 
 @kernel(types.void(VECTOR, types.int64, types.float64, types.int64))
@@ -122,7 +170,7 @@ def room_for(data, numbers):  # type: ignore[no-untyped-def]
     clip_v, clip_u = np.full(2, reals.C_v), np.full(2, reals.C_u)
     if not repaired:
         clip_v[0] = clip_v[1] = clip_u[0] = clip_u[1] = np.inf
-    height = tree.levels(min(counts.period, counts.steps) * counts.K - 1) if counts.once else 0
+    height = levels(min(counts.period, counts.steps) * counts.K - 1) if counts.once else 0
     return Room(
         np.arange(data.records.shape[0]), np.empty(counts.S1, np.int64), np.empty(counts.S2, np.int64),
         start.copy(), start.copy(), start.copy(), start[:d].copy(), start[d:].copy(),
@@ -158,9 +206,9 @@ def follow(objective, numbers, room, rng, tape):  # type: ignore[no-untyped-def]
     if once:
         spent[USED_UP] += S2
         spent[GROWN] += 1
-        level = tree.close(spent[GROWN], g, room.clean, nodes)
+        level = close(spent[GROWN], g, room.clean, nodes)
         release_both(nodes[level], d, reals.sigma_u, 2 * C_u / S2, rng, tape)
-        tree.add_prefix(spent[GROWN], nodes, room.base, vu)
+        add_prefix(spent[GROWN], nodes, room.base, vu)
     else:
         clip_mean(g, d, C_u, counts.repaired)
         release_both(g, d, reals.sigma_u, 2 * C_u / S2, rng, tape)
@@ -207,6 +255,18 @@ def estimate(refresh, objective, z, numbers, room, rng, tape):  # type: ignore[n
     copy(z[:d], room.last_x)
     copy(room.best[d:], z[d:])
     copy(room.best_vu, room.vu)
+
+
+@kernel(types.void(VECTOR, types.float64, STREAM))
+def move_in_ball(x, radius, rng):  # type: ignore[no-untyped-def]
+    """Add to ``x`` a point drawn uniformly from the ball of this radius about 0."""
+    u, square = np.empty(x.size), 0.0
+    for i in range(x.size):
+        u[i] = rng.standard_normal()
+        square += u[i] * u[i]
+    scale = radius * rng.random() ** (1.0 / x.size) / np.sqrt(square)
+    for i in range(x.size):
+        x[i] += scale * u[i]
 
 
 @kernel(RUN_SIGNATURE)

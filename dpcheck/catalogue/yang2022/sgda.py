@@ -7,8 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, kernel, named
-from dpcheck.algorithms.kernels.parts import AVERAGE, POISSON, UNIFORM, below, copy, project
+from dpcheck.algorithms.kernels.parts import POISSON, below, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
+
+# Which iterate a run returns: the average of all, the last, or one drawn uniformly beforehand.
+AVERAGE, LAST, UNIFORM = 0, 1, 2
 
 
 class Reals(NamedTuple):

@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import types
 
-from dpcheck.algorithms.kernels.jit import INDICES, OBJECTIVE, STREAM, TAPE, VECTOR, Bounds, Place, Scratch, kernel
+from dpcheck.algorithms.kernels.jit import INDICES, OBJECTIVE, STREAM, TAPE, VECTOR, Indices, Place, Vector, kernel
 from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT
 from dpcheck.algorithms.kernels.tape import release, sample
+
+
+class Bounds(NamedTuple):
+    """What the SPIDER estimator is told: clipping norms (of a difference: a unit of distance), the noise over them."""
+
+    L0: float
+    Ls: float
+    sigma_1: float
+    sigma_2: float
+
+
+class Scratch(NamedTuple):
+    """What the SPIDER estimator works on: the estimate ``v`` of the gradient at ``old``, and what it is made with.
+
+    deck : all records;  big, small : room for the minibatches of a refresh and of a difference
+    clip : room for the clipping norms (2,);  g : room for a gradient
+    """
+
+    v: Vector
+    old: Vector
+    deck: Indices
+    big: Indices
+    small: Indices
+    clip: Vector
+    g: Vector
 
 
 @kernel(types.float64(VECTOR, VECTOR))
