@@ -63,7 +63,7 @@ class Declared(Subject):
 
     def stated(self, context: Context) -> Iterator[Finding]:
         """Compare what the declared events are certified at with what is claimed, and say what a run does not show."""
-        from dpcheck.checks.sandwich import verdict_above
+        from dpcheck.checks.sandwich import ROUNDING
 
         given, subject = self.algorithm, "the declared events against the claimed epsilon"
         if given.run is not None:
@@ -82,14 +82,13 @@ class Declared(Subject):
             yield self.finding("certificate", "accounting", subject, "inconclusive", reason)
             return
         certificate = certify(given.events, delta=given.delta)
-        above = verdict_above(certificate, given.epsilon)
+        within = certificate.epsilon <= given.epsilon * (1 + ROUNDING)
         reason = f"the declared events are certified at epsilon {certificate.epsilon:.4g} at delta {given.delta:g}, "
-        if above is None:
-            reason += f"within the claimed {given.epsilon:g}"
-        else:
-            reason += f"above the claimed {given.epsilon:g}{_more(given)}"
+        reason += (
+            f"within the claimed {given.epsilon:g}" if within else f"above the claimed {given.epsilon:g}{_more(given)}"
+        )
         yield self.finding(
-            "certificate", "accounting", subject, above or "consistent", reason, certified=certificate.epsilon,
+            "certificate", "accounting", subject, "consistent" if within else "violated", reason, certified=certificate.epsilon,
             claimed=float(given.epsilon), evidence=certificate.to_dict(), place=shown_place(given.place),
         )  # fmt: skip
 
