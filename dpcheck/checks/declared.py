@@ -88,8 +88,9 @@ class Declared(Subject):
             f"within the claimed {given.epsilon:g}" if within else f"above the claimed {given.epsilon:g}{_more(given)}"
         )
         yield self.finding(
-            "certificate", "accounting", subject, "consistent" if within else "violated", reason, certified=certificate.epsilon,
-            claimed=float(given.epsilon), evidence=certificate.to_dict(), place=shown_place(given.place),
+            "certificate", "accounting", subject, "consistent" if within else "violated", reason,
+            certified=certificate.epsilon, claimed=float(given.epsilon), evidence=certificate.to_dict(),
+            place=shown_place(given.place),
         )  # fmt: skip
 
     def attempts(self, context: Context) -> Iterator[Try]:
