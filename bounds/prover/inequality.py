@@ -147,6 +147,18 @@ class Inequality:
         """Say whether the inequality half a per cent beyond a critical constant fails at a point.
 
         It is evaluated by sympy in multiple precision: a second route beside the prover's balls.
+
+        Parameters
+        ----------
+        critical : float
+            The constant up to which it holds.
+        point : mapping of Symbol to number
+            A value for each letter.
+
+        Returns
+        -------
+        bool
+            Whether it fails there.
         """
         varied = self._varied()
         beyond = varied.beyond(critical, varied.grows())

@@ -43,16 +43,29 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dpcheck.algorithms.schedule import certified_noise, gaussian, gradient_bounds, moves, smoothness_for_eta
 from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Numbers, kernel, named
 from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
 from dpcheck.algorithms.layout import pairs
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.promises import Given, Promise
-from dpcheck.algorithms.schedule import Schedule, fixed, level, norm, number, positive, records, whole
-from dpcheck.algorithms.solver import Solver
 from dpcheck.algorithms.run import fill, pack
+from dpcheck.algorithms.schedule import (
+    Schedule,
+    certified_noise,
+    fixed,
+    gaussian,
+    gradient_bounds,
+    level,
+    moves,
+    norm,
+    number,
+    positive,
+    records,
+    smoothness_for_eta,
+    whole,
+)
+from dpcheck.algorithms.solver import Solver
 from dpcheck.errors import require
 from dpcheck.events import Event, Repeated, Sampled
 

@@ -11,14 +11,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpcheck.errors import InputError, one_line, require
 from dpcheck.json_text import parse
 from dpcheck.report.findings import Finding, Report
-from dpcheck.report.history import Change, compare
 from dpcheck.report.results import SCHEMA, to_json_text
 from dpcheck.running.files import write_text
+
+if TYPE_CHECKING:
+    from dpcheck.report.history import Change
 
 BASELINE = "dpcheck.baseline/2"
 _VERDICTS_ALONE = "dpcheck.baseline/1"  # the schema before: a verdict by id
@@ -74,6 +76,8 @@ def against(report: Report, known: Entries, *, all_of: bool) -> Report:
     A claim that is another one, an audited epsilon that is larger beyond chance, an entry whose last day has passed,
     and, with ``all_of``, a finding that is gone are findings of their own.
     """
+    from dpcheck.report.history import compare
+
     ids = {finding.id for finding in report.findings}
     here = {id: entry for id, entry in known.items() if id in ids}
     before = Report(tuple(_finding(id, entry) for id, entry in here.items()), (), "", 0, "", 0.0)

@@ -116,7 +116,7 @@ def test_every_kind_of_finding_has_help():
     from dpcheck.report import findings as sarif
 
     kinds = re.search(r"kind : (.*?)\nsubject", inspect.cleandoc(Finding.__doc__), re.S).group(1)
-    assert set(re.findall(r'"(\w+)"', kinds)) | {"missing", "stopped"} == set(sarif._HELP)
+    assert set(re.findall(r'"(\w+)"', kinds)) | {"missing", "stopped", "baseline"} == set(sarif._HELP)
 
 
 XU = "dpcheck/catalogue/xu2026"

@@ -15,7 +15,7 @@ from games import GAMES
 from scipy.stats import norm
 
 from dpcheck import accounting as engine
-from dpcheck.accounting import Certificate, certificates, certify, event_counts, privacy_curve
+from dpcheck.accounting import Certificate, certificates, certify, privacy_curve
 from dpcheck.checks.games import DELTA, Entry
 from dpcheck.events import Disjoint, Event, Gaussian, Laplace, Repeated, Sampled
 from dpcheck.solvers import ALGORITHMS, algorithm
@@ -186,15 +186,12 @@ def test_without_replacement_accounted_as_poisson(
 
 
 def test_one_composition_too_few(entries: dict[str, Entry], monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
-    def wrong(events: Sequence[Event], times: int) -> Any:
-        for event in events:
-            if isinstance(event, Repeated):
-                yield from true((event.event,), times * max(event.count - 1, 0))
-            else:
-                yield from true((event,), times)
+    def wrong(events: Sequence[Event]) -> Any:
+        return event_counts.count_events(tuple(
+            Repeated(event.event, max(event.count - 1, 0)) if isinstance(event, Repeated) else event for event in events
+        ))  # fmt: skip
 
-    true = event_counts._flatten
-    monkeypatch.setattr(event_counts, "_flatten", wrong)
+    monkeypatch.setattr(engine, "count_events", wrong)
     for label in ("dp_sgda.repaired.without_replacement", "dp_sgda.repaired.poisson", "dp_spider.repaired",
                   "sto_spider.repaired", "privatediff.repaired"):  # fmt: skip
         assert verdict_of(entries[label]) == "violated", label

@@ -245,7 +245,7 @@ def called(caller: Any) -> list[Any]:
 # A file, an edit of a function in it, and what a kernel of another file computes with that function.
 EDITS = [
     (
-        "audits/limits/binomial.py", "return math.log(gain", "return 5.0 + math.log(gain",
+        "audits/limits/__init__.py", "return math.log(gain", "return 5.0 + math.log(gain",
         "from dpcheck.audits.limits.thresholds import limits\n"
         "found = limits(np.full((1, 1), .9), np.full((1, 1), .1), np.zeros(1), 1000, 0.0, 2.0, np.nan)",
     ),
