@@ -15,7 +15,7 @@ from games import GAMES
 from scipy.stats import norm
 
 from dpcheck import accounting as engine
-from dpcheck.accounting import Certificate, certificates, certify, privacy_curve
+from dpcheck.accounting import Certificate, certificates, certify, event_counts, privacy_curve
 from dpcheck.checks.games import DELTA, Entry
 from dpcheck.events import Disjoint, Event, Gaussian, Laplace, Repeated, Sampled
 from dpcheck.solvers import ALGORITHMS, algorithm
