@@ -19,7 +19,7 @@ import numpy as np
 
 from dpcheck import __version__
 from dpcheck.audits.claim import PrivacyClaim
-from dpcheck.audits.limits import epsilon_lower
+from dpcheck.audits.limits import epsilon_lower, p_value
 from dpcheck.audits.looks import Look, Plan, in_family, take_looks
 from dpcheck.audits.output_sets import OutputSet
 from dpcheck.audits.running import SIDES, KeptRuns, Pool, Runner, require_runs
@@ -163,10 +163,15 @@ def audit_privacy(
     )
     verdict = "violated" if broken else "consistent" if any(could_fail) else "inconclusive"
     return PrivacyAudit(
-        verdict, best.epsilon_lower, used, (broken[0] if broken else best).event, claimed.words,
+        verdict, best.epsilon_lower, used, _deciding(broken, best).event, claimed.words,
         stated, float(delta), float(confidence), int(seed) if seeded else None, __version__,
         looks, in_family(claimed, looks, delta) if claimed.events else None, runner.alike, claimed.deltas_at is None,
     )  # fmt: skip
+
+
+def _deciding(broken: list[Look], best: Look) -> Look:
+    """Return the look whose set goes farthest beyond the claim; where none does, the one behind the bound."""
+    return max(broken, key=lambda look: look.epsilon_lower - look.claimed, default=best)
 
 
 _STEEP = 700.0  # an epsilon whose exponential is still a number
@@ -187,7 +192,7 @@ class PrivacyAudit(Shown):
     trials : int
         Runs used on each dataset; fewer than asked for where a violation was plain early.
     event : OutputSet
-        The output set that broke the claim, or else the one behind ``epsilon_lower``.
+        The output set that went farthest beyond the claim, or else the one behind ``epsilon_lower``.
     claim : str
         The claim in words.
     epsilon, delta : float
@@ -242,6 +247,23 @@ class PrivacyAudit(Shown):
         last = self.looks[-1]
         return strength(last.claimed, last.delta, last.event.trials, last.alpha, self.trials)
 
+    @cached_property
+    def deciding(self) -> Look:
+        """The look at ``event``: what it tested, at which level, and the limit that it gives by itself."""
+        return next(look for look in reversed(self.looks) if look.event == self.event)
+
+    @cached_property
+    def witness(self) -> str:
+        """The output set with its counts; where it breaks the claim, also the bound that it shows by itself."""
+        if self.verdict != "violated":
+            return str(self.event)
+        look, event = self.deciding, self.event
+        p = p_value(event.hits, event.other_hits, event.trials, look.claimed, look.delta, alpha=look.alpha)
+        return (
+            f"{event}; it alone shows epsilon >= {look.epsilon_lower:.4f} at delta {look.delta:g} where "
+            f"{look.claimed:.4g} is claimed, p-value {p:.2g}"
+        )
+
     def _sentence(self) -> str:
         family = self.in_family
         strength = "" if self.would_find is None else f"\n{self.would_find.sentence}"
@@ -250,7 +272,7 @@ class PrivacyAudit(Shown):
         return (
             f"{self.verdict}: epsilon >= {self.epsilon_lower:.4f} at delta {self.delta:g}, claimed {self.epsilon:g}"
             f"{alike}\nwith confidence {self.confidence:g} from {self.trials} runs a dataset{within}\n"
-            f"witness: {self.event}{strength}"
+            f"witness: {self.witness}{strength}"
         )
 
     __str__ = _sentence  # the verdict with its bound, what it rests on, the witness, and the strength where consistent
@@ -313,7 +335,7 @@ class PrivacyAudit(Shown):
         """Draw the score of the deciding look on both datasets: histogram, tails, the claim's limit, and the set."""
         from dpcheck import style
 
-        look = next(look for look in reversed(self.looks) if look.event == self.event)
+        look = self.deciding
         event, (edges, *counts) = look.event, look.bars
         figure = style.figure(style.PAGE, 3.0)
         left, right = figure.subplots(1, 2)

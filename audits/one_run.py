@@ -299,9 +299,13 @@ class OneRunAudit(Shown):
     version: str
 
     def _sentence(self) -> str:
+        decided = min(self.tests, key=lambda test: test.p_value / test.alpha)
+        said = f"{decided.right} of {decided.number} guesses right, p-value {decided.p_value:.2g}"
+        where = "" if self.epsilon_lower > self.epsilon else ", at another point of the claimed curve"
+        witness = f"\nwitness: {said}{where}" if self.verdict == "violated" else ""
         return (
             f"{self.verdict}: epsilon >= {self.epsilon_lower:.4f} at delta {self.delta:g} with confidence "
-            f"{self.confidence:g}, claimed {self.epsilon:g}; {self.canaries} canaries in {self.runs} runs"
+            f"{self.confidence:g}, claimed {self.epsilon:g}; {self.canaries} canaries in {self.runs} runs{witness}"
         )
 
     def _facts(self) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def require_private(audit: PrivacyAudit, place: str = "") -> None:
         raise AssertionError(
             f"epsilon >= {audit.epsilon_lower:.4g} where {audit.epsilon:.4g} is claimed, at delta {audit.delta:g} with "
             f"confidence {audit.confidence:g}: not {audit.claim.replace('privacy', 'private')}\n"
-            f"witness: {audit.event}\n{_again(audit, place)}"
+            f"witness: {audit.witness}\n{_again(audit, place)}"
         )
     if audit.verdict == "inconclusive":
         raise AssertionError(

@@ -228,7 +228,7 @@ def _finding(audit: Any, mechanism: Any, name: str) -> Finding:
     return Finding(
         f"{name}.output", "privacy", f"{name}: {claim}", audit.verdict,
         f"epsilon >= {audit.epsilon_lower:.4g} at delta {audit.delta:g} with confidence {audit.confidence:g}; "
-        f"witness: {audit.event}",
+        f"witness: {getattr(audit, 'witness', audit.event)}",
         audited=audit.epsilon_lower, claimed=audit.epsilon, evidence={"audit": audit.to_dict()},
         place=place_of(mechanism) or None,
     )  # fmt: skip
