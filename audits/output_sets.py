@@ -18,7 +18,7 @@ from dpcheck.audits.limits import stand_off, thresholds
 from dpcheck.audits.running import SIDES
 from dpcheck.audits.running.datasets import plain, shown
 from dpcheck.audits.scores import Coordinate, Score, evaluate, parameters
-from dpcheck.audits.scores.exact import Extreme, Repeats, Special, exact, given
+from dpcheck.audits.scores.exact import Extreme, Repeats, Special, exact, given, seen
 from dpcheck.audits.scores.learned import Projection, Quadratic, fit, learned
 from dpcheck.compiled import njit
 
@@ -125,6 +125,8 @@ _UNREPEATED = 0.05
 # the numbers of an output and so hides a rare leak.
 _BOLD = 0.06
 _SEEN, _MIXED = 4, 40
+# Share of the level for values that were seen on one dataset alone, where that is looked at.
+_ONCE = 0.3
 # Standard deviations by which a share may change if the score is fitted again.
 _DRIFT = 10.0
 
@@ -133,7 +135,8 @@ _DRIFT = 10.0
 class Choice:
     """A set to be tested on fresh runs at level ``alpha``: ``P(event) <= e^epsilon Q(event) + delta``.
 
-    kind : "steady", "bold", or "curve" for the point of a claim of many that is surest to fail
+    kind : "steady", "bold", "seen" for values that were seen on one dataset alone, or "curve" for the point of a claim
+        of many that is surest to fail
     promise : how well the set does by the earlier runs; larger is better, within one kind
     """
 
@@ -157,6 +160,9 @@ def choose(
     counts alone: a rare leak has few hits, which a cautious estimate would dismiss. A claim of many points, or
     of one at another delta, has a third choice, the set and the point surest to break it.
     """
+    again = seen(a, b)
+    if again is not None:
+        full, alpha = alpha, alpha * (1 - _ONCE)
     levels = {"steady": alpha * (1 - _BOLD), "bold": alpha * _BOLD}
     if len(claim.epsilons) > 1 or (claim.epsilons[0], claim.deltas[0]) != (
         epsilon,
@@ -194,7 +200,10 @@ def choose(
         chosen["steady"] = replace(steady, alpha=steady.alpha + levels["bold"])
     else:
         chosen["bold"] = bold
-    return list(chosen.values())
+    tests = list(chosen.values())
+    if again is not None:
+        tests.append(Choice("seen", OutputSet(again, ">=", 0.5, "data"), epsilon, delta, full * _ONCE))
+    return tests
 
 
 def _judge(

@@ -111,6 +111,27 @@ def repeats(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Repeats]:
             yield Repeats(Coordinate(index, width), heavy[sides != 0], sides[sides != 0])
 
 
+# Repeats within one dataset that a continuous law does not give; one may come from rounding.
+_PAIRS = 2
+
+
+def seen(a: Floats, b: Floats) -> Repeats | None:
+    """Return the side on which a value was seen, where values of so fine a law should all differ and some do not.
+
+    Noise that is drawn from a table, or from a generator with a short seed, has few values, which are others on the
+    neighbour. Each value that was seen on one dataset alone is then likely to come again there, and there alone.
+    """
+    width = a.shape[1]
+    for index in telling(a, b):
+        left, right = (np.sort(side[:, index]) for side in (a, b))
+        one, other = np.unique(left), np.unique(right)
+        pairs = left.size - one.size + right.size - other.size
+        if pairs >= _PAIRS and pairs <= (1 - _DISTINCT) * (left.size + right.size):
+            values = np.setxor1d(one, other, assume_unique=True)
+            return Repeats(Coordinate(index, width), values, np.where(among(values, one), 1.0, -1.0))
+    return None
+
+
 _DISTINCT_VALUES = 20
 _SHARE = 0.99
 # Bits of a significand, and zeros at its end that chance does not explain.
