@@ -374,6 +374,7 @@ class Rounding:
     unit : relative distance of neighbouring numbers of the type (2^-23 for float32, 2^-10 for float16)
     beside : norm of the noise that was added, rounded with the rest, and taken away
     width : coordinates of the output
+    step : of the grid to which each output and what is taken away from it are rounded, 0 where there is none
 
     The gradient itself is rounded a few times (norm, quotient, product, division): 3 units of its norm. The noise takes
     three more, whose errors are independent of the gradient from coordinate to coordinate: they lengthen it by the
@@ -383,19 +384,26 @@ class Rounding:
     unit: float
     beside: float = 0.0
     width: int = 1
+    step: float = 0.0
+
+    @property
+    def off(self) -> float:
+        """How far the grid may move an output less what is taken away."""
+        return float(self.step * self.width**0.5)
 
     def alone(self, bound: float) -> float:
         """Return by how much one vector may be longer than the bound."""
         noise = 0.5 * self.unit * self.beside
         along = min(3 * noise, _FAR * noise / self.width**0.5)
-        return float(_LEAST * bound + 3 * self.unit * bound + along + 0.6 * noise**2 / bound)
+        return float(_LEAST * bound + 3 * self.unit * bound + along + 0.6 * noise**2 / bound + self.off)
 
     def total(self, size: int, bound: float) -> float:
         """Return how far a sum of so many vectors may be from the vectors' own sum."""
         rounded = self.unit * (3 * bound + 1.5 * self.beside)
-        return _LEAST * size * bound + (size + 1) * rounded + self.unit * bound * size * (size + 1) / 4
+        grid = (size + 1) * self.off
+        return _LEAST * size * bound + (size + 1) * rounded + self.unit * bound * size * (size + 1) / 4 + grid
 
     def between(self, size: int, bound: float) -> float:
         """Return by how much two sums that differ in one vector may be further apart than twice the bound."""
         added = self.unit * bound * size * (size + 1) / 4 + 1.5 * self.unit * self.beside
-        return 2 * (_LEAST * bound + 3 * self.unit * bound + added)
+        return 2 * (_LEAST * bound + 3 * self.unit * bound + added + self.off)

@@ -101,8 +101,38 @@ def precision(values: Array) -> int:
     return next((bits for bits in (BRAIN, HALF, SINGLE) if np.array_equal(rounded(values, bits), values)), DOUBLE)
 
 
-def rounded(values: Array, bits: int) -> Array:
-    """Round to the nearest number with so many bits in its significand; float16 also to its least step, 2^-24."""
+# Steps of usual grids: decimal and binary ones, as they are or divided by a number of records.
+_BASES = np.append(10.0 ** -np.arange(13), 2.0 ** -np.arange(1, 41))
+_DIVISORS = np.append(np.arange(1, 129), [200, 250, 256, 500, 512, 1000, 1024])
+_STEPS = np.sort(np.divide.outer(_BASES, _DIVISORS).ravel())[::-1]
+# What is looked at first; how near to a multiple all values must be, in steps; the finest step, as a share of the values.
+_FIRST, _NEAR, _FINEST = 12, 1e-3, 1e-10
+
+
+def grid(values: Array) -> float:
+    """Return the largest of the usual steps of which all values are multiples up to rounding, 0 where there is none.
+
+    >>> grid(np.array([0.25, 0.75, 1.5])), grid(np.random.default_rng(0).normal(size=12))
+    (0.25, 0.0)
+    """
+    different = np.unique(values)
+    steps = _STEPS[_STEPS >= _FINEST * float(np.abs(different).max(initial=1e-300))]
+
+    def whole(numbers: Array, steps: Array) -> NDArray[np.bool_]:
+        counts = numbers / steps[:, None]
+        return np.asarray((np.abs(counts - np.round(counts)) <= _NEAR + 4e-16 * np.abs(counts)).all(axis=1))
+
+    likely = steps[whole(different[:: max(1, different.size // _FIRST)], steps)]
+    return next((float(step) for step in likely if whole(different, np.array([step]))[0]), 0.0)
+
+
+def rounded(values: Array, bits: int, step: float = 0.0) -> Array:
+    """Round to the nearest number with so many bits in its significand; float16 also to its least step, 2^-24.
+
+    step : then to multiples of this, where it is not 0
+    """
+    if step:
+        return np.asarray(np.round(rounded(values, bits) / step) * step)
     _, exponent = np.frexp(values)
     if bits <= HALF and bits != BRAIN:
         exponent = np.maximum(exponent, bits - SINGLE)
@@ -172,10 +202,12 @@ def _dependence(z: Array) -> Array:
 
 
 def repeats(
-    noise: Array, law: Law, scale: float, centre: Array | float, bits: int, rng: np.random.Generator,
+    noise: Array, law: Law, scale: float, centre: Array | float, bits: int, step: float, rng: np.random.Generator,
     simulations: int,
 ) -> tuple[int, float]:  # fmt: skip
     """Count values of continuous noise that repeat, and compare them with what rounding and few random bits explain.
+
+    A release that is rounded to multiples of ``step`` when its noise is in it is as private as before.
 
     Clipped noise repeats few values often, and noise on a grid many values: the count and the commonest value are
     tested, with half of the error each.
@@ -188,24 +220,24 @@ def repeats(
         # 23 bits, and a sign of their own for the sizes that are compared
         few = _multiplicity(rng.integers(0, 2 ** (SINGLE - 2), noise.size).astype(float))
         # one bit fewer than seen: a sum or product of rounded numbers is rounded again
-        values = rounded(law.draw(rng, noise.shape, scale) + centre, min(bits, SINGLE) - 1)
+        values = rounded(law.draw(rng, noise.shape, scale) + centre, min(bits, SINGLE) - 1, step)
         coarse = _multiplicity(values if np.ndim(centre) == 0 else about_centre(values, law))
         simulated.append(np.maximum(few, coarse))
     least = float((np.array(simulated) >= observed).sum(0).min())
     p_value = min(1.0, 2 * (least + 1) / (1 + simulations))
     if least == 0:  # beyond every simulation, where a bound may say more
-        p_value = min(p_value, _most_repeats(noise, scale, centre, bits, observed[0]))
+        p_value = min(p_value, _most_repeats(noise, scale, centre, bits, step, observed[0]))
     return int(observed[0]), p_value
 
 
-def _most_repeats(noise: Array, scale: float, centre: Array | float, bits: int, repeats: float) -> float:
+def _most_repeats(noise: Array, scale: float, centre: Array | float, bits: int, coarse: float, repeats: float) -> float:
     """Bound the chance of so many repeats under the same null.
 
     Each value repeats the size of an earlier one with a chance of at most n times the likeliest size's, whatever those
     were: the count is at most binomial. No density of the laws is above 1/scale, and a size has two signs.
     """
     _, exponent = np.frexp(np.abs(noise + centre).max())
-    step = math.ldexp(1.0, int(exponent) - (min(bits, SINGLE) - 1))
+    step = max(coarse, math.ldexp(1.0, int(exponent) - (min(bits, SINGLE) - 1)))
     likeliest = max(2.0 ** (2 - SINGLE), 2 * step / scale)
     return float(special.bdtrc(repeats - 1, noise.size, min(1.0, noise.size * likeliest)))
 
@@ -234,7 +266,7 @@ class Seen:
 def tested(sample: Array, law: Law, scale: float, *, centred: bool, level: float, seed: int) -> Seen:
     """Test a sample (n, k), or the noise itself where it is ``centred``, each test at ``level``."""
     noise = sample if centred else about_centre(sample, law)
-    bits = precision(sample)
+    bits, step = precision(sample), 0.0 if law.discrete else grid(sample)
     centre = 0.0 if centred else sample.mean(0)  # what noise is added to sets the resolution of the sum
     rng, rng_of_repeats = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
     simulations = max(_SIMULATIONS, math.ceil(2 / level))  # fewer could not reject
@@ -243,8 +275,10 @@ def tested(sample: Array, law: Law, scale: float, *, centred: bool, level: float
     at_once = min(simulations, 1 + _NUMBERS // noise.size)
     for start in range(0, simulations, at_once):
         drawn = law.draw(rng, (min(at_once, simulations - start), *noise.shape), scale)
-        if bits < DOUBLE and not law.discrete:  # a shape may show it, of small noise on a large number above all
-            drawn = rounded(drawn + centre, bits)
+        if (
+            bits < DOUBLE or step
+        ) and not law.discrete:  # a shape may show it, of small noise on a large number above all
+            drawn = rounded(drawn + centre, bits, step)
         simulated = statistics(drawn if centred else about_centre(drawn, law), law, scale, centred)
         for name, values in simulated.items():
             null[name].see(values)
@@ -255,7 +289,7 @@ def tested(sample: Array, law: Law, scale: float, *, centred: bool, level: float
         impossible = int((np.abs(noise - np.round(noise)) > room(sample)).sum())
         p_values["lattice"] = 0.0 if impossible else 1.0
     else:
-        impossible, p_values["repeats"] = repeats(noise, law, scale, centre, bits, rng_of_repeats, simulations)
+        impossible, p_values["repeats"] = repeats(noise, law, scale, centre, bits, step, rng_of_repeats, simulations)
     return Seen(observed["scale"], observed["tails"], p_values, impossible)
 
 

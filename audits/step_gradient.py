@@ -21,6 +21,7 @@ from scipy import stats
 
 from dpcheck.audits.clipping import FEW, Rounding, audit_clipping
 from dpcheck.audits.noise import TESTS, NoiseAudit, audit_noise_sample
+from dpcheck.audits.noise_laws import grid
 from dpcheck.audits.step_parts import Floats, StepFinding, TrainingStep, gathered, taken
 from dpcheck.errors import InputError, raised
 
@@ -342,7 +343,7 @@ def _rounding(step: TrainingStep, records: Any, beside: Floats) -> Rounding:
         _unit_of(released, 0 * released), _unit_of(released * step.divisor, error * np.abs(released) * step.divisor),
         _unit_of((sums * step.divisor).ravel(), (error * (np.abs(beside) + np.abs(sums)) * step.divisor).ravel()),
     ]  # fmt: skip
-    return Rounding(max(seen), float(np.linalg.norm(beside)), len(beside))
+    return Rounding(max(seen), float(np.linalg.norm(beside)), len(beside), grid(released))
 
 
 def _length(vector: Floats) -> float:
