@@ -105,7 +105,7 @@ def precision(values: Array) -> int:
 _BASES = np.append(10.0 ** -np.arange(13), 2.0 ** -np.arange(1, 41))
 _DIVISORS = np.append(np.arange(1, 129), [200, 250, 256, 500, 512, 1000, 1024])
 _STEPS = np.sort(np.divide.outer(_BASES, _DIVISORS).ravel())[::-1]
-# What is looked at first; how near to a multiple all values must be, in steps; the finest step, as a share of the values.
+# Values looked at first; how near to a multiple all must be, in steps; the finest step, as a share of the values.
 _FIRST, _NEAR, _FINEST = 12, 1e-3, 1e-10
 
 

@@ -63,10 +63,10 @@ FEW = {
 
 @pytest.mark.parametrize("how", ROUNDED)
 def test_a_rounded_release_is_let_through(how):
-    """Five steps: one that is right fails by chance in at most 5 % of audits, here at fixed seeds."""
-    found = [audited(seed, **ROUNDED[how]) for seed in range(5)]
+    """One that is right fails by chance in at most 5 % of audits; here at two fixed seeds."""
+    found = [audited(seed, **ROUNDED[how]) for seed in range(2)]
     wrong = [[f.reason for f in audit.findings if f.verdict == "violated"] for audit in found]
-    assert sum(map(bool, wrong)) <= 1, wrong
+    assert not any(wrong), wrong
 
 
 @pytest.mark.parametrize("how", FEW)
