@@ -136,7 +136,7 @@ import os, time
 def fine(data, rng): return data + rng.laplace()
 def hangs(data, rng): time.sleep(1000)
 def prints(data, rng):
-    os.write(1, b"noise"); print("noise")
+    os.write(1, b"uproar"); print("uproar")
     return data + rng.laplace()
 """
 
@@ -150,7 +150,7 @@ def test_the_command(tmp_path: Path, function: str, code: int) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     out, err = done.stdout, done.stderr
     assert done.returncode == code, err
-    assert "noise" not in out + err
+    assert "uproar" not in out + err
     if code:
         assert out == "inconclusive: the mechanism was contained (time), and shows nothing of its privacy\n"
         said = "dpcheck: error: mechanism must return within 1 s when it is isolated, got one that runs on"

@@ -8,7 +8,7 @@ import pytest
 from scipy import special
 
 from dpcheck import InputError, audit_noise
-from dpcheck.audits import noise
+from dpcheck.audits import noise, noise_laws
 from dpcheck.audits.noise import audit_noise_sample
 from dpcheck.audits.noise_laws import LAWS
 
@@ -306,12 +306,12 @@ def test_simulations_that_end_early_change_no_verdict(scale, monkeypatch):
         calls.append(beyond_doubt(*asked))
         return calls[-1]
 
-    beyond_doubt = noise._Null.beyond_doubt
+    beyond_doubt = noise_laws._Null.beyond_doubt
     samples = [np.random.default_rng(seed).normal(scale=scale, size=(60, 5)) for seed in range(4)]
-    monkeypatch.setattr(noise, "_NUMBERS", 0)  # one simulation at a time, as of a large sample
-    monkeypatch.setattr(noise._Null, "beyond_doubt", count)
+    monkeypatch.setattr(noise_laws, "_NUMBERS", 0)  # one simulation at a time, as of a large sample
+    monkeypatch.setattr(noise_laws._Null, "beyond_doubt", count)
     early = [noise.audit_noise_sample(sample, scale=1.0, distribution="gaussian").verdict for sample in samples]
     assert scale > 1 or any(calls)
-    monkeypatch.setattr(noise._Null, "beyond_doubt", lambda *asked: False)
+    monkeypatch.setattr(noise_laws._Null, "beyond_doubt", lambda *asked: False)
     whole = [noise.audit_noise_sample(sample, scale=1.0, distribution="gaussian").verdict for sample in samples]
     assert early == whole

@@ -110,7 +110,7 @@ def test_a_second_refresh_without_noise_is_seen(monkeypatch):
         Edit("estimate", mean, f"again = v[0] != 0.0\n{mean}"),
         Edit("estimate", "bounds.sigma_1 * L0", "0.0 if again else bounds.sigma_1 * L0"),
     )
-    monkeypatch.setattr(spider, "estimate", mutants.compiled(*edits).estimate)
+    mutants.put(monkeypatch, spider, mutants.compiled(*edits))
     kernel = mutants.compiled(of=dp_spider).run
     assert verdicts(with_kernel(entry("dp_spider", "repaired"), kernel), 3000) == {"violated"}
 

@@ -259,7 +259,7 @@ def test_a_missing_clip_is_seen(name, monkeypatch):
 def test_noise_over_the_squared_minibatch_is_seen(monkeypatch):
     """In the estimator that the SPIDER algorithms share."""
     edit = Edit("estimate", "bounds.sigma_2 * bound", "bounds.sigma_2 * bound / small.size**2")
-    monkeypatch.setattr(spider, "estimate", mutants.compiled(edit).estimate)
+    mutants.put(monkeypatch, spider, mutants.compiled(edit))
     broken = mutants.compiled(of=dp_spider)
     monkeypatch.setattr(dp_spider.DPSpider, "kernel", staticmethod(broken.run))
     assert transcript(case("dp_spider", "repaired")).verdict == "violated"

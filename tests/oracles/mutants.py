@@ -55,6 +55,13 @@ def compiled(*edits: Edit, of: ModuleType | None = None) -> ModuleType:
     return mutated(*edits, of=of, kernel=kernel)
 
 
+def put(monkeypatch: Any, module: ModuleType, copy: ModuleType) -> None:
+    """Put what a copy defines in the place of the module's: kernels know each other by the types they were given."""
+    for name, part in vars(copy).items():
+        if getattr(part, "__module__", None) == module.__name__ or hasattr(part, "py_func"):
+            monkeypatch.setattr(module, name, part, raising=False)
+
+
 def solver(*edits: Edit) -> type[dp_sgda.DPSGDA]:
     """The class with a bug in its calibration or in the sensitivities of the events it declares."""
     changed, copy = mutated(*edits), mutated(of=dp_sgda)
