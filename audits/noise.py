@@ -134,7 +134,7 @@ def audit_noise(
 
 
 def audit_noise_sample(
-    sample: Array, *, distribution: str = "gaussian", scale: float, centred: bool = False,
+    sample: Array, *, distribution: str = "gaussian", scale: float, centred: bool = False, rounded: bool = False,
     confidence: float = 0.95, seed: int = 0,
 ) -> NoiseAudit:  # fmt: skip
     """Test whether noise at hand has the claimed distribution, scale and independence.
@@ -149,6 +149,9 @@ def audit_noise_sample(
         Its scale, > 0.
     centred : bool
         Whether the constant is known to be 0, as for noise that was recorded.
+    rounded : bool
+        Whether the values may have been rounded to a grid with the noise in them, which is free; a grid on which all
+        of them lie is then taken for that.
     confidence : float
         One minus the level of all tests together, in (0.5, 1).
     seed : int
@@ -189,7 +192,7 @@ def audit_noise_sample(
     require(bool(np.isfinite(sample).all()), "mechanism", "return finite numbers", "NaN or infinity")
     level, most = (1 - confidence) / TESTS, most_confidence()
     require(confidence <= most + 1e-12, "confidence", f"be at most {most:g}, where p-values are simulated", confidence)
-    seen = tested(sample, law, scale, centred=centred, level=level, seed=seed)
+    seen = tested(sample, law, scale, centred=centred, on_a_grid=rounded, level=level, seed=seed)
     measured = seen.scale * scale
     reasons = _reasons(seen, level, measured, scale)
     return NoiseAudit(

@@ -263,10 +263,12 @@ class Seen:
     impossible: int
 
 
-def tested(sample: Array, law: Law, scale: float, *, centred: bool, level: float, seed: int) -> Seen:
+def tested(
+    sample: Array, law: Law, scale: float, *, centred: bool, on_a_grid: bool, level: float, seed: int
+) -> Seen:  # fmt: skip
     """Test a sample (n, k), or the noise itself where it is ``centred``, each test at ``level``."""
     noise = sample if centred else about_centre(sample, law)
-    bits, step = precision(sample), 0.0 if law.discrete else grid(sample)
+    bits, step = precision(sample), grid(sample) if on_a_grid and not law.discrete else 0.0
     centre = 0.0 if centred else sample.mean(0)  # what noise is added to sets the resolution of the sum
     rng, rng_of_repeats = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
     simulations = max(_SIMULATIONS, math.ceil(2 / level))  # fewer could not reject

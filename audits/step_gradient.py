@@ -96,7 +96,9 @@ def noise_finding(
         uneven = uneven or _coordinates_amiss(rows, step.noise, min(_BESIDE, 1 - confidence))
         apart = apart or bool(np.min(rows.std(0)) < _FAR_BELOW * np.median(rows.std(0)))
         samples[size] = rows[:, places]
-        audits[size] = audit_noise_sample(samples[size], scale=step.noise, confidence=confidence, seed=seed)
+        audits[size] = audit_noise_sample(
+            samples[size], scale=step.noise, rounded=True, confidence=confidence, seed=seed
+        )
         if rows.shape[1] > 1 and np.allclose(np.ptp(rows - rows.mean(0), axis=1), 0, atol=_NO_NOISE * step.noise):
             reason = "one draw of noise is shared by all coordinates"
             return StepFinding("noise", "violated", reason, "Draw noise of the gradient's own shape"), True
@@ -133,7 +135,7 @@ def noise_finding(
         looked = [least] if ratio < 1 else sizes  # where there is less, it is violated in any case
         amiss = any(  # at the scale that was measured, which only makes the test of the shape more lenient
             audit_noise_sample(
-                samples[size], scale=audits[size].scale, confidence=confidence, seed=seed
+                samples[size], scale=audits[size].scale, rounded=True, confidence=confidence, seed=seed
             ).verdict != "consistent"
             for size in looked
         )  # fmt: skip

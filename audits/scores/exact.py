@@ -123,10 +123,11 @@ def seen(a: Floats, b: Floats) -> Repeats | None:
     """
     width = a.shape[1]
     for index in telling(a, b):
-        left, right = (np.sort(side[:, index]) for side in (a, b))
-        one, other = np.unique(left), np.unique(right)
-        pairs = left.size - one.size + right.size - other.size
-        if pairs >= _PAIRS and pairs <= (1 - _DISTINCT) * (left.size + right.size):
+        (one, times), (other, other_times) = (tallied(np.sort(side[:, index])) for side in (a, b))
+        counts = np.append(times, other_times)
+        pairs, oftener = int((counts == 2).sum()), int((counts > 2).sum())
+        few = counts.size < _DISTINCT * counts.sum() or not np.isfinite([*one[-1:], *other[-1:]]).all()
+        if pairs >= _PAIRS and pairs > 2 * oftener and not few:  # a value that comes often has a score already
             values = np.setxor1d(one, other, assume_unique=True)
             return Repeats(Coordinate(index, width), values, np.where(among(values, one), 1.0, -1.0))
     return None
