@@ -253,15 +253,20 @@ class PrivacyAudit(Shown):
         return next(look for look in reversed(self.looks) if look.event == self.event)
 
     @cached_property
-    def witness(self) -> str:
-        """The output set with its counts; where it breaks the claim, also the bound that it shows by itself."""
-        if self.verdict != "violated":
-            return str(self.event)
+    def p_value(self) -> float:
+        """The p-value of the claim at ``event``, to be held against the level ``deciding.alpha``."""
         look, event = self.deciding, self.event
-        p = p_value(event.hits, event.other_hits, event.trials, look.claimed, look.delta, alpha=look.alpha)
+        return p_value(event.hits, event.other_hits, event.trials, look.claimed, look.delta, alpha=look.alpha)
+
+    @cached_property
+    def witness(self) -> str:
+        """The output set with its counts; where ``epsilon_lower`` comes from another set, also what this one shows."""
+        look = self.deciding
+        if self.verdict != "violated" or (look.epsilon_lower, look.delta) == (self.epsilon_lower, self.delta):
+            return str(self.event)
         return (
-            f"{event}; it alone shows epsilon >= {look.epsilon_lower:.4f} at delta {look.delta:g} where "
-            f"{look.claimed:.4g} is claimed, p-value {p:.2g}"
+            f"{self.event}; it shows epsilon >= {look.epsilon_lower:.4f} at delta {look.delta:g} where "
+            f"{look.claimed:.4g} is claimed (p-value {self.p_value:.2g})"
         )
 
     def _sentence(self) -> str:
@@ -284,6 +289,7 @@ class PrivacyAudit(Shown):
             "epsilon_lower": self.epsilon_lower,
             "trials": self.trials,
             "event": self.event.to_dict(),
+            "p_value": self.p_value,
             "one_sided": self.one_sided,
             "claim": self.claim,
             "in_family": self.in_family,
