@@ -36,31 +36,32 @@ class Strength:
     ----------
     epsilon : float or None
         Of the claimed mechanism with its noise cut, at the claim's delta, where four of five such audits find it; None
-        where even outputs without noise would be missed more often.
+        where the runs are too few to say it of any.
     chance : float
         In how many of all audits, at least.
     trials : int or None
         Runs on each data set that find noise which is a tenth too small, where these were too few; None beyond 10^9.
     curve : bool
-        Whether a claim of more than one point, as of privacy events, would be tested more sharply.
+        Whether the claim is one point of a curve, all of which could be tested.
     """
 
     epsilon: float | None
     chance: float
     trials: int | None
-
     curve: bool
 
     @property
     def sentence(self) -> str:
-        """What was and was not looked for, and what to do next."""
+        """Say what was and what was not looked for, and what to do next."""
         share = f"at least {100 * self.chance:.0f} of 100 such audits"
-        steps = ["another pair of neighbours"] + ["the events as claim, which finds smaller cuts"] * self.curve
+        steps = ["another pair of neighbours"] + [
+            "the events as claim, which are tested at all their points"
+        ] * self.curve
         if self.trials is not None:
             steps.append(f"{self.trials:,} trials, which find noise that is a tenth too small")
         after = f"other leaks were not looked for; next: {', or '.join(steps)}"
         if self.epsilon is None:
-            return f"no mechanism is found in {share};\n{after}"
+            return f"the runs are too few to say what {share} find;\n{after}"
         found = (
             f"{share} find the claimed mechanism with its noise cut so that epsilon is {self.epsilon:.3g} on this pair"
         )

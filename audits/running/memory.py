@@ -11,7 +11,7 @@ import copy
 import hashlib
 import io
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -37,19 +37,31 @@ class Memory:
     """The memory of some functions, as it was when this object was made.
 
     Random generators are left alone: put back, they would repeat their noise. So is what cannot be copied.
+
+    only : the names of the places to look at, None for all
     """
 
-    def __init__(self, *functions: Any) -> None:
-        self._places, self._first = list[Place](), list[tuple[Any, str]]()
+    def __init__(self, *functions: Any, only: Collection[str] | None = None) -> None:
+        self._places, self._first, self._held = list[Place](), list[tuple[Any, str]](), list[Any]()
         seen: set[int] = set()
+        memo: dict[int, Any] = {}  # one for all, so that what is shared stays shared
         for function in functions:
             for place in _places(function, seen):
-                value = place.read()
-                if not _is_random(value) and (digest := _digest(value)) is not None:
-                    self._places.append(place)
-                    self._first.append((value, digest))
-        self._held = copy.deepcopy([value for value, _ in self._first])
+                if only is None or place.name in only:
+                    self._keep(place, memo)
         self._changing, self._restored = set[int](), 0
+
+    def _keep(self, place: Place, memo: dict[int, Any]) -> None:
+        value = place.read()
+        if _is_random(value) or (digest := _digest(value)) is None:
+            return
+        try:
+            held = copy.deepcopy(value, memo)
+        except Exception:  # whatever its class makes of being copied
+            return
+        self._places.append(place)
+        self._first.append((value, digest))
+        self._held.append(held)
 
     def restore(self) -> None:
         """Put back all that has changed; from the fourth call on, what changed before one of the first three."""

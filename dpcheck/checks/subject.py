@@ -64,7 +64,7 @@ class Attempt(Protocol):
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """What tells the two apart, for the report."""
+        """Return what tells the two apart, for the report."""
 
     def parts(self, label: str, trials: int) -> Iterator[Part]:
         """Yield what is audited; ``label`` is the beginning of its findings' ids."""

@@ -30,6 +30,7 @@ from dpcheck.audits.scores.histograms import Histogram
 from dpcheck.audits.scores.learned import learned
 from dpcheck.audits.sequential import audit_sequential
 from dpcheck.errors import InputError
+from dpcheck.events import Gaussian
 from dpcheck.testing import assert_private
 
 SIGMA = 3.7306316348159396  # Gaussian, sensitivity 1: exactly (1, 1e-5)
@@ -524,3 +525,28 @@ def test_numbers_at_the_ends_of_their_range_are_outputs(audit: Callable[..., Any
         return outputs((rng.random(size) < 0.9) == value, rng)
 
     assert audit(mechanism, 0, 1, epsilon=0.5, delta=0.0, seed=0, vectorized=True).verdict == "violated"
+
+
+def shifted_dice(value, rng, size):
+    return (value + rng.integers(0, 6, size=size)) % 7
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_witness_carries_the_bound(seed):
+    audit = audit_privacy(shifted_dice, 0, 1, epsilon=0.1, trials=300 + 700 * seed, seed=seed, vectorized=True)
+    assert audit.verdict == "violated"
+    assert audit.deciding.event == audit.event
+    assert audit.deciding.epsilon_lower == audit.epsilon_lower
+    assert audit.p_value <= audit.deciding.alpha
+    assert audit.witness == str(audit.event)
+
+
+def test_a_witness_at_another_point_of_a_curve_says_what_it_shows():
+    audit = audit_privacy(
+        lambda value, rng, size: value + 0.8 * rng.normal(size=size), 0.0, 1.0, claim=Gaussian(1.0), trials=20_000,
+        vectorized=True,
+    )  # fmt: skip
+    assert audit.verdict == "violated" and audit.epsilon_lower < audit.epsilon
+    look = audit.deciding
+    assert look.epsilon_lower > look.claimed
+    assert f"epsilon >= {look.epsilon_lower:.4f} at delta {look.delta:g}" in audit.witness

@@ -44,7 +44,7 @@ def test_it_is_found_as_often_as_is_said(epsilon, delta, trials):
     assert hits >= binom.ppf(1e-3, AUDITS, CHANCE), f"{hits} of {AUDITS}"
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.0), (1.0, 0.0), (1.0, 1e-3)])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.0), (1.0, 0.0), (1.0, 1e-2)])
 def test_the_trials_that_are_advised_find_a_tenth_less_noise(epsilon, delta):
     plan = Plan.of(500, 0.95, 10_000)
     advised = strength(epsilon, delta, plan.blocks[-1], plan.levels[-1], 500).trials
@@ -52,9 +52,8 @@ def test_the_trials_that_are_advised_find_a_tenth_less_noise(epsilon, delta):
     shift = epsilon if delta == 0 else next(
         z for z in np.linspace(0.2, 2, 1801) if epsilon_of(z, delta) >= epsilon
     )  # fmt: skip
-    trials = min(advised, 400_000)
-    hits = sum(found(epsilon, delta, trials, shift / 0.9, seed) for seed in range(8))
-    assert advised > trials or hits >= 4, f"{hits} of 8 at {advised} trials"
+    hits = sum(found(epsilon, delta, advised, shift / 0.9, seed) for seed in range(8))
+    assert hits >= binom.ppf(1e-2, 8, CHANCE), f"{hits} of 8 at {advised} trials"
 
 
 def test_more_runs_find_less():

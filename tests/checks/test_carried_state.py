@@ -170,6 +170,15 @@ def test_a_step_with_randomness_of_its_own_is_said_to_have_it():
     assert found is not None and "must come from rng" in found.reason
 
 
+def test_a_state_may_hold_words_and_nothing():
+    def step(state, data, rng):
+        state["phase"] = "late"
+        return noisy(total(data), rng)
+
+    given = own(step, start={"w": np.zeros(2), "phase": "early", "last": None})
+    assert carried(given, candidates(given), 0) is None
+
+
 def test_a_run_begins_anew():
     given = own(in_a_closure())
     one, other = (given.transcript(DATA, np.random.default_rng(0)) for _ in range(2))
