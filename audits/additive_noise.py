@@ -32,6 +32,7 @@ _ROUNDING = 1e-11
 _SIGNIFICANT = 1e-6
 _LAWS = {"gaussian": stats.norm, "laplace": stats.laplace}
 _CELLS = 4000
+_MOST_SHIFTED, _ITERATIONS, _STEP, _CLOSE = 64, 20, 1e-5, 1e-9  # of Newton's method, whose room is relative
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +150,58 @@ def moved(first: Response, second: Response) -> float | str:
     if first.law == "laplace" and (scales := _separate(first)) is not None:
         return float(np.abs(shift[scales > 0] / scales[scales > 0]).sum())
     return f"the noise is {first.law}, mixed"
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A fixed shift of the noise that makes two outputs the same: its length, as a noise multiplier counts it."""
+
+    distance: float
+    law: str
+
+
+def transported(one: Callable[[Recorder], Array], other: Callable[[Recorder], Array], seed: int) -> Shift | str:
+    """Return by how much noise must be shifted for ``other`` to return what ``one`` does; or why that is unknown.
+
+    Where the same shift serves whatever the noise is, and no two noises give the same output, the two outputs are told
+    apart as well as the noise and the shifted noise are. Verified at three settings of the noise; ASSUMED in between.
+    """
+    recorder = Recorder(seed)
+    one(recorder)
+    laws, m = {draw.law for draw in recorder.draws if draw.law}, recorder.standard.size
+    if len(laws) != 1 or recorder.bypassed or not 0 < m <= _MOST_SHIFTED or not laws <= _LAWS.keys():
+        return f"its noise is not at most {_MOST_SHIFTED} Gaussian or Laplace numbers"
+    settings = [recorder.standard, *np.random.default_rng(seed).normal(scale=1.5, size=(2, m))]
+    shifts = []
+    for standard in settings:
+        reached = _solved(lambda drawn: other(Recorder(seed, standard=drawn)), one(Recorder(seed, standard=standard)),
+                          standard)  # fmt: skip
+        if reached is None:
+            return "no noise makes it the same on both data sets"
+        shifts.append(reached - standard)
+    if np.ptp(shifts, axis=0).max() > _SIGNIFICANT * max(1.0, float(np.abs(shifts).max())):
+        return "the noise that makes it the same on both data sets is not a fixed shift away"
+    (law,) = laws
+    return Shift(float(np.linalg.norm(shifts[0], 2 if law == "gaussian" else 1)), law)
+
+
+def _solved(output: Callable[[Array], Array], wanted: Array, start: Array) -> Array | None:
+    """Return the one noise (m,) near ``start`` that gives what is ``wanted``, by Newton's method; None without one."""
+    noise = start.copy()
+    for _ in range(_ITERATIONS):
+        value = output(noise)
+        if value.shape != wanted.shape or not np.isfinite(value).all():
+            return None
+        slopes = np.array([output(noise + step) - value for step in _STEP * np.eye(noise.size)]).T / _STEP
+        if not np.isfinite(slopes).all() or np.linalg.matrix_rank(slopes, tol=_SIGNIFICANT * np.abs(slopes).max()) < (
+            noise.size
+        ):
+            return None
+        room = _CLOSE * (np.abs(wanted) + np.abs(slopes).sum(axis=1))
+        if (np.abs(wanted - value) <= room).all():
+            return noise
+        noise = noise + np.linalg.lstsq(slopes, wanted - value, rcond=None)[0]
+    return None
 
 
 def _gaussian(first: Response, second: Response, shift: Array, same: bool, delta: float) -> Implied | str:

@@ -6,6 +6,7 @@ A stage that cannot look says "not checked", and what to declare for it to look.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,6 +17,7 @@ import numpy as np
 
 from dpcheck.accounting import calibrate, certify
 from dpcheck.algorithms.declaration import Algorithm, RateClaim
+from dpcheck.algorithms.problem import Array
 from dpcheck.audits.neighbours import Pair, with_record
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.checks.carried import Carried, carried
@@ -28,6 +30,8 @@ from dpcheck.source import place_of, shown_place
 
 # Streams, apart from each other.
 _TRANSCRIPT, _OUTPUT, _SEARCH, _CARRIED, _DRAWN, _LAW, _RATE = 0, 1, 2, 11, 20, 21, 30
+_STREAMS = 4  # on which data sets are compared in search of a pair
+_EXACT = 1e-9  # relative: rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,34 +198,68 @@ def with_records(data: Any, indices: Iterable[int], record: Any) -> Any:
     return copy
 
 
+def without_record(data: Any, index: int) -> Any:
+    """Return a copy of ``data`` (array or list) without one record."""
+    return np.delete(data, index, axis=0) if isinstance(data, np.ndarray) else [*data[:index], *data[index + 1 :]]
+
+
 def worst_pair(given: Algorithm, seed: int) -> Pair:
-    """Return the declared pair, or the one whose outputs differ most on one stream of the generator."""
+    """Return the declared pair, or the one whose runs lie furthest apart in units of their noise."""
     if given.neighbour is not None:
         return Pair(given.data, given.neighbour, "the two data sets are the declared pair")
+    groups = [
+        (name, [(record, data, _runs(given, data, seed)) for record, data in group])
+        for name, group in _neighbours(given)
+    ]
+    noise = _noise([runs for _, group in groups for *_, runs in group])
+    best, furthest = Pair(given.data, given.data, "no record"), -1.0
+    for name, group in groups:
+        first = group[:1] if given.relation == "add_or_remove_one" else group
+        for (record, data, runs), (other_record, other, others) in itertools.product(first, group):
+            if data is not other and (apart := _apart(runs, others, noise)) > furthest:
+                words = f"{name} is {record} in one data set, {other_record} in the other"
+                best, furthest = Pair(data, other, words), apart
+    return best
 
-    def apart(pair: Pair) -> float:
-        gaps = [
-            given.transcript(pair.data, np.random.default_rng([seed, k]))
-            - given.transcript(pair.neighbour, np.random.default_rng([seed, k]))
-            for k in range(8)
-        ]
-        # what overflows on one side alone is as far as can be
-        return float(np.nan_to_num(np.square(gaps), nan=np.inf).sum())
 
-    return max(_pairs(given), key=apart)
-
-
-def _pairs(given: Algorithm) -> Iterator[Pair]:
+def _neighbours(given: Algorithm) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
+    """Yield a record and data sets that differ in it: any two are neighbours, or the first, which lacks it, and one."""
     for words, base in bases(given):
-        if given.relation == "add_or_remove_one":
-            rest = np.delete(base, 0, axis=0) if isinstance(base, np.ndarray) else list(base)[1:]
-            yield Pair(base, rest, f"of {words}, record 0 is removed")
-            for k, record in enumerate(candidates(given)):
-                replaced = with_record(base, 0, record)
-                yield Pair(replaced, rest, f"of {words}, record 0 is replacement {k} or is removed")
-            continue
-        for k, record in enumerate(candidates(given)):
-            yield Pair(base, with_record(base, 0, record), f"of {words}, record 0 becomes replacement {k}")
+        last = len(base) - 1
+        for index in sorted({0, last // 2, last} if base is given.data else {0, last}):
+            group = [("itself", base)]
+            group += [(f"replacement {k}", with_record(base, index, new)) for k, new in enumerate(candidates(given))]
+            if given.relation == "add_or_remove_one":
+                group.insert(0, ("removed", without_record(base, index)))
+            yield f"record {index} of {words}", group
+
+
+def _runs(given: Algorithm, data: Any, seed: int) -> list[Array]:
+    """Return everything that some runs release; the same streams serve all data sets, call by call."""
+    return [given.transcript(data, Recorder(seed + k)) for k in range(_STREAMS)]
+
+
+def _noise(runs: list[list[Array]]) -> dict[int, Array]:
+    """Return the standard deviation of each number between the runs on a data set, by how many numbers there are."""
+    sizes = {run.size for tried in runs for run in tried}
+    same = {size: [tried for tried in runs if all(run.size == size for run in tried)] for size in sizes}
+    return {size: np.sqrt(np.var(tried, axis=1).mean(axis=0)) for size, tried in same.items() if tried}
+
+
+def _apart(runs: list[Array], others: list[Array], noise: dict[int, Array]) -> float:
+    """Return how far two data sets' runs lie apart in units of noise: infinity where what has none differs."""
+    size = runs[0].size
+    if any(run.size != size for run in (*runs, *others)) or size not in noise:
+        return math.inf
+    both, gaps = np.array([runs, others]), np.abs(np.subtract(runs, others))
+    gaps = np.where(
+        np.isnan(both).all(axis=0), 0.0, np.nan_to_num(gaps, nan=np.inf)
+    )  # what overflows on one side alone
+    still = np.ptp(both, axis=1).max(axis=0) <= _EXACT * np.abs(both).max(axis=(0, 1))
+    moved = gaps.mean(axis=0)
+    if (moved[still] > _EXACT * np.abs(both).max(axis=(0, 1))[still]).any() or (moved[noise[size] == 0] > 0).any():
+        return math.inf
+    return float(np.square(np.divide(moved, noise[size], out=np.zeros(size), where=noise[size] > 0)).sum())
 
 
 def drawn(given: Algorithm, seed: int) -> list[Any] | str:

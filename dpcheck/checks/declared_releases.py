@@ -1,8 +1,9 @@
 """Each release of a declared algorithm: how far one record moves it, in units of its noise, against its event.
 
-Exact where a release is a query plus fixed multiples of what is drawn: one run is made, and each of its steps is
-taken again from the same state with its noise silenced (the query), with one unit of each draw (the noise), and with
-one record replaced. A minibatch is the same on both sides, so that the multiplier is the one between batches.
+One run is made, and each of its steps is taken again from the same state: with its noise silenced (the query), with one
+unit of each draw (the noise), and with one record replaced or removed. A minibatch is the same on both sides, so that
+the multiplier is the one between batches. A release that is no query plus noise, such as Adam's, is compared where one
+shift of the noise makes both sides release the same, whatever the noise is.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,17 +19,21 @@ import numpy as np
 
 from dpcheck.algorithms.declaration import Algorithm, flat
 from dpcheck.algorithms.problem import Array
-from dpcheck.audits.additive_noise import Response, moved, respond
+from dpcheck.audits.additive_noise import Response, Shift, moved, respond, transported
 from dpcheck.audits.neighbours import Pair, with_record
 from dpcheck.audits.running.memory import Memory
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.checks.context import Context
-from dpcheck.checks.declared import Declared, bases, candidates, with_records
+from dpcheck.checks.declared import Declared, bases, candidates, with_records, without_record
+from dpcheck.errors import InputError
+from dpcheck.events import Repeated
 from dpcheck.report.findings import Finding
 
 _ROUNDING = 1e-6  # relative, of the share
 _STEPS = {"quick": 50, "full": 1000}  # looked at, spread over all
 _RECORDS = 32  # of the data that are each replaced
+_SEEDS = 32  # of a step's draws, of which some may take the record that is removed
+_RUNS = 8  # whose spread stands for the noise of a release that is no query plus noise
 _UNITS = {"gaussian": "standard deviations", "laplace": "scales"}
 _SUBJECT = "each release, its noise against how far one record moves it"
 _REMEDY = (
@@ -62,10 +67,11 @@ def releases(context: Context, subject: Declared) -> Iterator[Finding]:
     if declared.events is None:
         yield skip("No events are declared: say in events= with which noise multiplier each step is released.")
         return
-    if len(declared.releases) != declared.steps:
+    allowed = _allowed(declared)
+    if allowed is None:
         yield skip(
             f"The events stand for {len(declared.releases)} releases and a run makes {declared.steps}: declare one "
-            "event a step (mechanisms on one minibatch in one Sampled), or step= and steps= for what is now a run=."
+            "event a step, or as many of one law for each, or step= and steps= for what is now a run=."
         )
         return
     seed = subject.seed(context, 10)
@@ -77,25 +83,51 @@ def releases(context: Context, subject: Declared) -> Iterator[Finding]:
         return
     for step, state, memory in _before(declared, seed, set(chosen.tolist())):
         context.progress(step, declared.steps)
-        law, multiplier = declared.releases[step]
-        look = _Step(declared, state, memory, seed + step).look(law)
+        law, multiplier = allowed[step]
+        look = _Step(declared, state, memory, seed + _SEEDS * step).with_the_last_drawn().look(law)
         if isinstance(look, str):
             yield skip(f"In step {step + 1}, {look}; {_REMEDY}.")
             return
-        by, drawn, words = look
+        by, drawn, pair = look
         if isinstance(by, str) or drawn != law:
-            reason = f"in step {step + 1}, {by} ({words})" if isinstance(by, str) else (
+            reason = f"in step {step + 1}, {by} ({pair.words})" if isinstance(by, str) else (
                 f"the noise of step {step + 1} is {drawn}, its event declares {law}"
             )  # fmt: skip
             yield subject.finding("releases", "noise", _SUBJECT, "violated", reason)
             return
-        # replacing a record is removing one and adding another
-        twice = 2.0 if declared.relation == "add_or_remove_one" else 1.0
-        found.append(Moved(step + 1, law, by, twice / multiplier if multiplier > 0 else math.inf, words))
+        parts = _records_apart(declared, pair)
+        found.append(Moved(step + 1, law, by, parts / multiplier if multiplier > 0 else math.inf, pair.words))
     verdict, reason = judged(found)
     rows = [asdict(look) | {"share": look.share} for look in found]
     evidence = {"releases": rows, "steps": declared.steps}
     yield subject.finding("releases", "noise", _SUBJECT, verdict, reason, evidence=evidence)
+
+
+def _allowed(declared: Algorithm) -> list[tuple[str, float]] | None:
+    """Return (law, noise multiplier) of each step, of all its events together; None where they are not so many a step.
+
+    A Gaussian sees the distances of several answers in quadrature, a Laplace added up.
+    """
+    listed, steps = declared.releases, declared.steps
+    several, rest = divmod(len(listed), steps)
+    if rest or not several:
+        return None
+    in_blocks = all(isinstance(event, Repeated) and event.count == steps for event in declared.events)
+    power, together = {"gaussian": 2, "laplace": 1}, list[tuple[str, float]]()
+    for step in range(steps):
+        parts = listed[step::steps] if in_blocks else listed[step * several : (step + 1) * several]
+        laws, multipliers = {law for law, _ in parts}, [multiplier for _, multiplier in parts]
+        if len(laws) > 1:
+            return None
+        (law,) = laws
+        least, p = min(multipliers), power[law]
+        together.append((law, least and least / sum((least / z) ** p for z in multipliers) ** (1 / p)))
+    return together
+
+
+def _records_apart(declared: Algorithm, pair: Pair) -> float:
+    """Return how many neighbours lie between the two data sets: replacing a record removes one and adds another."""
+    return 2.0 if declared.relation == "add_or_remove_one" and len(pair.data) == len(pair.neighbour) else 1.0
 
 
 def _before(declared: Algorithm, seed: int, chosen: set[int]) -> Iterator[tuple[int, Any, Memory]]:
@@ -144,22 +176,36 @@ class _Step:
     memory: Memory
     seed: int
 
-    def look(self, law: str) -> tuple[float | str, str, str] | str:
+    def look(self, law: str) -> tuple[float | str, str, Pair] | str:
         """Measure by how many units of noise the worst record moves the release (or what is wrong), law, pair; or
         why unknown.
         """
         first = self._response(self.declared.data, law)
-        if isinstance(first, str):
-            return first
-        worst = self._worst(first)
+        if isinstance(first, Response):
+            spread, query = np.linalg.norm(first.mixing, axis=1), self._silent
+        else:
+            spread, query = self._spread(), self._noisy
+        worst = self._worst(spread, query)
         if isinstance(worst, str):
             return worst
-        sides = [self._response(each, law) for each in (worst.data, worst.neighbour)]
-        for side in sides:
-            if isinstance(side, str):
-                return side
-        one, other = (side for side in sides if isinstance(side, Response))
-        return moved(one, other), one.law, worst.words
+        one, other = (self._response(data, law) for data in (worst.data, worst.neighbour))
+        if isinstance(one, Response) and isinstance(other, Response):
+            return moved(one, other), one.law, worst
+        data, neighbour = (partial(self._released, side) for side in (worst.data, worst.neighbour))
+        shift = transported(data, neighbour, self.seed)
+        if isinstance(shift, Shift):
+            return shift.distance, shift.law, worst
+        return next(side for side in (one, other) if isinstance(side, str)) + f", and {shift}"
+
+    def with_the_last_drawn(self) -> _Step:
+        """Return the step with draws that take the last record, where that can be had, so that removing it shows."""
+        if self.declared.relation == "add_or_remove_one":
+            for seed in range(self.seed, self.seed + _SEEDS):
+                step = replace(self, seed=seed)
+                sides = ((step._silent(pair.data), step._silent(pair.neighbour)) for pair in step._removals())
+                if any(not np.array_equal(*side) for side in sides):
+                    return step
+        return self
 
     def _response(self, data: Any, law: str) -> Response | str:
         """Return how a release responds to its draws; one that draws nothing has noise 0."""
@@ -169,43 +215,86 @@ class _Step:
             return Response(value, np.zeros((value.size, 1)), law)
         if not np.isfinite(value).all():
             return "the release is not finite"
-        return respond(lambda recorder: self._released(data, recorder), self.seed)
+        return respond(partial(self._released, data), self.seed)
 
     def _released(self, data: Any, recorder: Recorder) -> Array:
         self.memory.restore()
         return flat(self.declared.released(copy.deepcopy(self.state), data, recorder))
 
-    def _query(self, data: Any) -> Array:
+    def _silent(self, data: Any) -> Array:
         return self._released(data, Recorder(self.seed, standard=()))
 
-    def _worst(self, first: Response) -> Pair | str:
-        """Return the pair that moves most, each coordinate in units of its own noise."""
-        spread = np.linalg.norm(first.mixing, axis=1)
-        best, found = -1.0, Pair(self.declared.data, self.declared.data, "no record")
-        for pair in self._pairs():
-            one, other = self._query(pair.data), self._query(pair.neighbour)
+    def _noisy(self, data: Any) -> Array:
+        return self._released(data, Recorder(self.seed))
+
+    def _spread(self) -> Array:
+        """Return the standard deviation of each number of a release that is no query plus noise, other draws fixed."""
+        recorder = Recorder(self.seed)
+        self._released(self.declared.data, recorder)
+        noise = np.random.default_rng(self.seed).standard_normal((_RUNS, recorder.standard.size))
+        runs = [self._released(self.declared.data, Recorder(self.seed, standard=drawn)) for drawn in noise]
+        return np.std(runs, axis=0) if len({run.size for run in runs}) == 1 else np.ones_like(runs[0])
+
+    def _worst(self, spread: Array, query: Callable[[Any], Array]) -> Pair | str:
+        """Return the pair that moves the release most, each coordinate in units of its own noise."""
+        best, worst = -1.0, Pair(self.declared.data, self.declared.data, "no record")
+        for pair in (*self._pairs(query), *self._removals()):
+            one, other = query(pair.data), query(pair.neighbour)
             if one.shape != other.shape:
                 return "the shape of the release changes with a record"
             if not (np.isfinite(one).all() and np.isfinite(other).all()):
                 return f"the release is not finite ({pair.words})"
             gap = np.abs(one - other)
-            size = float(np.linalg.norm(np.divide(gap, spread, out=np.where(gap > 0, 1e100, 0.0), where=spread > 0)))
+            units = np.divide(gap, spread, out=np.where(gap > 0, 1e100, 0.0), where=spread > 0)
+            size = float(np.linalg.norm(units)) / _records_apart(self.declared, pair)
             if size > best:
-                best, found = size, pair
-        return found
+                best, worst = size, pair
+        return worst
 
-    def _pairs(self) -> Iterator[Pair]:
+    def _pairs(self, query: Callable[[Any], Array]) -> Iterator[Pair]:
         """Yield neighbours that differ in a record of this step's minibatch, and some others."""
         declared = self.declared
         if declared.neighbour is not None and len(declared.neighbour) == len(declared.data):
             yield Pair(declared.data, declared.neighbour, "the declared pair")
         some = {int(index) for index in np.linspace(0, len(declared.data) - 1, min(_RECORDS, len(declared.data)))}
+        records = candidates(declared)
         for words, base in bases(declared):
-            for k, record in enumerate(candidates(declared)):
-                hit = _member(self._query, base, record)
+            for k, record in enumerate(records):
+                hit = _member(query, base, record)
                 for index in sorted({hit} | (some if base is declared.data else set())) if hit is not None else ():
-                    yield Pair(base, with_record(base, index, record),
-                               f"in {words}, record {index} becomes replacement {k}")  # fmt: skip
+                    changed = with_record(base, index, record)
+                    yield Pair(base, changed, f"in {words}, record {index} becomes replacement {k}")
+                    for j, other in enumerate(records[:k]):
+                        yield Pair(with_record(base, index, other), changed,
+                                   f"in {words}, record {index} is replacement {j} or {k}")  # fmt: skip
+
+    def _removals(self) -> Iterator[Pair]:
+        """Yield pairs one of which lacks the last record, where the step draws the same on both otherwise."""
+        if self.declared.relation != "add_or_remove_one":
+            return
+        for words, base in bases(self.declared):
+            last = len(base) - 1
+            rest = without_record(base, last)
+            for k, record in enumerate(candidates(self.declared)):
+                pair = Pair(with_record(base, last, record), rest,
+                            f"of {words}, record {last} is replacement {k} or is removed")  # fmt: skip
+                if self._draw_alike(pair):
+                    yield pair
+
+    def _draw_alike(self, pair: Pair) -> bool:
+        """Say whether a step runs on both and draws the same, save for the record that one of them lacks."""
+        drawn = []
+        for data in (pair.data, pair.neighbour):
+            recorder = Recorder(self.seed)
+            try:
+                self._released(data, recorder)
+            except InputError:  # such as a mask of a fixed length
+                return False
+            drawn.append([(draw.method, np.atleast_1d(draw.value)) for draw in recorder.draws if not draw.law])
+        return len(drawn[0]) == len(drawn[1]) and all(
+            method == other_method and np.array_equal(values[: len(others)], others)
+            for (method, values), (other_method, others) in zip(*drawn, strict=True)
+        )
 
 
 def _member(query: Callable[[Any], Array], base: Any, record: Any) -> int | None:

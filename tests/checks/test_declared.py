@@ -401,7 +401,7 @@ def test_membership(scale, verdict):
     assert {each.verdict for each in found.values()} == {verdict}
     if verdict == "violated":
         assert "and 1 is claimed: " in found["mine.output"].reason
-        assert "becomes replacement" in found["mine.output"].reason
+        assert "in one data set, replacement" in found["mine.output"].reason
 
 
 def test_the_declared_pair_is_the_one_that_is_audited():
