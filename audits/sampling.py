@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+from scipy import special, stats
 
 from dpcheck.arrays import real_numbers
 from dpcheck.compiled import njit
@@ -141,6 +141,21 @@ def audit_sampling(
         "violated" if reasons else "consistent", scheme, population, batch, steps, p_values,
         "; ".join(reasons) or f"the minibatches look like {scheme.replace('_', ' ')}",
     )  # fmt: skip
+
+
+def favoured_record(drawn: Sequence[Any], scheme: str, population: int, batch: int) -> tuple[int, int, float, float]:
+    """Return the record whose number of minibatches is least likely, that number, the one due, and its p-value.
+
+    Exact: a record's number is binomial under each scheme; the p-value is two-sided and for all records together.
+    """
+    hits = np.bincount(np.concatenate([np.asarray(rows, np.int64) for rows in drawn]), minlength=population)
+    trials, chance = (
+        (len(drawn) * batch, 1 / population) if scheme == "with_replacement" else (len(drawn), batch / population)
+    )
+    law = stats.binom(trials, chance)
+    tails = np.minimum(law.cdf(hits), law.sf(hits - 1))
+    record = int(tails.argmin())
+    return record, int(hits[record]), trials * chance, min(1.0, 2 * population * float(tails[record]))
 
 
 def _rectangular(drawn: Any) -> Index:

@@ -22,7 +22,7 @@ from dpcheck.audits.neighbours import Pair, with_record
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.checks.carried import Carried, carried
 from dpcheck.checks.context import Context, Stage, Tables
-from dpcheck.checks.subject import MINIBATCHES, Minibatches, Part, Subject
+from dpcheck.checks.subject import COUNTED, Minibatches, Part, Subject
 from dpcheck.errors import InputError, raised
 from dpcheck.events import scaled
 from dpcheck.report.findings import Finding
@@ -267,9 +267,9 @@ def drawn(given: Algorithm, seed: int) -> list[Any] | str:
     rows: list[Any] = []
     if given.sampler is not None:
         rng = np.random.default_rng(seed)
-        return [_numbers(given.sampler(given.data, rng)) for _ in range(MINIBATCHES)]
+        return [_numbers(given.sampler(given.data, rng)) for _ in range(COUNTED)]
     run = 0
-    while len(rows) < MINIBATCHES:
+    while len(rows) < COUNTED:
         recorder, run = Recorder(int(np.random.SeedSequence([seed, run]).generate_state(1)[0])), run + 1
         before = 0
         for _, released in given.walk(given.data, recorder):

@@ -1,7 +1,8 @@
 """Whether the sampling that events account for is what runs do, of a user's algorithm and of the catalogue's.
 
 Null hypothesis: each minibatch is drawn by the declared scheme, independently of the others. Two looks at fresh
-minibatches must agree: a correct sampler is called violated once in a million checks.
+minibatches must agree, each on a test of their law and one of how often each record is drawn: a correct sampler is
+called violated at most four times in a million checks.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.audits.sampling import audit_sampling
+from dpcheck.audits.sampling import audit_sampling, favoured_record
 from dpcheck.checks.context import Context
-from dpcheck.checks.subject import Minibatches, Subject
+from dpcheck.checks.subject import MINIBATCHES, Minibatches, Subject
 from dpcheck.events import Event, Repeated, Sampled
 from dpcheck.report.findings import Finding
 
@@ -49,15 +50,28 @@ def compared(case: Minibatches) -> Finding:
         if batch != round(batch):
             return case.unseen(f"The expected size {batch:g} is no whole number, which the sampling audit takes alone.")
         audit = audit_sampling(
-            drawn, scheme=scheme, population=case.records, batch=round(batch), confidence=_CONFIDENCE,
+            drawn[:MINIBATCHES], scheme=scheme, population=case.records, batch=round(batch), confidence=_CONFIDENCE,
             seed=case.seeds[look],
         )  # fmt: skip
-        if audit.verdict == "consistent":
+        uneven = "" if audit.verdict == "violated" else _uneven(drawn, scheme, case.records, round(batch))
+        if audit.verdict == "consistent" and not uneven:
             break
     assert audit is not None
+    if uneven:
+        return case.finding("violated", uneven, evidence={"audit": audit.to_dict()})
     wrong = f"{audit.reason}; declared is {scheme.replace('_', ' ')}, {batch:g} of {case.records}"
     reason = wrong if audit.verdict == "violated" else case.agreed or audit.reason
     return case.finding(audit.verdict, reason, evidence={"audit": audit.to_dict()})
+
+
+def _uneven(drawn: Sequence[Any], scheme: str, records: int, batch: int) -> str:
+    """Return a clause on the record that is drawn too often or too rarely, nothing where none is."""
+    record, seen, due, p_value = favoured_record(drawn, scheme, records, batch)
+    return (
+        f"record {record} is in {seen} of {len(drawn)} minibatches and {due:.4g} are due"
+        if (p_value <= 1 - _CONFIDENCE)
+        else ""
+    )
 
 
 def _misstated(case: Minibatches, sampled: Sequence[Sampled]) -> str:

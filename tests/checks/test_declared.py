@@ -377,6 +377,22 @@ def test_sampling(draws, declares):
         assert f"declared is {declares.replace('_', ' ')}, 4 of 12" in found.reason
 
 
+@pytest.mark.parametrize("declares", ["with_replacement", "poisson"])
+def test_a_record_that_is_drawn_twice_as_often_is_named(declares):
+    """One of a hundred, of which five are drawn at a time, in a thousand minibatches."""
+    shares = np.where(np.arange(100) == 17, 2.0, 1.0) * 0.05
+    draws = {
+        "with_replacement": lambda data, rng: rng.choice(100, 5, p=shares / shares.sum()),
+        "poisson": lambda data, rng: rng.random(100) < shares,
+    }[declares]
+    event = Repeated(Sampled((Gaussian(5.0),), declares, 100, 5), 3)
+    own = steps(lambda s, data, rng: data[draws(data, rng)].sum() + rng.normal(scale=5.0), data=np.zeros(100),
+                sampler=draws, events=event)  # fmt: skip
+    for seed in range(2):
+        found = seen(sampling, own, seed=seed)
+        assert found.verdict == "violated" and "record 17 is in" in found.reason, (seed, found.reason)
+
+
 def test_sampling_that_cannot_be_seen_is_said():
     found = seen(sampling, sampled(SAMPLERS["poisson"], "poisson"))
     assert found.verdict == "not checked"
