@@ -51,11 +51,11 @@ SADDLE = (
 PLACE = "Lemma 6, Appendix B.1"
 
 
-@claim("002:(10)(13)", Kind.LEMMA, location=PLACE + ", (13)", thin=THIN, chance=CHANCE, wide=WIDE)
+@claim("002:(10)(13)", Kind.LEMMA, location=PLACE + ", (13)")
 def slab() -> Decision:
-    """Starts that fill at most r_0 = {thin} of every line along e_1 are hit by a uniform start in the ball of radius r
-    with probability at most {chance}, V_d its volume and V_less that of the ball of d - 1 dimensions, and that is
-    at most {wide}, which is delta_2.
+    """Starts that fill at most r_0 = {THIN} of every line along e_1 are hit by a uniform start in the ball of radius r
+    with probability at most {CHANCE}, V_d its volume and V_less that of the ball of d - 1 dimensions, and that is at
+    most {WIDE}, which is delta_2.
     """
     # V_d(r) = integral over |u| <= r of V_{d-1} of the slice, V_{d-1}(r) (1 - u^2/r^2)^{(d-1)/2}.
     dimension = 1 + k
@@ -96,10 +96,10 @@ def slab() -> Decision:
     )
 
 
-@claim("002:(14)-(16)", Kind.STEP, location=PLACE + ", (14) to (16)", mean_square=MEAN_SQUARE)
+@claim("002:(14)-(16)", Kind.STEP, location=PLACE + ", (14) to (16)")
 def displacement() -> Decision:
     """From Lemma 7's |x_t - x_m| >= R it follows that |x_t - x_{{m+1}}| >= R, which an unbroken phase with Dbar <=
-    {mean_square} and r <= R contradicts.
+    {MEAN_SQUARE} and r <= R contradicts.
     """
     return conditional(
         Counterexample(
@@ -134,10 +134,10 @@ def displacement() -> Decision:
     )
 
 
-@claim("002:(15)", Kind.STEP, location=PLACE + ", (15)", path=PATH, straight=STRAIGHT)
+@claim("002:(15)", Kind.STEP, location=PLACE + ", (15)")
 def cauchy_schwarz() -> Decision:
-    """In an unbroken phase |x_t - x_{{m+1}}| is below {path} for every t > m, spread the sum of |x_{{i+1}} - x_i|^2
-    over i = m + 1, ..., t - 1, and that is at most {straight}.
+    """In an unbroken phase |x_t - x_{{m+1}}| is below {PATH} for every t > m, spread the sum of |x_{{i+1}} - x_i|^2
+    over i = m + 1, ..., t - 1, and that is at most {STRAIGHT}.
     """
     return conditional(
         Identity(
@@ -179,10 +179,10 @@ def cauchy_schwarz() -> Decision:
     )
 
 
-@claim("002:Lem6 title", Kind.PROBABILITY, location=PLACE, sure=SURE)
+@claim("002:Lem6 title", Kind.PROBABILITY, location=PLACE)
 def failure_probability() -> Decision:
     """Given Lemma 7 and the slab of its stuck starts, an escape phase that is not broken certifies lambda_min(grad^2
-    Phi(x_m)) >= -alpha_H with probability at least {sure}.
+    Phi(x_m)) >= -alpha_H with probability at least {SURE}.
     """
     only, other, both = symbols("only other both", positive=True)  # chances that one, the other, both bounds fail
     slope = (g / (2 * (1 + x**2))).diff(x)

@@ -69,9 +69,9 @@ def induction(steps: int, share: Fraction, growth: Fraction) -> Fraction:
 PLACE = "Lemma 7, Appendix B.1"
 
 
-@claim("002:t_thres", Kind.SCHEDULE, location="Lemmas 6 and 7, Appendix B.1", short=SHORT, order=ORDER)
+@claim("002:t_thres", Kind.SCHEDULE, location="Lemmas 6 and 7, Appendix B.1")
 def threshold() -> Decision:
-    """t_thres = {short} is of the order {order} up to logarithms."""
+    """t_thres = {SHORT} is of the order {ORDER} up to logarithms."""
     growth = (1 + eta_h * g) ** steps_left * r_0 / 2
     length = (steps_left, Integer(46))  # 2 log(10)/(1/10) = 46.05...
     return conditional(
@@ -125,9 +125,9 @@ def threshold() -> Decision:
     )
 
 
-@claim("002:Lem7 eta_H chain", Kind.SCHEDULE, location=PLACE, first=FIRST, second=SECOND, error=ERROR)
+@claim("002:Lem7 eta_H chain", Kind.SCHEDULE, location=PLACE)
 def step_size() -> Decision:
-    """In the escape phase {first}, v the norm of v_t, is at most {second}, a = {error}, so that an eta_H below the
+    """In the escape phase {FIRST}, v the norm of v_t, is at most {SECOND}, a = {ERROR}, so that an eta_H below the
     first is below the second.
     """
     eighth = (a, Rational(1, 8))
@@ -175,10 +175,10 @@ def step_size() -> Decision:
 FACTOR = Rational(3, 2) * eta_h * steps_left * rho_phi * R  # of |p|, from sum |Delta_i| <= t rho_Phi R
 
 
-@claim("002:Lem7 R", Kind.SCHEDULE, location=PLACE + ", (25) and (26)", radius=RADIUS, left=LEFT, right=RIGHT)
+@claim("002:Lem7 R", Kind.SCHEDULE, location=PLACE + ", (25) and (26)")
 def radius() -> Decision:
-    """R = {radius} makes the proof's bound of |q_{{t+1}}|, {left} with q = t - m, at most half of
-    |p_{{t+1}}|, {right}.
+    """R = {RADIUS} makes the proof's bound of |q_{{t+1}}|, {LEFT} with q = t - m, at most half of |p_{{t+1}}|,
+    {RIGHT}.
     """
     at = ((L_Phi, Integer(1)), (eta_h, Rational(1, 2)), (R, Integer(1)))
     return refuted(
@@ -251,10 +251,10 @@ ALLOWED, CHANGE = a ** Rational(2, 3), L_Phi * R  # of |nu_i|, |Delta_i|
 QUARTER = (1 + eta_h * g) ** count * r_0 / 4  # (25)
 
 
-@claim("002:(25) Hessian", Kind.LEMMA, location=PLACE + ", after (26)", change=CHANGE)
+@claim("002:(25) Hessian", Kind.LEMMA, location=PLACE + ", after (26)")
 def mean_hessian() -> Decision:
     """While both sequences stay within R of x_m, the mean Hessian between them differs from the Hessian at x_m by at
-    most {change}, L_Phi the Lipschitz constant of grad Phi.
+    most {CHANGE}, L_Phi the Lipschitz constant of grad Phi.
     """
     near, far = Rational(1, 4), Rational(7, 20)  # x'_t and x_t, both within R = 1/2 of x_m = 0
     average = (sin(10 * far) - sin(10 * near)) / (10 * (far - near))  # of cos(10 u) over [x', x]
@@ -294,10 +294,10 @@ def mean_hessian() -> Decision:
     )
 
 
-@claim("002:(25) nu", Kind.STEP, location=PLACE + ", (25)", allowed=ALLOWED, error=ERROR, quarter=QUARTER)
+@claim("002:(25) nu", Kind.STEP, location=PLACE + ", (25)", error=ERROR)
 def noise_sum() -> Decision:
-    """With |nu_i| <= {allowed}, a = {error}, and the lemma's parameters, the sum of eta_H (1 + eta_H g)^(t-i) |nu_i|
-    over i = m + 1, ..., t is at most {quarter}, q = t - m.
+    """With |nu_i| <= {ALLOWED}, a = {error}, and the lemma's parameters, the sum of eta_H (1 + eta_H g)^(t-i) |nu_i|
+    over i = m + 1, ..., t is at most {QUARTER}, q = t - m.
     """
     instance = ((eta_h, Rational(1, 2)), (g, Rational(1, 2)), (r_0, Rational(1, 16)), (nu, Rational(5, 32)))
     k = symbols("k", positive=True, integer=True)

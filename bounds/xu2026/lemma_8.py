@@ -68,12 +68,10 @@ def sized(formula: Any, **more: Any) -> Subs:
 PLACE = "proof of Lemma 8, Appendix B.2"
 
 
-@claim(
-    "002:Lem8 q,S1", Kind.SCHEDULE, location="Lemma 8, Appendix B.2", period=PERIOD, error=ERROR, refreshes=REFRESHES
-)
+@claim("002:Lem8 q,S1", Kind.SCHEDULE, location="Lemma 8, Appendix B.2")
 def period() -> Decision:
-    """A period q of at most the order {period}, a = {error}, and refresh batches S_1 = n are possible: q >= 1, and the
-    {refreshes} samples are at most n.
+    """A period q of at most the order {PERIOD}, a = {ERROR}, and refresh batches S_1 = n are possible: q >= 1, and the
+    {REFRESHES} samples are at most n.
     """
     return conditional(
         Counterexample("a = 1/8: a period of 1/2 outer iteration", PERIOD >= 1, {a: Rational(1, 8)}),
@@ -117,22 +115,15 @@ def period() -> Decision:
     )
 
 
-@claim(
-    "002:budget",
-    Kind.SCHEDULE,
-    location=PLACE,
-    spent=SPENT,
-    steps=T_PRINTED,
-    batch=S_1_PRINTED,
-    period=Q_PRINTED,
-    error=ERROR,
-)
+@claim("002:budget", Kind.SCHEDULE, location=PLACE)
 @carries("xu2026.theorem_2", {"q": Max(1, floor(Q_PRINTED))}, {a: ERROR})
 @carries("xu2026.theorem_2", {"S_1": ceiling(S_1_PRINTED)})
 @carries("xu2026.theorem_2", {"S_2": ceiling(LOGS**2 * L / mu * Q_PRINTED)}, {a: ERROR})
 @carries("xu2026.theorem_2", {"K": ceiling(L / mu)})
 def budget() -> Decision:
-    """The samples {spent} are at most n for T = {steps}, S_1 = {batch}, q = S_2 = {period}, a = {error}."""
+    """The samples {SPENT} are at most n for T = {T_PRINTED}, S_1 = {S_1_PRINTED}, q = S_2 = {Q_PRINTED}, a =
+    {ERROR}.
+    """
     spent = SPENT.subs(SIZES)
     return conditional(
         Identity(
@@ -237,19 +228,10 @@ REFRESH_UNIT = REFRESH / C_v
 REFRESH_PRINTED = REFRESH_UNIT.subs(SIZES)
 
 
-@claim(
-    "002:refresh noise",
-    Kind.UTILITY,
-    location=PLACE + "; Algorithm 3, line 1",
-    batch=S_1_PRINTED,
-    refresh=REFRESH,
-    norm=NORM,
-    error=ERROR,
-    rate=RATE,
-)
+@claim("002:refresh noise", Kind.UTILITY, location=PLACE + "; Algorithm 3, line 1")
 def refresh() -> Decision:
-    """With S_1 = {batch} the norm of the refresh noise, of sigma_omega in each of d coordinates, is {refresh} = {norm},
-    a = {error}, and within the order {rate}, as the induction of Lemma 8 needs.
+    """With S_1 = {S_1_PRINTED} the norm of the refresh noise, of sigma_omega in each of d coordinates, is {REFRESH} =
+    {NORM}, a = {ERROR}, and within the order {RATE}, as the induction of Lemma 8 needs.
     """
     second = (a * sqrt(T / q)).subs(SIZES)
     at = ((a, Rational(1, 100)), LARGE)
@@ -311,19 +293,10 @@ INCREMENTS = sqrt(q * K) * C_u * a * n / S_2  # q K increments, each C_u sqrt(d 
 INCREMENTS_PRINTED = INCREMENTS.subs(SIZES).subs({C_u: sqrt(a), K: 1})
 
 
-@claim(
-    "002:increment noise",
-    Kind.UTILITY,
-    location=PLACE + "; Algorithm 3, line 2",
-    period=Q_PRINTED,
-    threshold=sqrt(a),
-    norm=TOGETHER,
-    rate=RATE,
-    error=ERROR,
-)
+@claim("002:increment noise", Kind.UTILITY, location=PLACE + "; Algorithm 3, line 2", threshold=sqrt(a))
 def increments() -> Decision:
-    """With q = S_2 = {period} and C_u = L eta = {threshold} the noises of the q K increments between two refreshes have
-    together the norm {norm}, and are within the order {rate}, as the induction of Lemma 8 needs, a = {error}.
+    """With q = S_2 = {Q_PRINTED} and C_u = L eta = {threshold} the noises of the q K increments between two refreshes
+    have together the norm {TOGETHER}, and are within the order {RATE}, as the induction of Lemma 8 needs, a = {ERROR}.
     """
     second = (sqrt(q) * C_u * a * sqrt(T)).subs(SIZES).subs(C_u, sqrt(a))
     at = ((a, Rational(1, 1000)), LARGE)

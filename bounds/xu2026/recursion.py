@@ -58,9 +58,9 @@ def chi_square_tail(degrees: int, level: Any) -> Any:
     return exp(-half) * Add(*(half**j / factorial(j) for j in range(degrees // 2)))
 
 
-@claim("002:(33)(34)", Kind.STEP, location="Equations (33) and (34), Appendix B.2", sure=SURE, factor=FACTOR)
+@claim("002:(33)(34)", Kind.STEP, location="Equations (33) and (34), Appendix B.2")
 def noise_norm() -> Decision:
-    """With probability at least {sure} the squared estimation errors are at most {factor} times a sum in which the
+    """With probability at least {SURE} the squared estimation errors are at most {FACTOR} times a sum in which the
     refresh noise, of variance sigma_omega^2 in each of d coordinates, counts sigma_omega^2.
     """
     tenth = Rational(1, 10)
@@ -101,9 +101,9 @@ def noise_norm() -> Decision:
     )
 
 
-@claim("002:(35)", Kind.STEP, location="Equation (35), Appendix B.2", bound=FIRST)
+@claim("002:(35)", Kind.STEP, location="Equation (35), Appendix B.2")
 def first_step() -> Decision:
-    """|(y_{{i,1}} - y_{{i,0}})/lambda|^2 is at most {bound}, theta, dx and gamma the norms of theta_{{i-1}}, x_i -
+    """|(y_{{i,1}} - y_{{i,0}})/lambda|^2 is at most {FIRST}, theta, dx and gamma the norms of theta_{{i-1}}, x_i -
     x_{{i-1}} and gamma_{{i-1}}.
     """
     young = 3 * theta**2 + Rational(3, 2) * e**2
@@ -167,10 +167,10 @@ def first_step() -> Decision:
     )
 
 
-@claim("002:y-contraction", Kind.STEP, location="display before (35), Appendix B.2", bound=CONTRACTION)
+@claim("002:y-contraction", Kind.STEP, location="display before (35), Appendix B.2")
 def contraction() -> Decision:
-    """Up to noise, |y_{{k+1}} - y_k|^2 is at most {bound}, dy the length of y_k - y_{{k-1}} and dg that of the mean of
-    the S_2 gradient differences.
+    """Up to noise, |y_{{k+1}} - y_k|^2 is at most {CONTRACTION}, dy the length of y_k - y_{{k-1}} and dg that of the
+    mean of the S_2 gradient differences.
     """
     truth = (1 - lam * h) ** 2
     printed = CONTRACTION.subs({dy: 1, dg: h})
@@ -234,23 +234,12 @@ THETA, ANCHOR = 432 * kappa / K + 390 * ell, 1152 * kappa / K + 750 * ell
 MOVED = MOVE * STEP**2  # of |(y_1 - y_0)/lambda|^2, which (35) bounds
 
 
-@claim(
-    "002:(41)(43)",
-    Kind.CONSTANT,
-    location="Equations (41) and (43), Appendix B.2",
-    step=STEP,
-    map=MAP,
-    error=ERROR,
-    move=MOVE,
-    gamma=GAMMA,
-    theta=THETA,
-    anchor=ANCHOR,
-)
+@claim("002:(41)(43)", Kind.CONSTANT, location="Equations (41) and (43), Appendix B.2")
 @carries("xu2026.theorem_2", {"lambda": 1 / (6 * L)})
 def coefficients() -> Decision:
-    """Noise apart, the bounds that the proof has for one inner step give, at the step {step} and with ell the logarithm
-    of 4/delta_1, the coefficients {map} of |G_0|^2, {error} of |e_0|^2 and {move} of |y_1 - y_0|^2 and from these
-    {gamma} of |gamma_t|^2, {theta} of |theta_t|^2 and {anchor} of L^2 |x_{{t+1}} - x_t|^2.
+    """Noise apart, the bounds that the proof has for one inner step give, at the step {STEP} and with ell the logarithm
+    of 4/delta_1, the coefficients {MAP} of |G_0|^2, {ERROR} of |e_0|^2 and {MOVE} of |y_1 - y_0|^2 and from these
+    {GAMMA} of |gamma_t|^2, {THETA} of |theta_t|^2 and {ANCHOR} of L^2 |x_{{t+1}} - x_t|^2.
     """
     D, E, le = symbols("D E le", positive=True)  # y_{k+1} - y_k, its noise-free form, lambda e_k; Lambda = L lambda
     size, G, H, P = symbols("Lambda G H P", positive=True)

@@ -173,13 +173,13 @@ GAME = cos(x) + y * (sin(x) + z) - y**2 / 2  # of every record
 SLOPE = -sin(x) + cos(x) * (sin(x) + z)
 
 
-@claim("002:Thm1", Kind.UTILITY, location="Theorem 1", order=ORDER, error=ERROR, sure=SURE)
+@claim("002:Thm1", Kind.UTILITY, location="Theorem 1")
 @carries("xu2026.theorem_1", {"rate privacy": ORDER}, {a: ERROR})
 @carries("xu2026.theorem_3", {"rate privacy": ORDER}, {a: ERROR})
 def theorem() -> Decision:
     """Algorithm 2 with the published parameters is (epsilon, delta)-DP and finds an (alpha, root of rho_Phi
-    alpha)-second-order stationary point, alpha of the order {order} up to logarithms, a = {error}, with probability
-    at least {sure}.
+    alpha)-second-order stationary point, alpha of the order {ORDER} up to logarithms, a = {ERROR}, with probability at
+    least {SURE}.
     """
     best = sin(x) + z
     half = Rational(1, 2)

@@ -199,11 +199,11 @@ def longer_slope() -> tuple[Step, ...]:
     )
 
 
-@claim("002:T pop", Kind.SCHEDULE, location=PLACE, steps=T_PRINTED, length=LENGTH, rate=RATE, error=ERROR)
+@claim("002:T pop", Kind.SCHEDULE, location=PLACE)
 @carries("xu2026.theorem_2", {"T": ceiling(T_PRINTED)}, {a: ERROR})
 def iterations() -> Decision:
-    """T = {steps} steps of length eta = {length} suffice to descend from Phi(x_0) - min Phi = F_0, a constant, to a
-    slope of the order {rate}, a = {error}.
+    """T = {T_PRINTED} steps of length eta = {LENGTH} suffice to descend from Phi(x_0) - min Phi = F_0, a constant, to a
+    slope of the order {RATE}, a = {ERROR}.
     """
     needed = F_0 / (eta * alpha)
     few = Region(a <= n ** Rational(-2, 3), Le(1, n * a))
@@ -256,11 +256,11 @@ MOVE = a / (log_1**2 * kappa**2 * L**2 * C_Phi**2)  # (44)
 LONGEST = sqrt(a) / (L * LOGS)  # of the steps and perturbations of Lemma 8
 
 
-@claim("002:(44)", Kind.STEP, location="Equation (44), Appendix B.2", bound=MOVE, error=ERROR)
+@claim("002:(44)", Kind.STEP, location="Equation (44), Appendix B.2")
 @carries("xu2026.theorem_2", {"eta": LONGEST, "r": LONGEST, "D": a / (L * LOGS) ** 2}, {a: ERROR})
 def step_lengths() -> Decision:
-    """With Lemma 8's choices |x_{{t+1}} - x_t|^2 is at most max{{eta^2, r^2, D}} for every t, and that at most {bound},
-    ell_1 the logarithm of 4/delta_1 and a = {error}.
+    """With Lemma 8's choices |x_{{t+1}} - x_t|^2 is at most max{{eta^2, r^2, D}} for every t, and that at most {MOVE},
+    ell_1 the logarithm of 4/delta_1 and a = {ERROR}.
     """
     largest = a / (L**2 * log_1**2 * C_1**2)  # Lemma 8's bound of eta^2 and of D
     ones = ((a, Rational(1, 100)), (L, 1), (log_1, 2), (C_1, 1), (C_Phi, 1), (kappa, 2))
@@ -299,13 +299,13 @@ success = symbols("success", positive=True)
 SURE = 1 - delta_1 - delta_2
 
 
-@claim("002:Thm2", Kind.UTILITY, location="Theorem 2", rate=RATE, error=ERROR, sure=SURE)
+@claim("002:Thm2", Kind.UTILITY, location="Theorem 2")
 @carries("xu2026.theorem_2", {"rate statistical": n ** Rational(-1, 3)})
 @carries("xu2026.theorem_2", {"rate privacy": sqrt(a)}, {a: ERROR})
 def population() -> Decision:
     """DP-RGDA with the parameters of Appendix B.2 returns a point with |grad Phi| <= alpha and curvature at least minus
-    the root of rho_Phi alpha, alpha of the order {rate} up to logarithms, a = {error}, with probability at least
-    {sure}, for all n, d, epsilon and delta.
+    the root of rho_Phi alpha, alpha of the order {RATE} up to logarithms, a = {ERROR}, with probability at least
+    {SURE}, for all n, d, epsilon and delta.
     """
     return refuted(
         *longer_slope(),

@@ -240,10 +240,10 @@ def _at(share: Any, rest: Any) -> Any:
     return PRINTED.subs({lam: 1, q: share, sigma: rest})
 
 
-@claim("003:Lem2", Kind.ACCOUNTING, location="Lemma 2", bound=PRINTED)
+@claim("003:Lem2", Kind.ACCOUNTING, location="Lemma 2")
 def amplification() -> Decision:
     """A query of sensitivity 1 on m of n records drawn without replacement, with noise sigma, has a moment of at most
-    {bound} at q = m/n, for all lambda, sigma and m < n, with one constant.
+    {PRINTED} at q = m/n, for all lambda, sigma and m < n, with one constant.
     """
     line = 1 / (100 * (1 + hidden))  # small enough for any constant
     triangle = 1 / (1000 * (1 + hidden))  # likewise

@@ -169,9 +169,9 @@ JOINT = "the loss is l-smooth jointly in (x, y), not only in each block"
 SMOOTHNESS: dict[str, Verdict] = {JOINT: "proved", "l-smooth in each block, as Assumption 3 says": "refuted"}
 
 
-@claim("004:Lem4", Kind.STEP, location="version with proofs, Lemma 4", right=DESCENT)
+@claim("004:Lem4", Kind.STEP, location="version with proofs, Lemma 4")
 def descent() -> Decision:
-    """Inequality (7): for the steps of DP-SGDA, E Phi(x_t) is at most Phi(x_{{t-1}}) + {right} with eta = eta_x, g =
+    """Inequality (7): for the steps of DP-SGDA, E Phi(x_t) is at most Phi(x_{{t-1}}) + {DESCENT} with eta = eta_x, g =
     |grad Phi(x_{{t-1}})|, h = |grad Phi(x_{{t-1}}) - grad_x L(x_{{t-1}}, y_{{t-1}})| and N_x = B^2/m + E|xi|^2.
     """
     # g = |grad Phi|, h = |grad Phi - grad_x L|; before and after are Phi(x_{t-1}) and Phi(x_t)
@@ -205,10 +205,10 @@ def descent() -> Decision:
     )
 
 
-@claim("004:Lem5", Kind.STEP, location="version with proofs, Lemma 5", right=CONTRACTED)
+@claim("004:Lem5", Kind.STEP, location="version with proofs, Lemma 5")
 def contraction() -> Decision:
-    """For eta_y = 1/l, theta_t = E|y_t - y*(x_t)|^2 is at most {right} with eta = eta_x, theta = theta_{{t-1}}, g =
-    |grad Phi(x_{{t-1}})|, N_x = B^2/m + E|xi|^2 and N_y = B^2/m + E|zeta|^2.
+    """For eta_y = 1/l, theta_t = E|y_t - y*(x_t)|^2 is at most {CONTRACTED} with eta = eta_x, theta = theta_{{t-1}}, g
+    = |grad Phi(x_{{t-1}})|, N_x = B^2/m + E|xi|^2 and N_y = B^2/m + E|zeta|^2.
     """
     young_1, factor = 1 / (2 * (kappa - 1)), 1 - 1 / kappa
     move = eta**2 * (2 * l**2 * theta + 2 * size**2 + N_x)

@@ -159,11 +159,11 @@ def _inside(expression: Any) -> Any:
     return expression.subs(c, CONSTANT).subs(T, epsilon * (1 + b) / q**2).subs(ell, epsilon * (1 + a))
 
 
-@claim("003:Thm1", Kind.CALIBRATION, location="Theorem 1", sigma_x=SIGMA_X, sigma_y=SIGMA_Y)
+@claim("003:Thm1", Kind.CALIBRATION, location="Theorem 1")
 @carries("zhang2025.theorem_1_existential", {"sigma_x": SIGMA_X, "sigma_y": SIGMA_Y})
 @carries("zhang2025.theorem_2", {"sigma_x": SIGMA_X, "sigma_y": SIGMA_Y})
 def theorem() -> Decision:
-    """There are absolute constants c_1, c_2, c_3 such that Algorithm 1 with sigma_x = {sigma_x} and sigma_y = {sigma_y}
+    """There are absolute constants c_1, c_2, c_3 such that Algorithm 1 with sigma_x = {SIGMA_X} and sigma_y = {SIGMA_Y}
     is (epsilon, delta)-DP for all epsilon < c_1 m^2 T/n^2 and 0 < delta < 1.
     """
     multiplier = m * sqrt(T * log(1 / delta)) / (2 * n * epsilon)
@@ -277,11 +277,11 @@ def _spent(constant: Any, orders: Any, ratio: Any) -> Any:
     return constant * (orders + 1) / (8 * ratio) + ratio / (2 * orders)
 
 
-@claim("003:Thm1-remark", Kind.CALIBRATION, location="after Theorem 1", minibatch=MINIBATCH, sigma=SIGMA)
+@claim("003:Thm1-remark", Kind.CALIBRATION, location="after Theorem 1")
 @carries("zhang2025.theorem_1", {"m": ceiling(Max(1, MINIBATCH)), "sigma_x": C_1 * SIGMA, "sigma_y": C_2 * SIGMA})
 def settings() -> Decision:
-    """For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {minibatch}, Algorithm 1 with sigma_x = sigma_y =
-    {sigma} is (epsilon, delta)-DP, whatever the thresholds.
+    """For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {MINIBATCH}, Algorithm 1 with sigma_x = sigma_y =
+    {SIGMA} is (epsilon, delta)-DP, whatever the thresholds.
     """
     chance = upper_normal(C_1 / m / SIGMA)  # at half the distance 2 C_1/m of the two means, in noises
     at = {n: 10, m: 5, T: 1, epsilon: 1, delta: Rational(1, 100), C_1: 100}

@@ -136,19 +136,10 @@ KEEPS, LOSES = eta / 2 - 2 * SMOOTH * eta**2, eta / 2 + 2 * SMOOTH * eta**2
 LOW, HIGH = Rational(7, 16) * eta, Rational(9, 16) * eta
 
 
-@claim(
-    "004:Lem6",
-    Kind.STEP,
-    location="version with proofs, Lemma 6",
-    short=SHORT,
-    low=LOW,
-    high=HIGH,
-    keeps=KEEPS,
-    loses=LOSES,
-)
+@claim("004:Lem6", Kind.STEP, location="version with proofs, Lemma 6")
 def sixteenths() -> Decision:
-    """Where {short}, in the paper with equality, the coefficients of Lemma 4 are bounded: {keeps} is at least {low},
-    and {loses} is at most {high}, eta = eta_x.
+    """Where {SHORT}, in the paper with equality, the coefficients of Lemma 4 are bounded: {KEEPS} is at least {LOW},
+    and {LOSES} is at most {HIGH}, eta = eta_x.
     """
     domain = over(kappa >= 1, l, eta, SHORT)
     return judged(
@@ -168,10 +159,9 @@ XI, ZETA = eta / (16 * kappa) + Rational(9, 2) * eta * kappa, eta / (8 * kappa) 
     location="version with proofs, equation (38)",
     xi=XI.subs(eta, STEP),
     zeta=ZETA.subs(eta, STEP),
-    step=STEP,
 )
 def coefficients() -> Decision:
-    """E|xi|^2 enters with {xi} and E|zeta|^2 with {zeta}, at eta_x = {step}."""
+    """E|xi|^2 enters with {xi} and E|zeta|^2 with {zeta}, at eta_x = {STEP}."""
     # (35): xi has (l + kappa l) eta^2 + (9/8) eta^3 kappa^3 l^2 4 kappa, zeta has (9/8) eta 4 kappa.
     xi = SMOOTH * STEP**2 + Rational(9, 8) * STEP**3 * kappa**3 * l**2 * 4 * kappa
     zeta = Rational(9, 8) * STEP * 4 * kappa
@@ -241,11 +231,11 @@ SCHEDULE = {
 }
 
 
-@claim("003:Thm2", Kind.UTILITY, location="Theorem 2", small=SMALL, size=1 / a, rate=sqrt(a))
+@claim("003:Thm2", Kind.UTILITY, location="Theorem 2", size=1 / a, rate=sqrt(a))
 @carries("zhang2025.theorem_2", SCHEDULE)
 @carries("zhang2025.theorem_2", {"bound": sqrt(EQUATION_39), "rate privacy": sqrt(SMALL)})
 def rate() -> Decision:
-    """With a = {small}, T of order {size} and m at most of that order, E|grad Phi| is at most of order {rate}."""
+    """With a = {SMALL}, T of order {size} and m at most of that order, E|grad Phi| is at most of order {rate}."""
     parts = 1 / T + 1 / m + a**2 * T
     size = 1 / a
     x = symbols("x", positive=True)

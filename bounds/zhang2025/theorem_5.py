@@ -177,11 +177,10 @@ PRINTED = 8 * log(n) / epsilon
     Kind.STEP,
     location="version with proofs, proof of Remark 5.1",
     sigma=NOISE[sigma_x1].subs(log(1 / delta), 2 * log(n)),
-    limit=PRINTED,
 )
 def remark_algebra() -> Decision:
-    """With sigma_x1 = {sigma} at delta = 1/n^2, the first condition of the proof of Theorem 5 reads
-    lambda <= {limit}.
+    """With sigma_x1 = {sigma} at delta = 1/n^2, the first condition of the proof of Theorem 5 reads lambda <=
+    {PRINTED}.
     """
 
     # First condition: m^2 R lambda^2/(T n^2 s^2) <= lambda epsilon/4; delta = 1/n^2, log(1/delta) = 2 log n.

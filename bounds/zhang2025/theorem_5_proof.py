@@ -153,10 +153,10 @@ def theorem() -> Decision:
     )
 
 
-@claim("003:Thm5 sigma_y", Kind.CALIBRATION, location="Theorem 5", sigma=Y_NOISE)
+@claim("003:Thm5 sigma_y", Kind.CALIBRATION, location="Theorem 5")
 @carries("zhang2025.theorem_5_existential", {"sigma_y": c_7 * ENERGY * SPREAD})
 def y_noise() -> Decision:
-    """Noise {sigma} on y_{{r+1}} is enough for the R releases of y, for an absolute c_7."""
+    """Noise {Y_NOISE} on y_{{r+1}} is enough for the R releases of y, for an absolute c_7."""
     # f = s (z y - y^2/2 + 3/2), z in {-1, 0, 1}, Y = [-1, 1]: mu = beta = s, C_0 = 2 s >= G_y, 0 <= f <= M = 2 s, and
     # y moves by 2/n.
     instance = {C_0: 2 * scale, beta: scale, M: 2 * scale, mu: scale}
@@ -204,7 +204,6 @@ def y_noise() -> Decision:
     "003:Remark2",
     Kind.CALIBRATION,
     location="Remark 2",
-    minibatch=MINIBATCH,
     sigma_x1=NOISE[sigma_x1],
     sigma_x2=NOISE[sigma_x2],
     sigma_y=NOISE[sigma_y],
@@ -212,7 +211,7 @@ def y_noise() -> Decision:
 @carries("zhang2025.theorem_5", {"m": ceiling(Max(1, MINIBATCH)), **REMARK_NOISE})
 @carries("zhang2025.theorem_6", REMARK_NOISE)
 def remark() -> Decision:
-    """For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {minibatch}, Algorithm 3 is (epsilon, delta)-DP with
+    """For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {MINIBATCH}, Algorithm 3 is (epsilon, delta)-DP with
     sigma_x1 = {sigma_x1}, sigma_x2 = {sigma_x2} and sigma_y = {sigma_y}.
     """
     spread = NOISE[sigma_x1].subs({R: 1, T: 1})  # C_1 = 1
