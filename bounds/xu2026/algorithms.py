@@ -1,14 +1,8 @@
 r"""Algorithms 2 and 3: their lines, the size of the perturbation, and what one record can change in their queries.
 
-In Algorithm 2, the outer loop, line 8 is "m_s = t, s = s + 1", so that m_s in lines 12 to 19 and in the output has an
-index that is one too large. Between two refreshes the estimators change by clipped minibatch means of gradient
-differences. The paper never gives a value to their threshold C_u. Descent steps have length eta, so that C_u = L eta
-clips nothing there; the perturbation of the escape phase may be as long as
-
-    r = L_Phi eta_H alpha_H/(C rho_Phi),   which for L_Phi eta_H = 1 is sqrt(alpha/rho_Phi)/C,
-
-and a gradient difference as large as L r. With eta = alpha/L the threshold is alpha, and L r at this bound exceeds it
-for small alpha; for the population Lemma 8 bounds r by sqrt(a)/(L log(4/delta_1)) as well.
+Between two refreshes the estimators change by clipped minibatch means of gradient differences, and the paper never
+gives a value to their threshold C_u. Descent steps have length eta, so that C_u = L eta clips nothing there; the
+perturbation of the escape phase may be as long as r = L_Phi eta_H alpha_H/(C rho_Phi).
 """
 
 from __future__ import annotations

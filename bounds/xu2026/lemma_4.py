@@ -1,15 +1,8 @@
 r"""Lemmas 1, 3 and 4: the deviation of the estimators and the descent along (v, -u), equation (9).
 
-Notation. w = (x, y), nabla_t = (v_t, -u_t) the estimator, ell_1 = log(1/delta_1), F_0 the gap at the start, A_0 = eta/2
-- L eta^2/2 - eta^3 B_2^2 q/2. [1] says
-
-    Lemmas 1, 3  |nabla_t - grad F|^2 <= ell_1 (B_2^2 sum |w_k - w_{k-1}|^2 + B_1^2) with probability 1 - delta_1,
-    (8)          E |grad F| = O(sqrt(F_0/(q T) + B_1)) for eta <= 1/(2 L), q <= O(1/(T^2 eta^2)),
-    (9)          F(w_{t+1}) <= F(w_t) + (eta/2)|grad F - nabla_t|^2 - (eta/2 - L eta^2/2)|nabla_t|^2,
-    (12)         what (10), (11) and Lemma 1 give for the output.
-
-The proof of (8) is that of a minimisation with steps -eta nabla_t, and ends with sqrt(F_0/(T eta) + B_1^2) for q <=
-O(1/(B_2 eta)^2). Algorithm 2 ascends in y and has steps of length eta in x.
+w = (x, y), nabla_t = (v_t, -u_t) is the estimator, F_0 the gap at the start, A_0 = eta/2 - L eta^2/2 - eta^3 B_2^2 q/2.
+The proof of (8) is that of a minimisation with steps -eta nabla_t; Algorithm 2 ascends in y and has steps of length eta
+in x.
 """
 
 from __future__ import annotations

@@ -1,20 +1,11 @@
-r"""Lemma 6: an escape phase that is not broken certifies the curvature. The claims about it and its proof.
+r"""Lemma 6: an escape phase that is not broken certifies the curvature. Lemma 9 repeats it for the population.
 
 From the anchor x_m Algorithm 2 moves to x_{m+1} = x_m + xi, xi uniform in the ball of radius r, then takes steps
 x <- x - eta_H v; the phase is broken at the first t with sum_{j=m+1..t} eta_H^2 |v_j|^2 > (t - m) Dbar, and if
-t_thres steps pass x_m is returned. [1, Lemma 6], for Dbar <= R^2/t_thres^2:
-
-    not broken  =>  lambda_min(grad^2 Phi(x_m)) >= -alpha_H  with probability at least 1 - delta_1 - delta_2.
-
-The proof: where lambda_min < -alpha_H, starts from which neither sequence of Lemma 7 leaves the ball fill a slab of
-width r_0 = delta_2 r/sqrt d, of probability at most delta_2 (13); otherwise |x_t - x_{m+1}| >= R for some t (14);
-an unbroken phase has |x_t - x_{m+1}| < t_thres sqrt Dbar <= R for all t (15), (16). It ends with the probability
-1 - 4 delta_1 - delta_2, Lemma 7's 4 delta_1 and (13)'s delta_2.
-
-(13) and (15) hold. (14) confuses x_{m+1} with x_m, from which Lemma 7 measures: only R - r remains, and
-Dbar <= (R - r)^2/t_thres^2 repairs it. The lemma as a whole fails with the published t_thres (claim 002:t_thres).
-
-Lemma 9 repeats it for the population.
+t_thres steps pass x_m is returned. In the proof of [1, Lemma 6], for Dbar <= R^2/t_thres^2 and lambda_min < -alpha_H,
+starts from which neither sequence of Lemma 7 leaves the ball fill a slab of width r_0 = delta_2 r/sqrt d (13);
+otherwise |x_t - x_{m+1}| >= R for some t (14), where an unbroken phase has |x_t - x_{m+1}| < t_thres sqrt Dbar <= R for
+all t (15), (16).
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-r"""Lemma 7: two coupled sequences leave the ball around a strict saddle. The claims about t_thres, eta_H, R and the
-induction.
+r"""Lemma 7: two coupled sequences leave the ball around a strict saddle. Lemma 10 repeats it for the population.
 
 Let x_m be the anchor, H = grad^2 Phi(x_m) with least eigenvalue -g, g >= alpha_H = sqrt(rho_Phi alpha), and
 w_t = x_t - x'_t, w_{m+1} = r_0 e_1 along that eigenvector. The escape steps x <- x - eta_H v give
@@ -11,24 +10,11 @@ and the proof [1, Lemma 7, (25) to (27)] needs, as long as |x_t - x_m|, |x'_t - 
 
     |q| <= |p|/2  throughout,   and  (1 + eta_H g)^{t_thres} r_0/2 >= 2 R  at the end.
 
-Write X = L_Phi eta_H alpha_H/(C rho_Phi r_0), the largest r over r_0. In the paper
+Write X = L_Phi eta_H alpha_H/(C rho_Phi r_0), the largest r over r_0, and a = sqrt(d log(1/delta))/(n epsilon). None of
+the paper's eta_H <= r_0/(2 |v_t|) <= a^{-4/3} r_0/2, R = 1/(2 L_Phi eta_H) = a^{4/3}/(L_Phi r_0) and t_thres = 2
+log(X)/eta_H is enough. For eta_H <= 1/L_Phi these are, given estimators with |nu| <= g r_0/4:
 
-    eta_H <= r_0/(2 |v_t|) <= a^{-4/3} r_0/2,  R = 1/(2 L_Phi eta_H) = a^{4/3}/(L_Phi r_0),  t_thres = 2 log(X)/eta_H,
-
-a = sqrt(d log(1/delta))/(n epsilon), and none of the three is enough. For eta_H <= 1/L_Phi these are:
-
-    R = L_Phi eta_H alpha_H/(C rho_Phi),  t_thres = 2 log(4 X)/(eta_H alpha_H),  C >= 12 L_Phi eta_H log(4 X),
-
-given estimators with |nu| <= g r_0/4: |Delta| <= rho_Phi R, so that the first half of q is at most
-eta_H (3/2) t_thres rho_Phi R |p| <= |p|/4, and the second at most (|nu|/g) |p|/r_0 <= |p|/4.
-
-The induction |q| <= |p|/2 uses two bounds, and (25) bounds the two halves of q by
-
-    |Delta_i| <= L_Phi R,   and   eta_H sum_{i=m+1..t} (1 + eta_H g)^{t-i} |nu_i| <= (1 + eta_H g)^{t-m} r_0/4
-
-for |nu_i| <= a^{2/3}. The first needs the Hessian's Lipschitz constant rho_Phi for L_Phi, the second |nu_i| <= g r_0/4.
-
-Lemma 10 repeats it for the population.
+    R = L_Phi eta_H alpha_H/(C rho_Phi),  t_thres = 2 log(4 X)/(eta_H alpha_H),  C >= 12 L_Phi eta_H log(4 X).
 """
 
 from __future__ import annotations

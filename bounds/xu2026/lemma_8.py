@@ -5,32 +5,18 @@ n^{-1/3} + a^{1/2}. The proof of [1, Lemma 8] sets, with K = O(kappa) and everyt
 
     T = a^{-2/3},  q = S_2 = a^{-1/3},  S_1 = n^{2/3},  eta, r, sqrt D <= a^{1/2}/(L log(4/delta_1) C_1),
 
-where the statement has q = a^{1/3} and S_1 = n; Algorithm 3 adds noise of standard deviation
-
-    sigma_omega = C_v (sqrt(log(1/delta))/epsilon) max{1/S_1, sqrt(T/q)/n},  sigma_zeta = the same with C_u, S_2, sqrt
-    T.
-
-The samples fit into n only where sqrt(d log(1/delta)) is large compared with kappa epsilon; the noise exceeds alpha
-unless a <= n^{-2/3}, where the privacy term of the rate is below the statistical one; and T steps of length eta are
-too few to descend F_0 at slope alpha, for which F_0/(eta alpha) of them are needed.
-
-Other sizes are consistent (``T_REPAIRED`` and so on): orders only, K a constant, F_0 = L = M = sigma = 1. With steps of
-length eta = alpha, thresholds C_u = L eta = alpha and
+where the statement has q = a^{1/3} and S_1 = n. Other sizes are consistent (``T_REPAIRED`` and so on): orders only, K a
+constant, F_0 = L = M = sigma = 1. With steps of length eta = alpha, thresholds C_u = L eta = alpha and
 
     T = F_0/(eta alpha) = 1/alpha^2,   S_2 = n/T = n alpha^2,   S_1 = q n/T = q n alpha^2,
 
-all samples are used once. The errors of an estimator are then
+all samples are used once, and the errors of an estimator are
 
     refresh:     noise a n/S_1 = a/(q alpha^2),                    sampling 1/sqrt(S_1),
     increments:  noise C_u a n/S_2 = a/alpha for each of q steps,  sampling sqrt(q) C_u/sqrt(S_2) = sqrt(q/n) together.
 
 Added along a tree the q noises count once, up to logarithms, and q = a/alpha^3 + 1/(n alpha^4) keeps everything within
-alpha = n^{-1/3} + a^{1/2}. Independent noises count sqrt q times, and no q is enough below alpha = a^{3/7}. This
-compares orders and proves no theorem.
-
-The estimators' noise between two refreshes has the norm sqrt d sigma_omega >= C_v a n/S_1 at a refresh and, at the q K
-increments together, sqrt(q K d) sigma_zeta >= sqrt(q K) C_u a n/S_2. The first stays within the rate for a <= n^{-2/3}
-and the second for a <= n^{-4/5}, where the statistical term of the rate is the larger one.
+alpha. Independent noises count sqrt q times. This compares orders and proves no theorem.
 """
 
 from __future__ import annotations

@@ -2,29 +2,14 @@ r"""The estimators' recursion in the proof of Lemma 8: (33) to (35), the contrac
 
 Notation. e_k = u_{t,k} - grad_y f(x_t, y_{t,k}), theta_t the e of the k that is kept, chi_{t,k} and omega_t the noise,
 N(0, sigma^2 I_d), G and G~ the projected gradient maps with grad_y f and with u, gamma_t = G(x_t, y_{t+1}),
-lambda = 1/(6 L), ell = log(4/delta_1). Letters below are norms; an identity between quadratic forms in them is one
-between vectors, products being inner products.
-
-[1] says, up to noise,
-
-    (33)  |alpha_{t+1}|^2 <= 4 ell (sigma^2/S_1 + sigma_omega^2 + ...),  and (34) the same of theta_{t+1},
-    (35)  |G~(y_{i,0})|^2 <= 9 |theta_{i-1}|^2 + 21 L^2 |x_i - x_{i-1}|^2 + 3 |gamma_{i-1}|^2,
-
-where the 21 is what its later lines give, and that the increments of y contract. Each has a slip: the noise lacks
-the dimension d, (35) lacks the noise of the first increment, and the contraction takes an average for a variance.
-
-The best of the K inner steps has the coefficients of (41) and (43). With G_0 = G(x_t, y_{t,0}), up to noise [1] says
-
-    (41)  |gamma_t|^2 <= (144 kappa/K) |G_0|^2 + (144 kappa/K + 120 ell) |e_0|^2 + 120 ell (L^2/S_2) |y_1 - y_0|^2
-    (43)  |gamma_{t+1}|^2 <= (288 kappa/K + 10 ell/S_2) |gamma_t|^2 + (432 kappa/K + 390 ell) |theta_t|^2
-                             + (1152 kappa/K + 750 ell) L^2 |x_{t+1} - x_t|^2.
-
-The coefficients are found as follows. (39), proved below with y_{k+1} in place of the second y-tilde of the paper,
+lambda = 1/(6 L), ell = log(4/delta_1), G_0 = G(x_t, y_{t,0}). Letters below are norms; an identity between quadratic
+forms in them is one between vectors, products being inner products. The coefficients of (41) are found from (39), with
+y_{k+1} in place of the second y-tilde of the paper,
 
     f(y_k) <= f(y_{k+1}) - (1/(2 lambda) - L/2) lambda^2 |G_k|^2 - (1/(3 lambda) - L) |y_{k+1} - y_k|^2 + lambda
     |e_k|^2,
 
-and (40), |e_k|^2 <= 4 ell (|e_0|^2 + (L^2/S_2) sum_{i<k} |y_{i+1} - y_i|^2), give by summation
+and (40), |e_k|^2 <= 4 ell (|e_0|^2 + (L^2/S_2) sum_{i<k} |y_{i+1} - y_i|^2), which give by summation
 
     L lambda^2 sum_k |G_k|^2 <= f* - f(y_1) + 4 K lambda ell (|e_0|^2 + (L^2/S_2) |y_1 - y_0|^2) - (the other
     increments), f* - f(y_1) <= (|G_0|^2 + |e_0|^2)/mu,

@@ -1,20 +1,13 @@
 r"""What the assumptions allow (domains, the matrix-sensing instance) and give (Lemmas 11 and 12), and Table 2.
 
-The projected gradient map, Lemmas 11 and 12, inequalities (42) and (48). Let f(x, .) be mu-strongly concave on the
-closed convex set Y, its gradient L-Lipschitz in (x, y), P the projection onto Y, kappa = L/mu, and
+For Lemmas 11 and 12, (42) and (48) let f(x, .) be mu-strongly concave on the closed convex set Y, its gradient
+L-Lipschitz in (x, y), P the projection onto Y, kappa = L/mu, and
 
     G(x, y) = (y - P(y + lambda grad_y f(x, y)))/lambda,   lambda = 1/(6 L) [1, Lemma 8].
 
-Lemma 11 is the co-coercivity of strongly convex functions. Lemma 12 does not name the step; with d = y - y*, p = lambda
-G and h = grad_y f(x, y*) - grad_y f(x, y), the projection and the optimality of y* give
-
-    <p - lambda h, d - p> >= 0,  hence  |p| >= |d + lambda h|/2 - |d - lambda h|/2
-                                            >= lambda <h, d>/sqrt(|d|^2 + lambda^2 |h|^2),
-
-and Lemma 11 bounds |h|: the lemma holds for lambda <= sqrt(3/(mu L)), and for lambda <= 2/(mu + L), where the step y ->
-P(y + lambda grad_y f) contracts by 1 - lambda mu, with mu for mu/2. For lambda > 2/mu it fails. (48) is then
-L |y - y*| <= 2 kappa |G|, and (42) is the non-expansiveness of P. The letters are norms there; squares of letters and
-their products stand for squared norms and inner products, which an identity between quadratic forms respects.
+With d = y - y*, p = lambda G and h = grad_y f(x, y*) - grad_y f(x, y), the projection and the optimality of y* give
+<p - lambda h, d - p> >= 0. The letters are norms there; squares of letters and their products stand for squared norms
+and inner products, which an identity between quadratic forms respects.
 """
 
 from __future__ import annotations

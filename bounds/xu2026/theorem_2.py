@@ -1,34 +1,19 @@
 r"""Theorem 2: second-order stationary points of the population risk by DP-RGDA, as published.
 
-Problem. min over x in R^{d_1}, max over y in Y of f(x, y) = E F(x, y; xi), F mu-strongly concave in y, M-Lipschitz,
-with L-Lipschitz gradients and rho-Lipschitz Hessians, deviating from f by at most sigma (A1 to A5); Phi(x) = max_y
-f(x, y). From n samples, (epsilon, delta)-differentially private for datasets that differ in one record (replace-one).
+Problem. As in ``theorem_1`` with f(x, y) = E F(x, y; xi) for f_S, from n samples, F deviating from f by at most sigma
+(A1 to A5).
 
 Algorithm. DP-RGDA [1, Algorithms 2 and 3]: T outer steps, of length eta along -v_t while |v_t| >= alpha, else a
 perturbation of radius r and an escape phase of mean squared step D; K ascent steps of length lambda in y for each;
 estimators v, u by differences of S_2 samples, refreshed every q steps with S_1; noise sigma_omega at a refresh,
 sigma_zeta at a difference.
 
-Claimed [1, Theorem 2]. With probability at least 1 - delta_1 - delta_2, up to logarithms,
-
-    |grad Phi(x_out)| <= alpha,  lambda_min(grad^2 Phi(x_out)) >= -sqrt(rho_Phi alpha),
-    alpha = O(n^{-1/3} + a^{1/2}),   a = sqrt(d log(1/delta))/(n epsilon), d = max(d_1, d_2).
-
 The schedule is that of [1, Lemma 8] and its proof, rounded to whole numbers, with constants 1; the paper gives only
 orders, so there is no bound with constants. They are the proof's q = a^{-1/3} and S_1 = n^{2/3}, not the statement's
-a^{1/3} and n.
+a^{1/3} and n. The object states what the paper states and promises nothing: the theorem is false (claim 002:Thm2).
 
-The theorem as published is false (claim 002:Thm2): all steps together move x by less than T times a^{1/2}/L (claim
-002:T pop), and a function may be steeper than alpha for longer than that. The noise exceeds alpha too, unless a
-is small (claims 002:refresh noise, 002:increment noise). The object states what the paper states and promises nothing.
-
-How far the steps move x: eta, r and sqrt D are at most a^{1/2}/(L ell), ell = log(4/delta_1), which is above log 4 for
-every delta_1 < 1, and C_1 at least 1. An escape phase of k steps moves x by at most (k - 1) sqrt D and, in its last
-step (line 14 of Algorithm 2), by sqrt(k D): at most 5/4 times k sqrt D. So the whole run of T = a^{-2/3} steps moves x
-by less than T a^{1/2}/L.
-
-Arguments. n samples, d the larger dimension, epsilon, delta; delta_1 failure probability of the estimators, delta_2 of
-the escape (default 0.1); L and mu; C_v and C_u thresholds of clipping.
+An escape phase of k steps moves x by at most (k - 1) sqrt D and, in its last step (line 14 of Algorithm 2), by
+sqrt(k D): at most 5/4 times k sqrt D.
 
 Example
 -------

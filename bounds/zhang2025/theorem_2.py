@@ -1,27 +1,9 @@
 r"""Theorem 2 with its proof from Lemma 6 on, and Remark 1: the gradient norm that DP-SGDA reaches.
 
-Problem. min over x in R^{d1}, max over y in a convex Y of diameter Lambda; the mean loss is mu-strongly concave
-in y and l-smooth, kappa = l/mu; Phi(x) is its maximum. Minibatch gradients have variance B^2/m.
-
-Algorithm. DP-SGDA, see ``theorem_1``, with its noise, T of order n epsilon/sqrt(d log(1/delta)), m of the same order,
-thresholds so large that nothing is clipped, eta_x = 1/(16 (kappa + 1)^2 l) and eta_y = 1/l.
-
-Guarantee. With a = sqrt(d log(1/delta))/(n epsilon), by [1, Theorem 2],
-
-    E|grad Phi(x_priv)| = O(a^{1/2}) = O( (d log(1/delta))^{1/4}/sqrt(n epsilon) ).
-
-With constants its square is, by [1, (39)], at most 256/103 times
-
-    (Phi(x_0) - inf Phi)/(eta_x (T + 1)) + (9/4) kappa l^2 Lambda^2/(T + 1)
-    + (27 kappa/4 + 1/(16 kappa)) B^2/m + (9 kappa/2 + 1/(16 kappa)) d (sigma_x^2 + sigma_y^2),
-
-whose root is ``bound``. Smoothness must be joint in (x, y) (claim 003:Lem3), Phi bounded below, m at least of that
-order, and Theorem 1 asks for epsilon < c_1 m^2 T/n^2, that is (d log(1/delta))^{3/2} of order n epsilon^2 at most
-(claim 003:Thm2).
-
-Arguments. n, d, epsilon, delta; l and mu (default 1); for the noise the thresholds C_1 >= G_x and C_2 >= G_y and the
-constants c_1 (default 1), c_2 and c_3 (default 49) of Theorem 1; for the bound also B, Lambda and the gap
-Delta_Phi = Phi(x_0) - inf Phi.
+The mean loss is mu-strongly concave in y, Y is convex of diameter Lambda, kappa = l/mu; Phi(x) is the maximum over y,
+and minibatch gradients have variance B^2/m. DP-SGDA and its noise are those of ``theorem_1``, with T of order
+n epsilon/sqrt(d log(1/delta)), m of the same order, and thresholds so large that nothing is clipped. ``bound`` is the
+root of [1, (39)] with its constants.
 
 Example
 -------

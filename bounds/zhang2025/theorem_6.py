@@ -1,22 +1,13 @@
 r"""Theorem 6: the gradient norm that PrivateDiff Minimax reaches.
 
-Setting as in ``theorem_2``, the algorithm and noise of ``theorem_5`` (whose privacy does not follow), restart
-interval T, R outer and T_2 inner iterations, a = sqrt(d)/(n epsilon) up to logarithms:
+Setting as in ``theorem_2``, the algorithm and noise of ``theorem_5`` (whose privacy does not follow), T_2 inner
+iterations, a = sqrt(d)/(n epsilon) up to logarithms, C_2 = l + kappa l and
 
-    R = a^{-4/3},  T = a^{2/3} R,  T_2 = a^{-4/3},  m = a^{-4/3},
-    eta_x = min{1/(2 (l + kappa l)), 1/(2 sqrt(2 T sigma_x2^2 C_2^2 d))},  C_2 = l + kappa l,
     C_{2,r} = C_2 |x_r - x_{r-1}| + 50 kappa G sqrt((log(R log T_2)/theta + 1)/T_2).
-
-Guarantee. With probability at least 1 - theta, by [1, Theorem 6],
-
-    E|grad Phi(x_priv)| = O~( (d log(1/delta))^{1/3}/(n epsilon)^{2/3} ).
 
 The noise is that of Remark 2, and its limits on epsilon, delta and m apply; m is at most n; and Lemma 12, which C_3
 rests on, asks for theta < 1/e and T_2 >= 4. Theorem 6 writes the first of these with epsilon, the letter of the
 privacy loss.
-
-Arguments. n, d, epsilon, delta; l, mu for the step, C_0, beta, M for the noise of y; theta the failure probability
-(default 0.1).
 
 Example
 -------
