@@ -33,7 +33,6 @@ from fractions import Fraction
 
 from sympy import Derivative, Eq, Integer, Max, Rational, Subs, ceiling, cos, floor, log, pi, sin, sqrt, symbols
 
-from dpcheck.bounds.assumption import Formulas
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, refuted, unresolved
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, over
 from dpcheck.bounds.symbols import K, L, T, c, d, delta, epsilon, eta, k, mu, n
@@ -94,7 +93,7 @@ ASSUMPTIONS = (
     ),
     WHOLE,
 )
-SCHEDULE: Formulas = (
+SCHEDULE = (
     (T, ceiling(Max(((L * F_0) ** Rational(1, 4) / (sqrt(M) * RATIO)) ** Rational(4, 3), 1 / RATIO))),
     (q, Max(1, floor(1 / (T * RATIO**2)))),
     (S_1, n),

@@ -33,7 +33,6 @@ from __future__ import annotations
 
 from sympy import Derivative, Integer, Le, Max, Rational, Subs, ceiling, floor, log, sqrt, symbols
 
-from dpcheck.bounds.assumption import Formulas
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, refuted
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Identity, Step
@@ -74,7 +73,7 @@ BELOW_ONE = Assumption(
     d * log(1 / delta) <= (n * epsilon) ** 2,
 )
 WHOLE = Assumption("S_2", "S_2 <= n", "Algorithm 3, line 13: drawn from n records", S_2 <= n)
-NOISE: Formulas = (
+NOISE = (
     (sigma_omega, C_v * sqrt(log(1 / delta)) / epsilon * Max(1 / S_1, sqrt(T / q) / n)),
     (sigma_zeta, C_u * sqrt(log(1 / delta)) / epsilon * Max(1 / S_2, sqrt(T) / n)),
 )
