@@ -198,6 +198,12 @@ class Dominated:
         proofs = [proof for proof in self._proofs() if proof is not None]
         return {letter: max((proof.extra[letter] for proof in proofs), default=Fraction(0)) for letter in self.up_to}
 
+    def needed_rate(self) -> Any:
+        """Return the rate with the powers of further letters that it needs."""
+        powers = self.extra() if self.up_to else {}
+        needed = [letter ** rational(power) for letter, power in powers.items() if power]
+        return sympy.Mul(formula(self.rate), *needed) if needed else formula(self.rate)
+
     def _proofs(self) -> tuple[Domination | None, ...]:
         return tuple(dominate(term, terms_of(self.rate), self.region, self.up_to) for term in terms_of(self.terms))
 

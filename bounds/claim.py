@@ -14,6 +14,7 @@ counterexample refutes the claim.
 from __future__ import annotations
 
 import functools
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -186,6 +187,7 @@ def unresolved(
     return _decided("unresolved", steps, note, method, readings, repaired=repaired)
 
 
+_CONSTANT = re.compile(r"(?<!\{)\{([A-Z][A-Z_0-9]+)\}(?!\})")  # a place with the name of a constant of the module
 _ROUTES = (
     Method.PRIVACY_CURVE, Method.EXPONENTS, Method.PROVER, Method.ALGEBRA, Method.ENUMERATION, Method.ARITHMETIC,
 )  # fmt: skip
@@ -333,7 +335,8 @@ def claim(
     id, kind, location
         As in :class:`Claim`.
     statement : Statement or str, optional
-        By default the docstring of the function, with a name in braces where one of ``formulas`` stands.
+        By default the docstring of the function, with a name in braces where one of ``formulas`` stands, or a formula
+        of the module whose name is in capitals, as in ``{RATE}``.
     paper : str
         Whose statement it is; by default the folder of the function's file in the catalogue, and the
         file's name otherwise.
@@ -368,7 +371,8 @@ def claim(
     def decided_by(function: Callable[[], Decision]) -> Claim:
         words = " ".join((function.__doc__ or "").split()) if statement is None else statement
         require(bool(words), "the statement of a claim", "be given, or be the docstring of its function", repr(words))
-        stated = _filled(words, formulas) if isinstance(words, str) else words
+        constants = getattr(function, "__globals__", {})
+        stated = _filled(words, formulas, constants) if isinstance(words, str) else words
         module = sys.modules.get(function.__module__)
         *folders, name = function.__module__.split(".")
         home = folders[-1] if folders else Path(getattr(module, "__file__", None) or name).stem
@@ -380,8 +384,10 @@ def claim(
     return decided_by
 
 
-def _filled(text: str, formulas: dict[str, Any]) -> Statement | str:
-    """Return the statement with its words put in, and its formulas where there are any."""
+def _filled(text: str, formulas: dict[str, Any], constants: dict[str, Any]) -> Statement | str:
+    """Return the statement with its words put in, and its formulas, given or in capitals in the text, if any."""
+    named = [name for name in _CONSTANT.findall(text) if name in constants]
+    formulas = formulas | {name: constants[name] for name in named if name not in formulas}
     words = {name: value for name, value in formulas.items() if isinstance(value, str)}
     for name, value in words.items():
         require(f"{{{name}}}" in text, "the words of a statement", "have a place in it", name)

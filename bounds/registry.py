@@ -249,18 +249,7 @@ def _stating(module: str, pattern: str) -> Iterator[ModuleType]:
 
 
 def carrying(theorem: str) -> tuple[Claim, ...]:
-    """List the claims that a theorem's formulas belong to.
-
-    Parameters
-    ----------
-    theorem : str
-        Its id, such as ``"yang2022.theorem_2a"``.
-
-    Returns
-    -------
-    tuple of Claim
-        The claims, none for another name.
-    """
+    """List the claims that the formulas of the theorem with this id belong to, none for another name."""
     return tuple(claim for claim in claims() if any(part.theorem == theorem for part in claim.carries))
 
 

@@ -8,6 +8,7 @@ tenth), so that a minibatch ``ceil(n sqrt(epsilon/(4T)))`` is never one too larg
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import sympy
 
 from dpcheck.bounds.assumption import Assumption as Assumption
-from dpcheck.bounds.assumption import Formulas, Letters, letters_of, number
+from dpcheck.bounds.assumption import Formulas, letters_of, number
 from dpcheck.bounds.assumption import Parameter as Parameter
 from dpcheck.errors import InputError, require, require_positive
 from dpcheck.shown import Shown
@@ -116,7 +117,7 @@ class Theorem(Shown):
         else:
             require_positive(constant, "constant")
             formula = sympy.Rational(repr(float(constant))) * self.rate
-        return number(formula.xreplace(self._letters.known("bound", formula.free_symbols, values)))
+        return number(formula.xreplace(self._known("bound", formula.free_symbols, values)))
 
     def terms(self, **values: float) -> dict[str, float]:
         """Split the bound into what privacy adds and what is left without it.
@@ -133,13 +134,13 @@ class Theorem(Shown):
             more than that. A theorem that states an order only has the terms of :attr:`rate`, by their names.
         """
         if self.bound_formula is None:
-            known = self._letters.known("terms", set().union(*(term.free_symbols for _, term in self.regimes)), values)
+            known = self._known("terms", set().union(*(term.free_symbols for _, term in self.regimes)), values)
             return {name: number(term.xreplace(known)) for name, term in self.regimes}
         whole = self.bound(**values)
         free = self.bound_formula.free_symbols
-        given = self._letters.accept("terms", free, values)
+        given = self._accept("terms", free, values)
         unlimited = {letter: _UNLIMITED if str(letter) == "epsilon" else value for letter, value in given.items()}
-        statistical = number(self.bound_formula.xreplace(self._letters.resolve(unlimited, free)))
+        statistical = number(self.bound_formula.xreplace(self._resolve(unlimited, free)))
         return {"statistical": statistical, "privacy": whole - statistical}
 
     def schedule(self, **values: float) -> dict[str, float]:
@@ -237,7 +238,7 @@ class Theorem(Shown):
         """
         judged = assumptions or self.assumptions
         tested = letters_of(judged)
-        known = self._letters.resolve(self._letters.accept("violated", tested, values, defined=True), tested)
+        known = self._resolve(self._accept("violated", tested, values, defined=True), tested)
         return tuple(assumption for assumption in judged if not assumption.holds(known))
 
     def _sentence(self) -> str:
@@ -263,14 +264,68 @@ class Theorem(Shown):
         return "\n".join(f"${line}$" for line in lines)
 
     @cached_property
-    def _letters(self) -> Letters:
-        formulas = (*self.schedule_formulas, *self.noise_formulas)
-        return Letters(self.id, self.parameters, self.assumptions, formulas)
+    def _formulas(self) -> dict[Any, Any]:
+        """The formulas of the schedule and the noise, by letter."""
+        return dict((*self.schedule_formulas, *self.noise_formulas))
 
     def _defined(self, method: str, formulas: Formulas, values: dict[str, Any]) -> dict[str, float]:
         if not formulas:
             raise InputError(f"{self.id} states no {method}")
-        known = self._letters.known(method, {symbol for symbol, _ in formulas}, values)
+        known = self._known(method, {symbol for symbol, _ in formulas}, values)
         return {
             str(symbol): int(known[symbol]) if symbol.is_integer else number(known[symbol]) for symbol, _ in formulas
         }
+
+    def _known(self, method: str, wanted: Iterable[Any], values: dict[str, Any]) -> dict[Any, Any]:
+        """Return exact values of every letter ``wanted`` rests on, once the region is seen to hold."""
+        tested = letters_of(self.assumptions)
+        known = self._resolve(self._accept(method, {*wanted, *tested}, values), tested)
+        for assumption in self.assumptions:
+            if not assumption.holds(known):
+                self._refuse(assumption, known)
+        return self._resolve(known, wanted)
+
+    def _accept(
+        self, method: str, wanted: Iterable[Any], values: dict[str, Any], *, defined: bool = False
+    ) -> dict[Any, Any]:
+        """Return the given letters as exact numbers; refuse unknown names, then missing ones.
+
+        Letters of the schedule and the noise are known only where ``defined`` ones may be given.
+        """
+        named = {str(parameter.symbol): parameter for parameter in self.parameters}
+        if defined:
+            named |= {str(symbol): Parameter(symbol, "") for symbol in self._formulas}
+        for name, value in values.items():
+            require(name in named, name, f"be a parameter of {self.id} ({', '.join(named)})", value)
+        complete = {k: p.default for k, p in named.items() if p.default is not None} | values
+        needed = self._reached(wanted, [named[name].symbol for name in values])
+        missing = [str(p.symbol) for p in self.parameters if p.symbol in needed and str(p.symbol) not in complete]
+        if missing:
+            raise InputError(
+                f"{', '.join(missing)} must be given to {self.id}.{method}, got {', '.join(values) or 'nothing'}"
+            )
+        return {named[k].symbol: named[k].exact(value) for k, value in complete.items()}
+
+    def _reached(self, wanted: Iterable[Any], given: Collection[Any]) -> set[Any]:
+        """Return the ``wanted`` letters and all that they are computed from, where those ``given`` need no formula."""
+        letters: set[Any] = set()
+        for symbol in wanted:
+            formula = None if symbol in given else self._formulas.get(symbol)
+            letters |= {symbol} if formula is None else {symbol} | self._reached(formula.free_symbols, given)
+        return letters
+
+    def _resolve(self, known: dict[Any, Any], wanted: Iterable[Any]) -> dict[Any, Any]:
+        """Add the defined letters that the ``wanted`` ones rest on; no others, which may be beyond computing."""
+        known, reached = dict(known), self._reached(wanted, known)
+        for symbol, formula in self._formulas.items():
+            if symbol in reached and symbol not in known:
+                known[symbol] = formula.xreplace(known)
+        return known
+
+    def _refuse(self, assumption: Assumption, known: dict[Any, Any]) -> None:
+        """Name the letter at fault, the assumption with its place, and the numbers that break it."""
+        subject, *others = sorted(assumption.relation.free_symbols, key=lambda s: (str(s) != assumption.name, str(s)))
+        shown = {s: str(int(known[s])) if s.is_integer else repr(number(known[s])) for s in known}
+        at = ", ".join(f"{s} = {shown[s]}" for s in others)
+        got = f"{shown[subject]} at {at}" if at else shown[subject]
+        require(False, str(subject), f"satisfy {assumption}", got)

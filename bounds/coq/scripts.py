@@ -20,7 +20,7 @@ from dpcheck.bounds.calibration import NotPrivate, Private
 from dpcheck.bounds.claim import Claim
 from dpcheck.bounds.coq import kernel, products
 from dpcheck.bounds.coq.expression import Writer, names
-from dpcheck.bounds.coq.statement import ordered, rate_of, statement
+from dpcheck.bounds.coq.statement import ordered, statement
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity, Inequality
 from dpcheck.bounds.formula import formula
 from dpcheck.bounds.ledger import ClaimResult
@@ -143,7 +143,7 @@ def _roots_of_squares(step: Identity) -> Iterator[str]:
 
 def proof(step: Dominated) -> str | None:
     """Return a script with a constant that bounds the terms by the rate, or ``None``."""
-    terms, rate = _monomials(formula(step.terms)), _monomials(rate_of(step))
+    terms, rate = _monomials(formula(step.terms)), _monomials(step.needed_rate())
     values = [sympy.Mul(*factors) for factors in rate]
     bounds = [dominate(sympy.Mul(*factors), tuple(values), step.region) for factors in terms]
     if any(bound is None or sum(1 for w in bound.weights if w) > 2 for bound in bounds):

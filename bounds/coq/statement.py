@@ -243,7 +243,7 @@ def _counterexample(step: Counterexample) -> Statement:
 
 def _dominated(step: Dominated) -> Statement:
     """State that one constant bounds the terms by the rate on the whole region."""
-    terms, rate = formula(step.terms), rate_of(step)
+    terms, rate = formula(step.terms), step.needed_rate()
     relations = step.region.relations
     used = terms.free_symbols.union(rate.free_symbols, *(relation.free_symbols for relation in relations))
     letters = names(ordered(used))
@@ -253,16 +253,6 @@ def _dominated(step: Dominated) -> Statement:
     inside += write.conditions(terms, rate, *(side for relation in relations for side in relation.args))
     for_all = f"forall {' '.join(letters.values())} : R, " + "".join(f"{hypothesis} -> " for hypothesis in inside)
     return Statement((), (), f"exists constant : R, {for_all}{write(terms)} <= constant * ({write(rate)})")
-
-
-def rate_of(step: Dominated) -> Any:
-    """Return the rate with the powers of further letters that it needs."""
-    rate = formula(step.rate)
-    if not step.up_to:
-        return rate
-    powers = {letter: sympy.Rational(power.numerator, power.denominator) for letter, power in step.extra().items()}
-    needed = [letter**power for letter, power in powers.items() if power]
-    return sympy.Mul(rate, *needed) if needed else rate
 
 
 def ordered(letters: Iterable[Any]) -> list[Any]:

@@ -210,27 +210,11 @@ def _at_most(first: Any, second: Any) -> bool:
 class Certificate:
     """A proof that ``claimed`` is nonnegative at each point of ``domain`` at which it is defined.
 
-    Parameters
-    ----------
-    difference : expression
-        ``claimed`` times ``scale``, which is positive, with roots, logarithms and numbers named.
-    shifts : tuple of (letter, expression)
-        Each letter in parameters that are at least zero, as ``rules`` allow.
-    numerator, denominator, multiplier : polynomial
-        ``difference`` after ``shifts`` is ``numerator/(denominator multiplier)``; no coefficient is
-        negative. The multiplier is what was multiplied by to get there.
-    claimed, domain : expression, Domain
-        The expression that is proved nonnegative, in the letters of the domain.
-    meanings : tuple of (letter, expression)
-        The meaning of each letter of ``difference`` and ``facts``, in the letters of the domain.
-    intervals : tuple of (letter, (low, high))
-        Rational intervals in which those letters lie.
-    facts : tuple of expression
-        The relations of the domain, in the letters of ``difference``, as what is at least zero.
-    rules : tuple of Rule
-        Why the shifts reach every point.
-    scale : expression
-        A quotient of positive polynomials.
+    ``difference`` is ``claimed`` times ``scale``, a quotient of positive polynomials, with roots, logarithms and
+    numbers named: ``meanings`` has those letters in the letters of the domain, ``intervals`` the rational ones in
+    which they lie, ``facts`` the relations of the domain in them, as what is at least zero. ``shifts`` write each
+    letter in parameters that are at least zero, as ``rules`` allow; ``difference`` is then
+    ``numerator/(denominator multiplier)``, and no coefficient of the three is negative.
     """
 
     difference: Any

@@ -21,26 +21,10 @@ NO_POINT = "no point of the domain was found at which both sides are defined"
 
 @dataclass(frozen=True)
 class Outcome:
-    """The verdict on an inequality, and how it was reached.
+    """The verdict on an inequality, the routes that settled its cases, and why where it is unresolved.
 
-    Attributes
-    ----------
-    verdict : str
-        ``"proved"``, ``"refuted"`` or ``"unresolved"``.
-    methods : tuple of str
-        The routes that settled the cases of the maxima.
-    certificates : tuple of Certificate
-        The certificates of the cases that have one.
-    point : mapping or None
-        Where it fails, exact.
-    seconds : float
-        Wall-clock time.
-    queries : tuple of str
-        The problems in SMT-LIB that a solver found to have no solution, to be run again by ``z3 -in``.
-    witness : mapping or None
-        A point of the domain, exact, at which both sides are defined.
-    note : str
-        Why it is unresolved.
+    ``point`` is where it fails, ``witness`` where both sides are defined, both exact; ``queries`` are the problems in
+    SMT-LIB that a solver found to have no solution, to be run again by ``z3 -in``.
     """
 
     verdict: Verdict

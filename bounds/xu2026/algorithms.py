@@ -1,14 +1,8 @@
 r"""Algorithms 2 and 3: their lines, the size of the perturbation, and what one record can change in their queries.
 
-In Algorithm 2, the outer loop, line 8 is "m_s = t, s = s + 1", so that m_s in lines 12 to 19 and in the output has an
-index that is one too large. Between two refreshes the estimators change by clipped minibatch means of gradient
-differences. The paper never gives a value to their threshold C_u. Descent steps have length eta, so that C_u = L eta
-clips nothing there; the perturbation of the escape phase may be as long as
-
-    r = L_Phi eta_H alpha_H/(C rho_Phi),   which for L_Phi eta_H = 1 is sqrt(alpha/rho_Phi)/C,
-
-and a gradient difference as large as L r. With eta = alpha/L the threshold is alpha, and L r at this bound exceeds it
-for small alpha; for the population Lemma 8 bounds r by sqrt(a)/(L log(4/delta_1)) as well.
+Between two refreshes the estimators change by clipped minibatch means of gradient differences, and the paper never
+gives a value to their threshold C_u. Descent steps have length eta, so that C_u = L eta clips nothing there; the
+perturbation of the escape phase may be as long as r = L_Phi eta_H alpha_H/(C rho_Phi).
 """
 
 from __future__ import annotations
@@ -74,10 +68,10 @@ def anchor() -> Decision:
     )
 
 
-@claim("002:r vs C_u", Kind.SCHEDULE, location="Algorithms 2 and 3; Lemma 7", radius=RADIUS, clip=CLIP)
+@claim("002:r vs C_u", Kind.SCHEDULE, location="Algorithms 2 and 3; Lemma 7")
 def perturbation() -> Decision:
-    """With a perturbation radius r within the paper's bounds, of the order {radius}, and increments clipped at C_u =
-    {clip}, clipping changes no increment.
+    """With a perturbation radius r within the paper's bounds, of the order {RADIUS}, and increments clipped at C_u =
+    {CLIP}, clipping changes no increment.
     """
     hundredth, tenth = Fraction(1, 100), Fraction(1, 10)
     small = Region(alpha <= 1, L_Phi * eta_h <= 1)
@@ -195,9 +189,9 @@ def first_difference(record: int, x: int, before: int) -> Fraction:
     return Fraction(record * (x - before))
 
 
-@claim("002:Alg3 Clip", Kind.SENSITIVITY, location="Algorithm 3, lines 7, 8, 14 and 15", bound=BATCH)
+@claim("002:Alg3 Clip", Kind.SENSITIVITY, location="Algorithm 3, lines 7, 8, 14 and 15")
 def batch_clip() -> Decision:
-    """The clipped mean Clip(mean of S gradients, C) changes by at most {bound} when one record is replaced."""
+    """The clipped mean Clip(mean of S gradients, C) changes by at most {BATCH} when one record is replaced."""
     return refuted(
         Enumerated("records 10 and -8, C = 1: the clipped mean", mean_then_clip, (1, 10, -8), Fraction(1)),
         Enumerated("one of them replaced: -10 and -8", mean_then_clip, (1, -10, -8), Fraction(-1)),
@@ -213,10 +207,10 @@ def batch_clip() -> Decision:
     )
 
 
-@claim("002:App D", Kind.SENSITIVITY, location="Appendix D", bound=CLIPPED)
+@claim("002:App D", Kind.SENSITIVITY, location="Appendix D")
 def record_clip() -> Decision:
-    """When one of B gradients is replaced, the mean of the gradients clipped one by one to C changes by
-    at most {bound}.
+    """When one of B gradients is replaced, the mean of the gradients clipped one by one to C changes by at most
+    {CLIPPED}.
     """
     return proved(
         Cited(
@@ -255,9 +249,9 @@ def record_clip() -> Decision:
     )
 
 
-@claim("002:(30)", Kind.SENSITIVITY, location="equation (30)", bound=REFRESH)
+@claim("002:(30)", Kind.SENSITIVITY, location="equation (30)")
 def refresh_change() -> Decision:
-    """When one of its S_1 records is replaced, a refresh changes by at most {bound}."""
+    """When one of its S_1 records is replaced, a refresh changes by at most {REFRESH}."""
     return conditional(
         Cited("the mean moves by 1/S_1 times the difference of two gradients", "triangle inequality"),
         AtMost(
@@ -286,10 +280,10 @@ def refresh_change() -> Decision:
     )
 
 
-@claim("002:(31)", Kind.SENSITIVITY, location="equation (31)", bound=INCREMENT)
+@claim("002:(31)", Kind.SENSITIVITY, location="equation (31)")
 def increment() -> Decision:
     """When one of its S_2 records is replaced, an increment of the inner loop, k = 0, ..., K - 1, changes by at most
-    {bound}, dy the length of y_k - y_{{k-1}}.
+    {INCREMENT}, dy the length of y_k - y_{{k-1}}.
     """
     return conditional(
         Cited(

@@ -1,15 +1,8 @@
 r"""Lemmas 1, 3 and 4: the deviation of the estimators and the descent along (v, -u), equation (9).
 
-Notation. w = (x, y), nabla_t = (v_t, -u_t) the estimator, ell_1 = log(1/delta_1), F_0 the gap at the start, A_0 = eta/2
-- L eta^2/2 - eta^3 B_2^2 q/2. [1] says
-
-    Lemmas 1, 3  |nabla_t - grad F|^2 <= ell_1 (B_2^2 sum |w_k - w_{k-1}|^2 + B_1^2) with probability 1 - delta_1,
-    (8)          E |grad F| = O(sqrt(F_0/(q T) + B_1)) for eta <= 1/(2 L), q <= O(1/(T^2 eta^2)),
-    (9)          F(w_{t+1}) <= F(w_t) + (eta/2)|grad F - nabla_t|^2 - (eta/2 - L eta^2/2)|nabla_t|^2,
-    (12)         what (10), (11) and Lemma 1 give for the output.
-
-The proof of (8) is that of a minimisation with steps -eta nabla_t, and ends with sqrt(F_0/(T eta) + B_1^2) for q <=
-O(1/(B_2 eta)^2). Algorithm 2 ascends in y and has steps of length eta in x.
+w = (x, y), nabla_t = (v_t, -u_t) is the estimator, F_0 the gap at the start, A_0 = eta/2 - L eta^2/2 - eta^3 B_2^2 q/2.
+The proof of (8) is that of a minimisation with steps -eta nabla_t; Algorithm 2 ascends in y and has steps of length eta
+in x.
 """
 
 from __future__ import annotations
@@ -58,10 +51,10 @@ def window_share(period: int, first: int, *squares: int) -> Fraction:
     return Fraction(sum(sums), len(sums)) / (Fraction(period * sum(squares), len(squares)))
 
 
-@claim("002:Lem1/3", Kind.LEMMA, location="Lemmas 1 and 3", bound=DEVIATION, sure=SURE)
+@claim("002:Lem1/3", Kind.LEMMA, location="Lemmas 1 and 3")
 def total_deviation() -> Decision:
-    """If refresh and increments satisfy their bounds, |Delta_t - grad F|^2 is at most {bound} with probability at least
-    {sure}, moves the sum of |w_k - w_{{k-1}}|^2 since the refresh.
+    """If refresh and increments satisfy their bounds, |Delta_t - grad F|^2 is at most {DEVIATION} with probability at
+    least {SURE}, moves the sum of |w_k - w_{{k-1}}|^2 since the refresh.
     """
     return conditional(
         # Give an instance in which squares of errors exceed the sum of their bounds, with chance 1/2.
@@ -110,9 +103,9 @@ def total_deviation() -> Decision:
     )
 
 
-@claim("002:Lem4 (8)", Kind.UTILITY, location="Lemma 4, equation (8)", step=STEP, period=PERIOD, norm=NORM)
+@claim("002:Lem4 (8)", Kind.UTILITY, location="Lemma 4, equation (8)")
 def lemma_4() -> Decision:
-    """For {step} and a period Q of at most the order {period}, the gradient norm is of the order {norm}."""
+    """For {STEP} and a period Q of at most the order {PERIOD}, the gradient norm is of the order {NORM}."""
     c = symbols("c", positive=True)
     gradient = 2 * (1 - 1 / T) ** T  # |grad F| after T steps x <- x - (1/T) grad F from distance 2: the least so far
     printed = c * NORM
@@ -181,9 +174,9 @@ def lemma_4() -> Decision:
     )
 
 
-@claim("002:(12)", Kind.STEP, location="equation (12)", bound=OUTPUT)
+@claim("002:(12)", Kind.STEP, location="equation (12)")
 def combined() -> Decision:
-    """For the returned index i*, |grad F|^2 is at most {bound}, Q the period q and logs the logarithm of 1/delta_1, by
+    """For the returned index i*, |grad F|^2 is at most {OUTPUT}, Q the period q and logs the logarithm of 1/delta_1, by
     the two displays before it and Lemma 1.
     """
     mean = F_0 / (logs * T * A_0) + eta * B_1**2 / (2 * A_0)  # (10)
@@ -226,9 +219,9 @@ def combined() -> Decision:
     )
 
 
-@claim("002:(9)", Kind.STEP, location="equation (9)", right=RIGHT)
+@claim("002:(9)", Kind.STEP, location="equation (9)")
 def descent() -> Decision:
-    """For the steps of Algorithm 2, F(w_{{t+1}}) - F(w_t) is at most {right}, nabla the norm of nabla_t = (v, -u) and
+    """For the steps of Algorithm 2, F(w_{{t+1}}) - F(w_t) is at most {RIGHT}, nabla the norm of nabla_t = (v, -u) and
     error the square of |grad F - nabla_t|.
     """
     value = x**2 / 2 - y**2 / 2
@@ -279,9 +272,9 @@ def descent() -> Decision:
     )
 
 
-@claim("002:(9)->next", Kind.STEP, location="after equation (9)", right=MULTIPLIED)
+@claim("002:(9)->next", Kind.STEP, location="after equation (9)")
 def multiplied() -> Decision:
-    """The whole right side of (9) may be multiplied by a logarithm: F(w_{{t+1}}) - F(w_t) is at most {right}."""
+    """The whole right side of (9) may be multiplied by a logarithm: F(w_{{t+1}}) - F(w_t) is at most {MULTIPLIED}."""
     value = symbols("x", positive=True) ** 2 / 2
     (x,) = value.free_symbols
     fall = value.subs(x, x - eta * nabla) - value

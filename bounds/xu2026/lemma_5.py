@@ -73,13 +73,13 @@ def has_estimate(k: int, inner: int) -> Fraction:
     return Fraction(k in range(inner))
 
 
-@claim("002:Lem5 T,q", Kind.SCHEDULE, location="Lemma 5", steps=STEPS, period=PERIOD, order=ORDER, error=ERROR)
+@claim("002:Lem5 T,q", Kind.SCHEDULE, location="Lemma 5")
 @carries("xu2026.theorem_1", {"T": ceiling(Max(LONG, 1 / a)), "q": Max(1, floor(PERIOD))}, {a: ERROR})
 @carries("xu2026.theorem_1", {"S_1": n})
 @carries("xu2026.theorem_3", {"T": ceiling(Max(LONG, 1 / a)), "q": Max(1, floor(PERIOD))}, {a: ERROR})
 @carries("xu2026.theorem_3", {"S_1": n})
 def schedule() -> Decision:
-    """T = {steps} and q = {period}, rounded down, give a gradient norm of the order {order}, a = {error}."""
+    """T = {STEPS} and q = {PERIOD}, rounded down, give a gradient norm of the order {ORDER}, a = {ERROR}."""
     short = Region(L * F_0 <= M**2 * a, a <= 1)  # where 1/a is the larger
     third = (M * L * F_0) ** Rational(1, 3)
     published = Region(a <= 1, Le(1, logs))  # T = max{LONG, 1/(a sqrt(logs))}, q = 1/(L^2 T a^2)
@@ -160,11 +160,11 @@ def schedule() -> Decision:
     )
 
 
-@claim("002:Lem5 S2", Kind.SCHEDULE, location="Lemma 5 and Theorem 1", batch=BATCH, needed=n / sqrt(T))
+@claim("002:Lem5 S2", Kind.SCHEDULE, location="Lemma 5 and Theorem 1", needed=n / sqrt(T))
 @carries("xu2026.theorem_1", {"S_2": ceiling(Max(FIRST, WITH_EPSILON))})
 @carries("xu2026.theorem_3", {"S_2": ceiling(Max(FIRST, WITH_EPSILON))})
 def batch() -> Decision:
-    """S_2 >= {batch} ensures S_2 >= {needed}, T as in the proof."""
+    """S_2 >= {BATCH} ensures S_2 >= {needed}, T as in the proof."""
     needed = n / sqrt(T)
     at = ((epsilon, Rational(1, 8)), (M, 1), (n, 1000), (d, 1), (delta, exp(-1)), (L, 1), (F_0, 1))
     return conditional(
@@ -189,11 +189,11 @@ def batch() -> Decision:
     )
 
 
-@claim("002:Lem5 eta=1/(2L)", Kind.SCHEDULE, location="Lemma 5", length=LENGTH)
+@claim("002:Lem5 eta=1/(2L)", Kind.SCHEDULE, location="Lemma 5")
 @carries("xu2026.theorem_1", {"eta": LENGTH})
 @carries("xu2026.theorem_3", {"eta": LENGTH})
 def step_length() -> Decision:
-    """eta = {length} serves Algorithm 2, whose descent steps are -(eta/|v|) v."""
+    """eta = {LENGTH} serves Algorithm 2, whose descent steps are -(eta/|v|) v."""
     return refuted(
         Identity(
             "a step of that length from its half leads to the other side", lambda: LENGTH / 2 - LENGTH, -LENGTH / 2
@@ -211,11 +211,11 @@ def step_length() -> Decision:
     )
 
 
-@claim("002:K=1", Kind.SCHEDULE, location="Section 4.2 and Appendix B.1", inner=INNER)
+@claim("002:K=1", Kind.SCHEDULE, location="Section 4.2 and Appendix B.1")
 @carries("xu2026.theorem_1", {"K": Integer(INNER)})
 @carries("xu2026.theorem_3", {"K": Integer(INNER)})
 def one_inner_step() -> Decision:
-    """K = {inner} inner step serves, with s_t the best k in {{0}}."""
+    """K = {INNER} inner step serves, with s_t the best k in {{0}}."""
     return refuted(
         Enumerated(
             "F = x y - y^2/2 at x = 1: y after 1000 outer steps from 0, K = 1", dual_after, (1000, INNER), Fraction(0)

@@ -1,20 +1,11 @@
-r"""Lemma 6: an escape phase that is not broken certifies the curvature. The claims about it and its proof.
+r"""Lemma 6: an escape phase that is not broken certifies the curvature. Lemma 9 repeats it for the population.
 
 From the anchor x_m Algorithm 2 moves to x_{m+1} = x_m + xi, xi uniform in the ball of radius r, then takes steps
 x <- x - eta_H v; the phase is broken at the first t with sum_{j=m+1..t} eta_H^2 |v_j|^2 > (t - m) Dbar, and if
-t_thres steps pass x_m is returned. [1, Lemma 6], for Dbar <= R^2/t_thres^2:
-
-    not broken  =>  lambda_min(grad^2 Phi(x_m)) >= -alpha_H  with probability at least 1 - delta_1 - delta_2.
-
-The proof: where lambda_min < -alpha_H, starts from which neither sequence of Lemma 7 leaves the ball fill a slab of
-width r_0 = delta_2 r/sqrt d, of probability at most delta_2 (13); otherwise |x_t - x_{m+1}| >= R for some t (14);
-an unbroken phase has |x_t - x_{m+1}| < t_thres sqrt Dbar <= R for all t (15), (16). It ends with the probability
-1 - 4 delta_1 - delta_2, Lemma 7's 4 delta_1 and (13)'s delta_2.
-
-(13) and (15) hold. (14) confuses x_{m+1} with x_m, from which Lemma 7 measures: only R - r remains, and
-Dbar <= (R - r)^2/t_thres^2 repairs it. The lemma as a whole fails with the published t_thres (claim 002:t_thres).
-
-Lemma 9 repeats it for the population.
+t_thres steps pass x_m is returned. In the proof of [1, Lemma 6], for Dbar <= R^2/t_thres^2 and lambda_min < -alpha_H,
+starts from which neither sequence of Lemma 7 leaves the ball fill a slab of width r_0 = delta_2 r/sqrt d (13);
+otherwise |x_t - x_{m+1}| >= R for some t (14), where an unbroken phase has |x_t - x_{m+1}| < t_thres sqrt Dbar <= R for
+all t (15), (16).
 """
 
 from __future__ import annotations
@@ -51,11 +42,11 @@ SADDLE = (
 PLACE = "Lemma 6, Appendix B.1"
 
 
-@claim("002:(10)(13)", Kind.LEMMA, location=PLACE + ", (13)", thin=THIN, chance=CHANCE, wide=WIDE)
+@claim("002:(10)(13)", Kind.LEMMA, location=PLACE + ", (13)")
 def slab() -> Decision:
-    """Starts that fill at most r_0 = {thin} of every line along e_1 are hit by a uniform start in the ball of radius r
-    with probability at most {chance}, V_d its volume and V_less that of the ball of d - 1 dimensions, and that is
-    at most {wide}, which is delta_2.
+    """Starts that fill at most r_0 = {THIN} of every line along e_1 are hit by a uniform start in the ball of radius r
+    with probability at most {CHANCE}, V_d its volume and V_less that of the ball of d - 1 dimensions, and that is at
+    most {WIDE}, which is delta_2.
     """
     # V_d(r) = integral over |u| <= r of V_{d-1} of the slice, V_{d-1}(r) (1 - u^2/r^2)^{(d-1)/2}.
     dimension = 1 + k
@@ -96,10 +87,10 @@ def slab() -> Decision:
     )
 
 
-@claim("002:(14)-(16)", Kind.STEP, location=PLACE + ", (14) to (16)", mean_square=MEAN_SQUARE)
+@claim("002:(14)-(16)", Kind.STEP, location=PLACE + ", (14) to (16)")
 def displacement() -> Decision:
     """From Lemma 7's |x_t - x_m| >= R it follows that |x_t - x_{{m+1}}| >= R, which an unbroken phase with Dbar <=
-    {mean_square} and r <= R contradicts.
+    {MEAN_SQUARE} and r <= R contradicts.
     """
     return conditional(
         Counterexample(
@@ -134,10 +125,10 @@ def displacement() -> Decision:
     )
 
 
-@claim("002:(15)", Kind.STEP, location=PLACE + ", (15)", path=PATH, straight=STRAIGHT)
+@claim("002:(15)", Kind.STEP, location=PLACE + ", (15)")
 def cauchy_schwarz() -> Decision:
-    """In an unbroken phase |x_t - x_{{m+1}}| is below {path} for every t > m, spread the sum of |x_{{i+1}} - x_i|^2
-    over i = m + 1, ..., t - 1, and that is at most {straight}.
+    """In an unbroken phase |x_t - x_{{m+1}}| is below {PATH} for every t > m, spread the sum of |x_{{i+1}} - x_i|^2
+    over i = m + 1, ..., t - 1, and that is at most {STRAIGHT}.
     """
     return conditional(
         Identity(
@@ -179,10 +170,10 @@ def cauchy_schwarz() -> Decision:
     )
 
 
-@claim("002:Lem6 title", Kind.PROBABILITY, location=PLACE, sure=SURE)
+@claim("002:Lem6 title", Kind.PROBABILITY, location=PLACE)
 def failure_probability() -> Decision:
     """Given Lemma 7 and the slab of its stuck starts, an escape phase that is not broken certifies lambda_min(grad^2
-    Phi(x_m)) >= -alpha_H with probability at least {sure}.
+    Phi(x_m)) >= -alpha_H with probability at least {SURE}.
     """
     only, other, both = symbols("only other both", positive=True)  # chances that one, the other, both bounds fail
     slope = (g / (2 * (1 + x**2))).diff(x)

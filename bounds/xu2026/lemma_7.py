@@ -1,5 +1,4 @@
-r"""Lemma 7: two coupled sequences leave the ball around a strict saddle. The claims about t_thres, eta_H, R and the
-induction.
+r"""Lemma 7: two coupled sequences leave the ball around a strict saddle. Lemma 10 repeats it for the population.
 
 Let x_m be the anchor, H = grad^2 Phi(x_m) with least eigenvalue -g, g >= alpha_H = sqrt(rho_Phi alpha), and
 w_t = x_t - x'_t, w_{m+1} = r_0 e_1 along that eigenvector. The escape steps x <- x - eta_H v give
@@ -11,24 +10,11 @@ and the proof [1, Lemma 7, (25) to (27)] needs, as long as |x_t - x_m|, |x'_t - 
 
     |q| <= |p|/2  throughout,   and  (1 + eta_H g)^{t_thres} r_0/2 >= 2 R  at the end.
 
-Write X = L_Phi eta_H alpha_H/(C rho_Phi r_0), the largest r over r_0. In the paper
+Write X = L_Phi eta_H alpha_H/(C rho_Phi r_0), the largest r over r_0, and a = sqrt(d log(1/delta))/(n epsilon). None of
+the paper's eta_H <= r_0/(2 |v_t|) <= a^{-4/3} r_0/2, R = 1/(2 L_Phi eta_H) = a^{4/3}/(L_Phi r_0) and t_thres = 2
+log(X)/eta_H is enough. For eta_H <= 1/L_Phi these are, given estimators with |nu| <= g r_0/4:
 
-    eta_H <= r_0/(2 |v_t|) <= a^{-4/3} r_0/2,  R = 1/(2 L_Phi eta_H) = a^{4/3}/(L_Phi r_0),  t_thres = 2 log(X)/eta_H,
-
-a = sqrt(d log(1/delta))/(n epsilon), and none of the three is enough. For eta_H <= 1/L_Phi these are:
-
-    R = L_Phi eta_H alpha_H/(C rho_Phi),  t_thres = 2 log(4 X)/(eta_H alpha_H),  C >= 12 L_Phi eta_H log(4 X),
-
-given estimators with |nu| <= g r_0/4: |Delta| <= rho_Phi R, so that the first half of q is at most
-eta_H (3/2) t_thres rho_Phi R |p| <= |p|/4, and the second at most (|nu|/g) |p|/r_0 <= |p|/4.
-
-The induction |q| <= |p|/2 uses two bounds, and (25) bounds the two halves of q by
-
-    |Delta_i| <= L_Phi R,   and   eta_H sum_{i=m+1..t} (1 + eta_H g)^{t-i} |nu_i| <= (1 + eta_H g)^{t-m} r_0/4
-
-for |nu_i| <= a^{2/3}. The first needs the Hessian's Lipschitz constant rho_Phi for L_Phi, the second |nu_i| <= g r_0/4.
-
-Lemma 10 repeats it for the population.
+    R = L_Phi eta_H alpha_H/(C rho_Phi),  t_thres = 2 log(4 X)/(eta_H alpha_H),  C >= 12 L_Phi eta_H log(4 X).
 """
 
 from __future__ import annotations
@@ -69,9 +55,9 @@ def induction(steps: int, share: Fraction, growth: Fraction) -> Fraction:
 PLACE = "Lemma 7, Appendix B.1"
 
 
-@claim("002:t_thres", Kind.SCHEDULE, location="Lemmas 6 and 7, Appendix B.1", short=SHORT, order=ORDER)
+@claim("002:t_thres", Kind.SCHEDULE, location="Lemmas 6 and 7, Appendix B.1")
 def threshold() -> Decision:
-    """t_thres = {short} is of the order {order} up to logarithms."""
+    """t_thres = {SHORT} is of the order {ORDER} up to logarithms."""
     growth = (1 + eta_h * g) ** steps_left * r_0 / 2
     length = (steps_left, Integer(46))  # 2 log(10)/(1/10) = 46.05...
     return conditional(
@@ -125,9 +111,9 @@ def threshold() -> Decision:
     )
 
 
-@claim("002:Lem7 eta_H chain", Kind.SCHEDULE, location=PLACE, first=FIRST, second=SECOND, error=ERROR)
+@claim("002:Lem7 eta_H chain", Kind.SCHEDULE, location=PLACE)
 def step_size() -> Decision:
-    """In the escape phase {first}, v the norm of v_t, is at most {second}, a = {error}, so that an eta_H below the
+    """In the escape phase {FIRST}, v the norm of v_t, is at most {SECOND}, a = {ERROR}, so that an eta_H below the
     first is below the second.
     """
     eighth = (a, Rational(1, 8))
@@ -175,10 +161,10 @@ def step_size() -> Decision:
 FACTOR = Rational(3, 2) * eta_h * steps_left * rho_phi * R  # of |p|, from sum |Delta_i| <= t rho_Phi R
 
 
-@claim("002:Lem7 R", Kind.SCHEDULE, location=PLACE + ", (25) and (26)", radius=RADIUS, left=LEFT, right=RIGHT)
+@claim("002:Lem7 R", Kind.SCHEDULE, location=PLACE + ", (25) and (26)")
 def radius() -> Decision:
-    """R = {radius} makes the proof's bound of |q_{{t+1}}|, {left} with q = t - m, at most half of
-    |p_{{t+1}}|, {right}.
+    """R = {RADIUS} makes the proof's bound of |q_{{t+1}}|, {LEFT} with q = t - m, at most half of |p_{{t+1}}|,
+    {RIGHT}.
     """
     at = ((L_Phi, Integer(1)), (eta_h, Rational(1, 2)), (R, Integer(1)))
     return refuted(
@@ -251,10 +237,10 @@ ALLOWED, CHANGE = a ** Rational(2, 3), L_Phi * R  # of |nu_i|, |Delta_i|
 QUARTER = (1 + eta_h * g) ** count * r_0 / 4  # (25)
 
 
-@claim("002:(25) Hessian", Kind.LEMMA, location=PLACE + ", after (26)", change=CHANGE)
+@claim("002:(25) Hessian", Kind.LEMMA, location=PLACE + ", after (26)")
 def mean_hessian() -> Decision:
     """While both sequences stay within R of x_m, the mean Hessian between them differs from the Hessian at x_m by at
-    most {change}, L_Phi the Lipschitz constant of grad Phi.
+    most {CHANGE}, L_Phi the Lipschitz constant of grad Phi.
     """
     near, far = Rational(1, 4), Rational(7, 20)  # x'_t and x_t, both within R = 1/2 of x_m = 0
     average = (sin(10 * far) - sin(10 * near)) / (10 * (far - near))  # of cos(10 u) over [x', x]
@@ -294,10 +280,10 @@ def mean_hessian() -> Decision:
     )
 
 
-@claim("002:(25) nu", Kind.STEP, location=PLACE + ", (25)", allowed=ALLOWED, error=ERROR, quarter=QUARTER)
+@claim("002:(25) nu", Kind.STEP, location=PLACE + ", (25)", error=ERROR)
 def noise_sum() -> Decision:
-    """With |nu_i| <= {allowed}, a = {error}, and the lemma's parameters, the sum of eta_H (1 + eta_H g)^(t-i) |nu_i|
-    over i = m + 1, ..., t is at most {quarter}, q = t - m.
+    """With |nu_i| <= {ALLOWED}, a = {error}, and the lemma's parameters, the sum of eta_H (1 + eta_H g)^(t-i) |nu_i|
+    over i = m + 1, ..., t is at most {QUARTER}, q = t - m.
     """
     instance = ((eta_h, Rational(1, 2)), (g, Rational(1, 2)), (r_0, Rational(1, 16)), (nu, Rational(5, 32)))
     k = symbols("k", positive=True, integer=True)

@@ -5,32 +5,18 @@ n^{-1/3} + a^{1/2}. The proof of [1, Lemma 8] sets, with K = O(kappa) and everyt
 
     T = a^{-2/3},  q = S_2 = a^{-1/3},  S_1 = n^{2/3},  eta, r, sqrt D <= a^{1/2}/(L log(4/delta_1) C_1),
 
-where the statement has q = a^{1/3} and S_1 = n; Algorithm 3 adds noise of standard deviation
-
-    sigma_omega = C_v (sqrt(log(1/delta))/epsilon) max{1/S_1, sqrt(T/q)/n},  sigma_zeta = the same with C_u, S_2, sqrt
-    T.
-
-The samples fit into n only where sqrt(d log(1/delta)) is large compared with kappa epsilon; the noise exceeds alpha
-unless a <= n^{-2/3}, where the privacy term of the rate is below the statistical one; and T steps of length eta are
-too few to descend F_0 at slope alpha, for which F_0/(eta alpha) of them are needed.
-
-Other sizes are consistent (``T_REPAIRED`` and so on): orders only, K a constant, F_0 = L = M = sigma = 1. With steps of
-length eta = alpha, thresholds C_u = L eta = alpha and
+where the statement has q = a^{1/3} and S_1 = n. Other sizes are consistent (``T_REPAIRED`` and so on): orders only, K a
+constant, F_0 = L = M = sigma = 1. With steps of length eta = alpha, thresholds C_u = L eta = alpha and
 
     T = F_0/(eta alpha) = 1/alpha^2,   S_2 = n/T = n alpha^2,   S_1 = q n/T = q n alpha^2,
 
-all samples are used once. The errors of an estimator are then
+all samples are used once, and the errors of an estimator are
 
     refresh:     noise a n/S_1 = a/(q alpha^2),                    sampling 1/sqrt(S_1),
     increments:  noise C_u a n/S_2 = a/alpha for each of q steps,  sampling sqrt(q) C_u/sqrt(S_2) = sqrt(q/n) together.
 
 Added along a tree the q noises count once, up to logarithms, and q = a/alpha^3 + 1/(n alpha^4) keeps everything within
-alpha = n^{-1/3} + a^{1/2}. Independent noises count sqrt q times, and no q is enough below alpha = a^{3/7}. This
-compares orders and proves no theorem.
-
-The estimators' noise between two refreshes has the norm sqrt d sigma_omega >= C_v a n/S_1 at a refresh and, at the q K
-increments together, sqrt(q K d) sigma_zeta >= sqrt(q K) C_u a n/S_2. The first stays within the rate for a <= n^{-2/3}
-and the second for a <= n^{-4/5}, where the statistical term of the rate is the larger one.
+alpha. Independent noises count sqrt q times. This compares orders and proves no theorem.
 """
 
 from __future__ import annotations
@@ -68,12 +54,10 @@ def sized(formula: Any, **more: Any) -> Subs:
 PLACE = "proof of Lemma 8, Appendix B.2"
 
 
-@claim(
-    "002:Lem8 q,S1", Kind.SCHEDULE, location="Lemma 8, Appendix B.2", period=PERIOD, error=ERROR, refreshes=REFRESHES
-)
+@claim("002:Lem8 q,S1", Kind.SCHEDULE, location="Lemma 8, Appendix B.2")
 def period() -> Decision:
-    """A period q of at most the order {period}, a = {error}, and refresh batches S_1 = n are possible: q >= 1, and the
-    {refreshes} samples are at most n.
+    """A period q of at most the order {PERIOD}, a = {ERROR}, and refresh batches S_1 = n are possible: q >= 1, and the
+    {REFRESHES} samples are at most n.
     """
     return conditional(
         Counterexample("a = 1/8: a period of 1/2 outer iteration", PERIOD >= 1, {a: Rational(1, 8)}),
@@ -117,22 +101,15 @@ def period() -> Decision:
     )
 
 
-@claim(
-    "002:budget",
-    Kind.SCHEDULE,
-    location=PLACE,
-    spent=SPENT,
-    steps=T_PRINTED,
-    batch=S_1_PRINTED,
-    period=Q_PRINTED,
-    error=ERROR,
-)
+@claim("002:budget", Kind.SCHEDULE, location=PLACE)
 @carries("xu2026.theorem_2", {"q": Max(1, floor(Q_PRINTED))}, {a: ERROR})
 @carries("xu2026.theorem_2", {"S_1": ceiling(S_1_PRINTED)})
 @carries("xu2026.theorem_2", {"S_2": ceiling(LOGS**2 * L / mu * Q_PRINTED)}, {a: ERROR})
 @carries("xu2026.theorem_2", {"K": ceiling(L / mu)})
 def budget() -> Decision:
-    """The samples {spent} are at most n for T = {steps}, S_1 = {batch}, q = S_2 = {period}, a = {error}."""
+    """The samples {SPENT} are at most n for T = {T_PRINTED}, S_1 = {S_1_PRINTED}, q = S_2 = {Q_PRINTED}, a =
+    {ERROR}.
+    """
     spent = SPENT.subs(SIZES)
     return conditional(
         Identity(
@@ -237,19 +214,10 @@ REFRESH_UNIT = REFRESH / C_v
 REFRESH_PRINTED = REFRESH_UNIT.subs(SIZES)
 
 
-@claim(
-    "002:refresh noise",
-    Kind.UTILITY,
-    location=PLACE + "; Algorithm 3, line 1",
-    batch=S_1_PRINTED,
-    refresh=REFRESH,
-    norm=NORM,
-    error=ERROR,
-    rate=RATE,
-)
+@claim("002:refresh noise", Kind.UTILITY, location=PLACE + "; Algorithm 3, line 1")
 def refresh() -> Decision:
-    """With S_1 = {batch} the norm of the refresh noise, of sigma_omega in each of d coordinates, is {refresh} = {norm},
-    a = {error}, and within the order {rate}, as the induction of Lemma 8 needs.
+    """With S_1 = {S_1_PRINTED} the norm of the refresh noise, of sigma_omega in each of d coordinates, is {REFRESH} =
+    {NORM}, a = {ERROR}, and within the order {RATE}, as the induction of Lemma 8 needs.
     """
     second = (a * sqrt(T / q)).subs(SIZES)
     at = ((a, Rational(1, 100)), LARGE)
@@ -311,19 +279,10 @@ INCREMENTS = sqrt(q * K) * C_u * a * n / S_2  # q K increments, each C_u sqrt(d 
 INCREMENTS_PRINTED = INCREMENTS.subs(SIZES).subs({C_u: sqrt(a), K: 1})
 
 
-@claim(
-    "002:increment noise",
-    Kind.UTILITY,
-    location=PLACE + "; Algorithm 3, line 2",
-    period=Q_PRINTED,
-    threshold=sqrt(a),
-    norm=TOGETHER,
-    rate=RATE,
-    error=ERROR,
-)
+@claim("002:increment noise", Kind.UTILITY, location=PLACE + "; Algorithm 3, line 2", threshold=sqrt(a))
 def increments() -> Decision:
-    """With q = S_2 = {period} and C_u = L eta = {threshold} the noises of the q K increments between two refreshes have
-    together the norm {norm}, and are within the order {rate}, as the induction of Lemma 8 needs, a = {error}.
+    """With q = S_2 = {Q_PRINTED} and C_u = L eta = {threshold} the noises of the q K increments between two refreshes
+    have together the norm {TOGETHER}, and are within the order {RATE}, as the induction of Lemma 8 needs, a = {ERROR}.
     """
     second = (sqrt(q) * C_u * a * sqrt(T)).subs(SIZES).subs(C_u, sqrt(a))
     at = ((a, Rational(1, 1000)), LARGE)

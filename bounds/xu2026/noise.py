@@ -26,9 +26,9 @@ REPAIRED = sqrt(2 * log(Rational(5, 4) / delta)) / epsilon
 AT = {epsilon: Rational(1, 2), delta: Rational(1, 10**5)}
 
 
-@claim("002:Def3", Kind.CALIBRATION, location="Definition 3", variance=VARIANCE)
+@claim("002:Def3", Kind.CALIBRATION, location="Definition 3")
 def mechanism() -> Decision:
-    """A query of sensitivity D with noise of variance {variance} in each coordinate is (epsilon, delta)-DP for 0 <
+    """A query of sensitivity D with noise of variance {VARIANCE} in each coordinate is (epsilon, delta)-DP for 0 <
     epsilon < 1 and 0 < delta < 1.
     """
     printed = MULTIPLIER.subs(AT)
@@ -72,13 +72,7 @@ UNIT = c_2 * q * sqrt(log(Rational(5, 4) / delta)) / epsilon  # the noise of Lem
 SAMPLED = MOVE * UNIT
 
 
-@claim(
-    "002:Alg3 l.1-2",
-    Kind.CALIBRATION,
-    location="Algorithm 3, lines 1 and 2",
-    deviation=DEVIATION,
-    sensitivity=SENSITIVITY,
-)
+@claim("002:Alg3 l.1-2", Kind.CALIBRATION, location="Algorithm 3, lines 1 and 2")
 @carries("xu2026.theorem_1", {"sigma_omega": DEVIATION}, REFRESHES)
 @carries("xu2026.theorem_1", {"sigma_zeta": DEVIATION}, DIFFERENCES)
 @carries("xu2026.theorem_3", {"sigma_omega": DEVIATION}, REFRESHES)
@@ -86,7 +80,7 @@ SAMPLED = MOVE * UNIT
 @carries("xu2026.theorem_2", {"sigma_omega": DEVIATION}, REFRESHES)
 @carries("xu2026.theorem_2", {"sigma_zeta": DEVIATION}, DIFFERENCES)
 def constant() -> Decision:
-    """Noise of deviation {deviation}, with constant 1, makes the count queries of sensitivity {sensitivity} (epsilon,
+    """Noise of deviation {DEVIATION}, with constant 1, makes the count queries of sensitivity {SENSITIVITY} (epsilon,
     delta)-DP.
     """
     ratio = sqrt(log(1 / delta)) / (2 * epsilon)
@@ -177,9 +171,9 @@ def composition() -> Decision:
 HALF = 1 / (2 * UNIT)
 
 
-@claim("002:Lem8 sigma_zeta", Kind.ACCOUNTING, location="privacy proof of Lemma 8", noise=SAMPLED)
+@claim("002:Lem8 sigma_zeta", Kind.ACCOUNTING, location="privacy proof of Lemma 8")
 def sampling() -> Decision:
-    """Sampling S_2 of n records, q = S_2/n, lets a query have the noise {noise} only, q times what it would be, with
+    """Sampling S_2 of n records, q = S_2/n, lets a query have the noise {SAMPLED} only, q times what it would be, with
     one constant c_2.
     """
     tail = (1 - erf(HALF / sqrt(2))) / 2
@@ -322,22 +316,10 @@ def sensitivity(threshold: int, batch: int) -> Fraction:
     return Fraction(2 * threshold, batch)
 
 
-@claim(
-    "002:App D noise",
-    Kind.CALIBRATION,
-    location="Appendix D",
-    epsilon=EPSILON,
-    delta=DELTA,
-    threshold=THRESHOLD,
-    refresh=REFRESH,
-    small=SMALL,
-    steps=STEPS,
-    inner=INNER,
-    period=PERIOD,
-)
+@claim("002:App D noise", Kind.CALIBRATION, location="Appendix D")
 def noise() -> Decision:
-    """The noise used in the experiments, for the guarantee ({epsilon}, {delta}), C = {threshold}, batches of {refresh}
-    and {small}, T = {steps}, K = {inner} and q = {period}, gives that guarantee.
+    """The noise used in the experiments, for the guarantee ({EPSILON}, {DELTA}), C = {THRESHOLD}, batches of {REFRESH}
+    and {SMALL}, T = {STEPS}, K = {INNER} and q = {PERIOD}, gives that guarantee.
     """
     return unresolved(
         Enumerated("queries of u and v in 40 refreshes and 2,000 increments", queries, (STEPS, INNER, PERIOD), QUERIES),

@@ -2,29 +2,14 @@ r"""The estimators' recursion in the proof of Lemma 8: (33) to (35), the contrac
 
 Notation. e_k = u_{t,k} - grad_y f(x_t, y_{t,k}), theta_t the e of the k that is kept, chi_{t,k} and omega_t the noise,
 N(0, sigma^2 I_d), G and G~ the projected gradient maps with grad_y f and with u, gamma_t = G(x_t, y_{t+1}),
-lambda = 1/(6 L), ell = log(4/delta_1). Letters below are norms; an identity between quadratic forms in them is one
-between vectors, products being inner products.
-
-[1] says, up to noise,
-
-    (33)  |alpha_{t+1}|^2 <= 4 ell (sigma^2/S_1 + sigma_omega^2 + ...),  and (34) the same of theta_{t+1},
-    (35)  |G~(y_{i,0})|^2 <= 9 |theta_{i-1}|^2 + 21 L^2 |x_i - x_{i-1}|^2 + 3 |gamma_{i-1}|^2,
-
-where the 21 is what its later lines give, and that the increments of y contract. Each has a slip: the noise lacks
-the dimension d, (35) lacks the noise of the first increment, and the contraction takes an average for a variance.
-
-The best of the K inner steps has the coefficients of (41) and (43). With G_0 = G(x_t, y_{t,0}), up to noise [1] says
-
-    (41)  |gamma_t|^2 <= (144 kappa/K) |G_0|^2 + (144 kappa/K + 120 ell) |e_0|^2 + 120 ell (L^2/S_2) |y_1 - y_0|^2
-    (43)  |gamma_{t+1}|^2 <= (288 kappa/K + 10 ell/S_2) |gamma_t|^2 + (432 kappa/K + 390 ell) |theta_t|^2
-                             + (1152 kappa/K + 750 ell) L^2 |x_{t+1} - x_t|^2.
-
-The coefficients are found as follows. (39), proved below with y_{k+1} in place of the second y-tilde of the paper,
+lambda = 1/(6 L), ell = log(4/delta_1), G_0 = G(x_t, y_{t,0}). Letters below are norms; an identity between quadratic
+forms in them is one between vectors, products being inner products. The coefficients of (41) are found from (39), with
+y_{k+1} in place of the second y-tilde of the paper,
 
     f(y_k) <= f(y_{k+1}) - (1/(2 lambda) - L/2) lambda^2 |G_k|^2 - (1/(3 lambda) - L) |y_{k+1} - y_k|^2 + lambda
     |e_k|^2,
 
-and (40), |e_k|^2 <= 4 ell (|e_0|^2 + (L^2/S_2) sum_{i<k} |y_{i+1} - y_i|^2), give by summation
+and (40), |e_k|^2 <= 4 ell (|e_0|^2 + (L^2/S_2) sum_{i<k} |y_{i+1} - y_i|^2), which give by summation
 
     L lambda^2 sum_k |G_k|^2 <= f* - f(y_1) + 4 K lambda ell (|e_0|^2 + (L^2/S_2) |y_1 - y_0|^2) - (the other
     increments), f* - f(y_1) <= (|G_0|^2 + |e_0|^2)/mu,
@@ -58,9 +43,9 @@ def chi_square_tail(degrees: int, level: Any) -> Any:
     return exp(-half) * Add(*(half**j / factorial(j) for j in range(degrees // 2)))
 
 
-@claim("002:(33)(34)", Kind.STEP, location="Equations (33) and (34), Appendix B.2", sure=SURE, factor=FACTOR)
+@claim("002:(33)(34)", Kind.STEP, location="Equations (33) and (34), Appendix B.2")
 def noise_norm() -> Decision:
-    """With probability at least {sure} the squared estimation errors are at most {factor} times a sum in which the
+    """With probability at least {SURE} the squared estimation errors are at most {FACTOR} times a sum in which the
     refresh noise, of variance sigma_omega^2 in each of d coordinates, counts sigma_omega^2.
     """
     tenth = Rational(1, 10)
@@ -101,9 +86,9 @@ def noise_norm() -> Decision:
     )
 
 
-@claim("002:(35)", Kind.STEP, location="Equation (35), Appendix B.2", bound=FIRST)
+@claim("002:(35)", Kind.STEP, location="Equation (35), Appendix B.2")
 def first_step() -> Decision:
-    """|(y_{{i,1}} - y_{{i,0}})/lambda|^2 is at most {bound}, theta, dx and gamma the norms of theta_{{i-1}}, x_i -
+    """|(y_{{i,1}} - y_{{i,0}})/lambda|^2 is at most {FIRST}, theta, dx and gamma the norms of theta_{{i-1}}, x_i -
     x_{{i-1}} and gamma_{{i-1}}.
     """
     young = 3 * theta**2 + Rational(3, 2) * e**2
@@ -167,10 +152,10 @@ def first_step() -> Decision:
     )
 
 
-@claim("002:y-contraction", Kind.STEP, location="display before (35), Appendix B.2", bound=CONTRACTION)
+@claim("002:y-contraction", Kind.STEP, location="display before (35), Appendix B.2")
 def contraction() -> Decision:
-    """Up to noise, |y_{{k+1}} - y_k|^2 is at most {bound}, dy the length of y_k - y_{{k-1}} and dg that of the mean of
-    the S_2 gradient differences.
+    """Up to noise, |y_{{k+1}} - y_k|^2 is at most {CONTRACTION}, dy the length of y_k - y_{{k-1}} and dg that of the
+    mean of the S_2 gradient differences.
     """
     truth = (1 - lam * h) ** 2
     printed = CONTRACTION.subs({dy: 1, dg: h})
@@ -234,23 +219,12 @@ THETA, ANCHOR = 432 * kappa / K + 390 * ell, 1152 * kappa / K + 750 * ell
 MOVED = MOVE * STEP**2  # of |(y_1 - y_0)/lambda|^2, which (35) bounds
 
 
-@claim(
-    "002:(41)(43)",
-    Kind.CONSTANT,
-    location="Equations (41) and (43), Appendix B.2",
-    step=STEP,
-    map=MAP,
-    error=ERROR,
-    move=MOVE,
-    gamma=GAMMA,
-    theta=THETA,
-    anchor=ANCHOR,
-)
+@claim("002:(41)(43)", Kind.CONSTANT, location="Equations (41) and (43), Appendix B.2")
 @carries("xu2026.theorem_2", {"lambda": 1 / (6 * L)})
 def coefficients() -> Decision:
-    """Noise apart, the bounds that the proof has for one inner step give, at the step {step} and with ell the logarithm
-    of 4/delta_1, the coefficients {map} of |G_0|^2, {error} of |e_0|^2 and {move} of |y_1 - y_0|^2 and from these
-    {gamma} of |gamma_t|^2, {theta} of |theta_t|^2 and {anchor} of L^2 |x_{{t+1}} - x_t|^2.
+    """Noise apart, the bounds that the proof has for one inner step give, at the step {STEP} and with ell the logarithm
+    of 4/delta_1, the coefficients {MAP} of |G_0|^2, {ERROR} of |e_0|^2 and {MOVE} of |y_1 - y_0|^2 and from these
+    {GAMMA} of |gamma_t|^2, {THETA} of |theta_t|^2 and {ANCHOR} of L^2 |x_{{t+1}} - x_t|^2.
     """
     D, E, le = symbols("D E le", positive=True)  # y_{k+1} - y_k, its noise-free form, lambda e_k; Lambda = L lambda
     size, G, H, P = symbols("Lambda G H P", positive=True)

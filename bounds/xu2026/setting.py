@@ -1,20 +1,13 @@
 r"""What the assumptions allow (domains, the matrix-sensing instance) and give (Lemmas 11 and 12), and Table 2.
 
-The projected gradient map, Lemmas 11 and 12, inequalities (42) and (48). Let f(x, .) be mu-strongly concave on the
-closed convex set Y, its gradient L-Lipschitz in (x, y), P the projection onto Y, kappa = L/mu, and
+For Lemmas 11 and 12, (42) and (48) let f(x, .) be mu-strongly concave on the closed convex set Y, its gradient
+L-Lipschitz in (x, y), P the projection onto Y, kappa = L/mu, and
 
     G(x, y) = (y - P(y + lambda grad_y f(x, y)))/lambda,   lambda = 1/(6 L) [1, Lemma 8].
 
-Lemma 11 is the co-coercivity of strongly convex functions. Lemma 12 does not name the step; with d = y - y*, p = lambda
-G and h = grad_y f(x, y*) - grad_y f(x, y), the projection and the optimality of y* give
-
-    <p - lambda h, d - p> >= 0,  hence  |p| >= |d + lambda h|/2 - |d - lambda h|/2
-                                            >= lambda <h, d>/sqrt(|d|^2 + lambda^2 |h|^2),
-
-and Lemma 11 bounds |h|: the lemma holds for lambda <= sqrt(3/(mu L)), and for lambda <= 2/(mu + L), where the step y ->
-P(y + lambda grad_y f) contracts by 1 - lambda mu, with mu for mu/2. For lambda > 2/mu it fails. (48) is then
-L |y - y*| <= 2 kappa |G|, and (42) is the non-expansiveness of P. The letters are norms there; squares of letters and
-their products stand for squared norms and inner products, which an identity between quadratic forms respects.
+With d = y - y*, p = lambda G and h = grad_y f(x, y*) - grad_y f(x, y), the projection and the optimality of y* give
+<p - lambda h, d - p> >= 0. The letters are norms there; squares of letters and their products stand for squared norms
+and inner products, which an identity between quadratic forms respects.
 """
 
 from __future__ import annotations
@@ -71,9 +64,9 @@ def stationary() -> Decision:
     )
 
 
-@claim("002:Matrix sensing", Kind.ASSUMPTION, location="Section 5.1", record=RECORD)
+@claim("002:Matrix sensing", Kind.ASSUMPTION, location="Section 5.1")
 def sensing() -> Decision:
-    """The matrix-sensing game, to which each record adds {record} with a dual variable y of its own and the residual of
+    """The matrix-sensing game, to which each record adds {RECORD} with a dual variable y of its own and the residual of
     U V' at it, is a nonconvex-strongly-concave minimax problem.
     """
     batch = symbols("batch", positive=True)
@@ -185,9 +178,9 @@ ON_Y = "f on a convex set alone, such as Y, within its affine hull"
 PAPER = "lambda = 1/(6 L), as Lemma 8 sets it, for every 0 < mu <= L"
 
 
-@claim("002:Lem11", Kind.LEMMA, location="Lemma 11, Appendix C", product=PRODUCT)
+@claim("002:Lem11", Kind.LEMMA, location="Lemma 11, Appendix C")
 def cocoercive() -> Decision:
-    """For a mu-strongly convex f with L-Lipschitz gradient, <g, e> is at least {product} for all x and x', e = x - x'
+    """For a mu-strongly convex f with L-Lipschitz gradient, <g, e> is at least {PRODUCT} for all x and x', e = x - x'
     and g = grad f(x) - grad f(x').
     """
     inner, value = symbols("inner value", positive=True)  # <g, e>; an eigenvalue
@@ -233,9 +226,9 @@ def _contraction() -> tuple[Identity, AtMost]:
     )
 
 
-@claim("002:Lem12", Kind.LEMMA, location="Lemma 12, Appendix C", lower=LOWER)
+@claim("002:Lem12", Kind.LEMMA, location="Lemma 12, Appendix C")
 def error_bound() -> Decision:
-    """For every y in Y, {lower} is at most |G(x, y)|, distance that of y from y*(x) and G the projected gradient map
+    """For every y in Y, {LOWER} is at most |G(x, y)|, distance that of y from y*(x) and G the projected gradient map
     with step lambda.
     """
     d, h, inner = symbols("d h inner", positive=True)  # |y - y*|, |grad f(y*) - grad f(y)|, <h, d>
@@ -304,10 +297,10 @@ def error_bound() -> Decision:
     )
 
 
-@claim("002:Lem2/(48)", Kind.STEP, location="Equation (48), Appendix B.2; Lemma 2", bound=DEVIATION)
+@claim("002:Lem2/(48)", Kind.STEP, location="Equation (48), Appendix B.2; Lemma 2")
 def value_gradient() -> Decision:
-    """|v_t - grad Phi(x_t)| is at most {bound}, alpha the norm of v_t - grad_x f(x_t, y_{{t+1}}), gamma that of G(x_t,
-    y_{{t+1}}) and kappa = L/mu: the last display of the proof of Lemma 8, without the rate of Lemma 2.
+    """|v_t - grad Phi(x_t)| is at most {DEVIATION}, alpha the norm of v_t - grad_x f(x_t, y_{{t+1}}), gamma that of
+    G(x_t, y_{{t+1}}) and kappa = L/mu: the last display of the proof of Lemma 8, without the rate of Lemma 2.
     """
     return proved(
         Cited(
@@ -347,10 +340,10 @@ def value_gradient() -> Decision:
     )
 
 
-@claim("002:(42)", Kind.STEP, location="Equation (42), Appendix B.2", bound=ANCHOR)
+@claim("002:(42)", Kind.STEP, location="Equation (42), Appendix B.2")
 def anchor_move() -> Decision:
-    """|G(x_t, y_t)|^2 is at most {bound}, dx the length of x_t - x_{{t-1}} and gamma_before that of
-    G(x_{{t-1}}, y_t).
+    """|G(x_t, y_t)|^2 is at most {ANCHOR}, dx the length of x_t - x_{{t-1}} and gamma_before that of G(x_{{t-1}},
+    y_t).
     """
     return proved(
         DOWN,

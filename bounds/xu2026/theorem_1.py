@@ -5,33 +5,12 @@ M-Lipschitz, with L-Lipschitz gradients and rho-Lipschitz Hessians (A1 to A4); P
 difference of f_S(0) and min f_S. (epsilon, delta)-differentially private for datasets that differ in one record
 (replace-one).
 
-Algorithm. DP-RGDA [1, Algorithms 2 and 3]. Write a = sqrt(d log(1/delta))/(n epsilon), d = max(d_1, d_2). Lemma 5 of
-[1] and its proof set S_1 = n, K = 1, eta = 1/(2 L) and, in the proof,
-
-    T = max{ ((L F_0)^{1/4}/(sqrt M a))^{4/3}, 1/a },   q = floor(1/(T a^2)),
-    S_2 >= max{ (M/(sqrt(F_0 L) a))^{2/3}, M^{1/3} n a^{2/3}/(L F_0)^{1/6} },
-
-the second S_2 since the proof asks for S_2 >= n/sqrt T. The statements of Theorem 1 and Lemma 5 differ in three of
-these: log(1/delta) outside the root in T, L^2 below q, and for the second S_2 (M n d log(1/delta))^{1/3}/
-(L F_0)^{1/6}, which lacks the factor epsilon^{-2/3} and falls below n/sqrt T for epsilon < 1. The S_2 of the proof
-satisfies the statement's inequality too, so that both theorems use it here. ``STATED`` has the sizes of the statement,
-with which Algorithm 2 as published runs; it is not in the catalogue, since no guarantee is shown for it.
-
-M bounds the slopes of F, in each coordinate by Assumption 1; the clipping threshold C_v is another number, which
-Algorithm 3 takes and Lemma 5 does not name.
-
-Claimed [1, Theorem 1; Theorem 3 in the appendix repeats it]. With probability at least 1 - delta_1 - delta_2, up to
-logarithms,
-
-    |grad Phi_S(x_out)| <= alpha,  lambda_min(grad^2 Phi_S(x_out)) >= -sqrt(rho_Phi alpha),  alpha = O(a^{2/3}).
-
-As published, neither part follows: with K = 1 the dual variable never moves (claim 002:K=1), the steps have
-constant length (002:Lem5 eta=1/(2L)), the noise is too small with the constant 1 of its formula (002:Alg3 l.1-2),
-and the clip does not bound the sensitivity (002:Alg3 Clip). The rate itself is that of the repaired schedule in the
-literature. The paper gives only orders, so there is no bound with constants.
-
-Arguments. n records, d the larger dimension, epsilon, delta; L smoothness, M Lipschitz constant, F_0; C_v and C_u
-thresholds of clipping, for the noise; delta_1 and delta_2 failure probabilities (default 0.1).
+The schedule is that of the proof of [1, Lemma 5]. Theorem 1 and Lemma 5 state three sizes otherwise: log(1/delta)
+outside the root in T, L^2 below q, and a second S_2 that lacks the factor epsilon^{-2/3} and falls below n/sqrt T for
+epsilon < 1. The S_2 of the proof satisfies the statement's inequality too, so that both theorems use it here.
+``STATED`` has the sizes of the statement, with which Algorithm 2 as published runs; it is not in the catalogue, since
+no guarantee is shown for it. M bounds the slopes of F; the clipping threshold C_v is another number, which Algorithm 3
+takes and Lemma 5 does not name. The paper gives only orders, so there is no bound with constants.
 
 Examples
 --------
@@ -54,7 +33,6 @@ from fractions import Fraction
 
 from sympy import Derivative, Eq, Integer, Max, Rational, Subs, ceiling, cos, floor, log, pi, sin, sqrt, symbols
 
-from dpcheck.bounds.assumption import Formulas
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, refuted, unresolved
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, over
 from dpcheck.bounds.symbols import K, L, T, c, d, delta, epsilon, eta, k, mu, n
@@ -115,7 +93,7 @@ ASSUMPTIONS = (
     ),
     WHOLE,
 )
-SCHEDULE: Formulas = (
+SCHEDULE = (
     (T, ceiling(Max(((L * F_0) ** Rational(1, 4) / (sqrt(M) * RATIO)) ** Rational(4, 3), 1 / RATIO))),
     (q, Max(1, floor(1 / (T * RATIO**2)))),
     (S_1, n),
@@ -173,13 +151,13 @@ GAME = cos(x) + y * (sin(x) + z) - y**2 / 2  # of every record
 SLOPE = -sin(x) + cos(x) * (sin(x) + z)
 
 
-@claim("002:Thm1", Kind.UTILITY, location="Theorem 1", order=ORDER, error=ERROR, sure=SURE)
+@claim("002:Thm1", Kind.UTILITY, location="Theorem 1")
 @carries("xu2026.theorem_1", {"rate privacy": ORDER}, {a: ERROR})
 @carries("xu2026.theorem_3", {"rate privacy": ORDER}, {a: ERROR})
 def theorem() -> Decision:
     """Algorithm 2 with the published parameters is (epsilon, delta)-DP and finds an (alpha, root of rho_Phi
-    alpha)-second-order stationary point, alpha of the order {order} up to logarithms, a = {error}, with probability
-    at least {sure}.
+    alpha)-second-order stationary point, alpha of the order {ORDER} up to logarithms, a = {ERROR}, with probability at
+    least {SURE}.
     """
     best = sin(x) + z
     half = Rational(1, 2)

@@ -1,34 +1,19 @@
 r"""Theorem 2: second-order stationary points of the population risk by DP-RGDA, as published.
 
-Problem. min over x in R^{d_1}, max over y in Y of f(x, y) = E F(x, y; xi), F mu-strongly concave in y, M-Lipschitz,
-with L-Lipschitz gradients and rho-Lipschitz Hessians, deviating from f by at most sigma (A1 to A5); Phi(x) = max_y
-f(x, y). From n samples, (epsilon, delta)-differentially private for datasets that differ in one record (replace-one).
+Problem. As in ``theorem_1`` with f(x, y) = E F(x, y; xi) for f_S, from n samples, F deviating from f by at most sigma
+(A1 to A5).
 
 Algorithm. DP-RGDA [1, Algorithms 2 and 3]: T outer steps, of length eta along -v_t while |v_t| >= alpha, else a
 perturbation of radius r and an escape phase of mean squared step D; K ascent steps of length lambda in y for each;
 estimators v, u by differences of S_2 samples, refreshed every q steps with S_1; noise sigma_omega at a refresh,
 sigma_zeta at a difference.
 
-Claimed [1, Theorem 2]. With probability at least 1 - delta_1 - delta_2, up to logarithms,
-
-    |grad Phi(x_out)| <= alpha,  lambda_min(grad^2 Phi(x_out)) >= -sqrt(rho_Phi alpha),
-    alpha = O(n^{-1/3} + a^{1/2}),   a = sqrt(d log(1/delta))/(n epsilon), d = max(d_1, d_2).
-
 The schedule is that of [1, Lemma 8] and its proof, rounded to whole numbers, with constants 1; the paper gives only
 orders, so there is no bound with constants. They are the proof's q = a^{-1/3} and S_1 = n^{2/3}, not the statement's
-a^{1/3} and n.
+a^{1/3} and n. The object states what the paper states and promises nothing: the theorem is false (claim 002:Thm2).
 
-The theorem as published is false (claim 002:Thm2): all steps together move x by less than T times a^{1/2}/L (claim
-002:T pop), and a function may be steeper than alpha for longer than that. The noise exceeds alpha too, unless a
-is small (claims 002:refresh noise, 002:increment noise). The object states what the paper states and promises nothing.
-
-How far the steps move x: eta, r and sqrt D are at most a^{1/2}/(L ell), ell = log(4/delta_1), which is above log 4 for
-every delta_1 < 1, and C_1 at least 1. An escape phase of k steps moves x by at most (k - 1) sqrt D and, in its last
-step (line 14 of Algorithm 2), by sqrt(k D): at most 5/4 times k sqrt D. So the whole run of T = a^{-2/3} steps moves x
-by less than T a^{1/2}/L.
-
-Arguments. n samples, d the larger dimension, epsilon, delta; delta_1 failure probability of the estimators, delta_2 of
-the escape (default 0.1); L and mu; C_v and C_u thresholds of clipping.
+An escape phase of k steps moves x by at most (k - 1) sqrt D and, in its last step (line 14 of Algorithm 2), by
+sqrt(k D): at most 5/4 times k sqrt D.
 
 Example
 -------
@@ -48,7 +33,6 @@ from __future__ import annotations
 
 from sympy import Derivative, Integer, Le, Max, Rational, Subs, ceiling, floor, log, sqrt, symbols
 
-from dpcheck.bounds.assumption import Formulas
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, refuted
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Identity, Step
@@ -89,7 +73,7 @@ BELOW_ONE = Assumption(
     d * log(1 / delta) <= (n * epsilon) ** 2,
 )
 WHOLE = Assumption("S_2", "S_2 <= n", "Algorithm 3, line 13: drawn from n records", S_2 <= n)
-NOISE: Formulas = (
+NOISE = (
     (sigma_omega, C_v * sqrt(log(1 / delta)) / epsilon * Max(1 / S_1, sqrt(T / q) / n)),
     (sigma_zeta, C_u * sqrt(log(1 / delta)) / epsilon * Max(1 / S_2, sqrt(T) / n)),
 )
@@ -199,11 +183,11 @@ def longer_slope() -> tuple[Step, ...]:
     )
 
 
-@claim("002:T pop", Kind.SCHEDULE, location=PLACE, steps=T_PRINTED, length=LENGTH, rate=RATE, error=ERROR)
+@claim("002:T pop", Kind.SCHEDULE, location=PLACE)
 @carries("xu2026.theorem_2", {"T": ceiling(T_PRINTED)}, {a: ERROR})
 def iterations() -> Decision:
-    """T = {steps} steps of length eta = {length} suffice to descend from Phi(x_0) - min Phi = F_0, a constant, to a
-    slope of the order {rate}, a = {error}.
+    """T = {T_PRINTED} steps of length eta = {LENGTH} suffice to descend from Phi(x_0) - min Phi = F_0, a constant, to a
+    slope of the order {RATE}, a = {ERROR}.
     """
     needed = F_0 / (eta * alpha)
     few = Region(a <= n ** Rational(-2, 3), Le(1, n * a))
@@ -256,11 +240,11 @@ MOVE = a / (log_1**2 * kappa**2 * L**2 * C_Phi**2)  # (44)
 LONGEST = sqrt(a) / (L * LOGS)  # of the steps and perturbations of Lemma 8
 
 
-@claim("002:(44)", Kind.STEP, location="Equation (44), Appendix B.2", bound=MOVE, error=ERROR)
+@claim("002:(44)", Kind.STEP, location="Equation (44), Appendix B.2")
 @carries("xu2026.theorem_2", {"eta": LONGEST, "r": LONGEST, "D": a / (L * LOGS) ** 2}, {a: ERROR})
 def step_lengths() -> Decision:
-    """With Lemma 8's choices |x_{{t+1}} - x_t|^2 is at most max{{eta^2, r^2, D}} for every t, and that at most {bound},
-    ell_1 the logarithm of 4/delta_1 and a = {error}.
+    """With Lemma 8's choices |x_{{t+1}} - x_t|^2 is at most max{{eta^2, r^2, D}} for every t, and that at most {MOVE},
+    ell_1 the logarithm of 4/delta_1 and a = {ERROR}.
     """
     largest = a / (L**2 * log_1**2 * C_1**2)  # Lemma 8's bound of eta^2 and of D
     ones = ((a, Rational(1, 100)), (L, 1), (log_1, 2), (C_1, 1), (C_Phi, 1), (kappa, 2))
@@ -299,13 +283,13 @@ success = symbols("success", positive=True)
 SURE = 1 - delta_1 - delta_2
 
 
-@claim("002:Thm2", Kind.UTILITY, location="Theorem 2", rate=RATE, error=ERROR, sure=SURE)
+@claim("002:Thm2", Kind.UTILITY, location="Theorem 2")
 @carries("xu2026.theorem_2", {"rate statistical": n ** Rational(-1, 3)})
 @carries("xu2026.theorem_2", {"rate privacy": sqrt(a)}, {a: ERROR})
 def population() -> Decision:
     """DP-RGDA with the parameters of Appendix B.2 returns a point with |grad Phi| <= alpha and curvature at least minus
-    the root of rho_Phi alpha, alpha of the order {rate} up to logarithms, a = {error}, with probability at least
-    {sure}, for all n, d, epsilon and delta.
+    the root of rho_Phi alpha, alpha of the order {RATE} up to logarithms, a = {ERROR}, with probability at least
+    {SURE}, for all n, d, epsilon and delta.
     """
     return refuted(
         *longer_slope(),

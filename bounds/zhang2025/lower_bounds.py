@@ -1,51 +1,24 @@
-r"""Lower bounds on the gradient norm of the primal function: Theorems 3 and 4.
+r"""Lower bounds on the gradient norm of the primal function: Theorems 3 and 4 of [1].
 
-By [1, Theorem 3] there are a loss and a dataset that force |grad Phi(x_priv)| = Omega(min{1, sqrt(d log(1/delta))/
-(n epsilon)}) on every (epsilon, delta)-DP algorithm, d = max{d_1, d_2}; by [1, Theorem 4] worst-group risk forces
-Omega(min{1, d sqrt(d log(1/delta))/(n epsilon)}), see below. ``bound`` is a constant times that minimum.
-Both ask for n and epsilon = O(1) with 2^(-Omega(n)) <= delta <= 1/n^(1 + Omega(1)); the constants are taken to be 1,
-and the last one to be positive.
-
-With the quantifiers in this order, one dataset for all algorithms, it is false: an algorithm that returns the same
-point for all data is (0, 0)-DP, and Phi <= M has points with a gradient as small as one likes. What holds is that
-every algorithm has a dataset on which its mean gradient norm is so large, with d_1 for d. The convex loss of the proof
-does not satisfy f <= M on R^{d_1} (claim 003:A1), but this one does, with z in {-1, 1}^{d_1} and Y the unit ball:
+d is the larger of d_1 and d_2, and ``bound`` is a constant times the stated minimum. Both ask for n and epsilon = O(1)
+with 2^(-Omega(n)) <= delta <= 1/n^(1 + Omega(1)); the constants are taken to be 1, the last one to be positive. With z
+in {-1, 1}^{d_1} and Y the unit ball, the loss that shows what holds of Theorem 3 is
 
     f(x, y; z) = -(1/sqrt d_1) sum_k cos(x_k - z_k pi/4) - |y|^2/2,
-    (grad Phi(x))_k = (sin x_k - M_k cos x_k)/sqrt(2 d_1),  M = mean of the records.
+    (grad Phi(x))_k = (sin x_k - M_k cos x_k)/sqrt(2 d_1),  M = mean of the records,
 
-From x the tangents, clipped to [-1, 1], estimate M: each is off by at most 2 |sin x_k - M_k cos x_k|, so that their
-mean error is at most 2 sqrt 2 |grad Phi(x)|. By [2] no algorithm has a mean error below Omega(min{1,
-sqrt(d_1 log(1/delta))/(n epsilon)}).
+whose tangents at x, clipped to [-1, 1], estimate M. Worst-group risk, of Theorem 4, is min over x, max over y in the
+simplex of sum_i y_i F_i(x) - |y|^2/2, F_i the mean loss of group D_i, i <= d_2.
 
 [2] T. Steinke, J. Ullman. Between Pure and Approximate Differential Privacy. JPC 2016, Theorem 1.1: for
     epsilon = O(1), 2^(-Omega(n)) <= delta <= 1/n^(1 + Omega(1)) and alpha <= 1/10, a mean error of at most alpha
     over d means of bits needs n = Omega(sqrt(d log(1/delta))/(epsilon alpha)).
-
-Arguments. n, d, epsilon, delta.
 
 Example
 -------
 >>> from dpcheck.bounds.registry import theorem
 >>> theorem("zhang2025.theorem_4").rate_exponents()
 {'privacy': {'d': 1.5, 'epsilon': -1.0, 'n': -1.0}}
-
-Theorem 4: the lower bound for worst-group risk.
-
-    min over x max over y in the simplex of  sum_i y_i F_i(x) - |y|^2/2,  F_i the mean loss of group D_i, i <= d_2.
-
-By [1, Theorem 4] some Lipschitz and smooth loss and some dataset force |grad Phi(x_priv)| = Omega(min{1, d sqrt(d
-log(1/delta))/(n epsilon)}) on every (epsilon, delta)-DP algorithm, d = max{d_1, d_2}.
-
-- As published, a linear loss meets it: Lipschitz, smooth, with a gradient of norm 1 everywhere. This has nothing to do
-  with privacy, so the theorem must be about losses that have stationary points, such as bounded ones. Then, as for
-  Theorem 3, every algorithm must have a dataset of its own.
-- With groups of any size and d_2 >= 2 even Omega(1) is forced. Let group 1 be one record z in {-1, 1} with the loss
-  2 - cos(x_1 - z pi/4), and let the others have loss 0. Then y* = e_1 everywhere, the squared gradients for z = 1 and
-  z = -1 add up to 1, and a private algorithm cannot avoid both.
-- With d_2 = 1 there are no groups, and private descent does better than d sqrt d.
-- The proof takes groups of n/d_2 records and gives d_2 sqrt(d_1), which is d sqrt d where d_1 and d_2 are both of
-  order d.
 """
 
 from __future__ import annotations

@@ -5,41 +5,18 @@ For neighbours D, D' and lambda > 0 [1, Definition 4]
     alpha_A(lambda, D, D') = log E_{O ~ A(D)} (P[A(D) = O]/P[A(D') = O])^lambda,
     alpha_A(lambda) = sup alpha_A(lambda, D, D'),
 
-densities in place of probabilities for continuous outputs. It is lambda times the Renyi divergence of
-order 1 + lambda. Lemma 1 composes moments and turns them into (epsilon, delta). As published it has
-an equality where an inequality holds, and lacks an exponential.
+densities in place of probabilities for continuous outputs: lambda times the Renyi divergence of order 1 + lambda.
 
-[2] M. Abadi et al. Deep Learning with Differential Privacy. CCS 2016.
-
-Definition 3: the noise of one Gaussian release.
-
-A query of sensitivity D is released with N(0, s^2 D^2 I). By [1, Definition 3]
-
-    s^2 = 8 log(1.25/delta)/epsilon^2
-
-is (epsilon, delta)-DP for 0 < epsilon, delta <= 1. The usual constant is 2, so that the noise here is
-twice the usual one; unlike the usual one it is enough up to epsilon = 1 and delta = 1.
-
-Lemma 2: the moment of a Gaussian release on a minibatch drawn without replacement.
-
-q_t has sensitivity 1, the minibatch holds m of the n records, q = m/n, neighbours replace one record.
-By [1, Lemma 2], with no condition on lambda, sigma or q,
-
-    alpha(lambda) <= q^2 lambda (lambda + 1)/((1 - q) sigma^2) + O(q^3 lambda^3/sigma^3).
-
-Let M_0 be the release when the record is not drawn, M_1 and M_1' when it is, on D and on D'. Then
-P = (1 - q) M_0 + q M_1 and Q = (1 - q) M_0 + q M_1', and at lambda = 1
+In Lemma 2 q_t has sensitivity 1, the minibatch holds m of the n records, drawn without replacement, q = m/n. Let M_0 be
+the release when the record is not drawn, M_1 and M_1' when it is, on D and on D'. Then P = (1 - q) M_0 + q M_1 and
+Q = (1 - q) M_0 + q M_1', and at lambda = 1
 
     E_P[P/Q] = 1 + q^2 int (M_1 - M_1')^2/Q,
 
-so that the true leading term is q^2 int (M_1 - M_1')^2/M_0, an exponential in 1/sigma^2. Two instances,
-both with m = 1 and lambda = 1:
+so that the true leading term is q^2 int (M_1 - M_1')^2/M_0, an exponential in 1/sigma^2.
 
-- one bit, M_1 = N(1), M_1' = M_0 = N(0), sigma = 1/2: e^4 - 1 = 53.6 against 8;
-- sigma = 1, records 0, A, B, with q_t the sum of three vectors at mutual distance 1, M_0 = N(0), M_1 = N(A),
-  M_1' = N(B): 2 e - 2 sqrt e = 2.139 against 2. This one is inside the region
-  sigma >= 1, q < 1/(16 sigma), lambda <= sigma^2 log(1/(q sigma)) of [2, Lemma 3], which has the
-  same bound. [2] is about Poisson sampling and an added record, where M_1' = M_0.
+[2] M. Abadi et al. Deep Learning with Differential Privacy. CCS 2016. Its Lemma 3 has the same bound for
+    sigma >= 1, q < 1/(16 sigma), lambda <= sigma^2 log(1/(q sigma)), Poisson sampling and an added record: M_1' = M_0.
 """
 
 from __future__ import annotations
@@ -240,10 +217,10 @@ def _at(share: Any, rest: Any) -> Any:
     return PRINTED.subs({lam: 1, q: share, sigma: rest})
 
 
-@claim("003:Lem2", Kind.ACCOUNTING, location="Lemma 2", bound=PRINTED)
+@claim("003:Lem2", Kind.ACCOUNTING, location="Lemma 2")
 def amplification() -> Decision:
     """A query of sensitivity 1 on m of n records drawn without replacement, with noise sigma, has a moment of at most
-    {bound} at q = m/n, for all lambda, sigma and m < n, with one constant.
+    {PRINTED} at q = m/n, for all lambda, sigma and m < n, with one constant.
     """
     line = 1 / (100 * (1 + hidden))  # small enough for any constant
     triangle = 1 / (1000 * (1 + hidden))  # likewise

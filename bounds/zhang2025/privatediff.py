@@ -1,31 +1,13 @@
 r"""Lemma 8, and the steps of PrivateDiff Minimax [1, Algorithms 3 and 4] in rational arithmetic, on small instances.
 
 Everything is in one dimension, Y = [-1, 1], records are numbers, and noise enters only through the
-released values that are given. With h(x) = x/(1 + x^2), so that |h| <= 1/2 and h'(x) = (1 - x^2)/(1 + x^2)^2
-is at most 1 in size, the instances are
+released values that are given. With h(x) = x/(1 + x^2), so that |h| <= 1/2, |h'| <= 1 and |h''| <= 3/2, the instances
 
     coupled:  f(x, y; z) = h(x) y + z y - y^2/2,      grad_x = h'(x) y,    grad_y = h(x) + z - y,
     crossed:  f(x, y; z) = z h(x) y - (y + 1)^2/2,    grad_x = z h'(x) y,  grad_y = z h(x) - (y + 1),
 
-both 1-strongly concave in y, bounded, Lipschitz and smooth on R x Y. Algorithm 4 is run with the step
-1/(mu (i + 1)) at i = 0, 1, ..., as in its stability proof; the published step 1/(mu i) has no value at i = 0.
-
-Lemma 8: how far the gradient estimator of PrivateDiff Minimax moves when one record changes.
-
-By [1, Lemma 8], for the v_{r+1} of Algorithm 3 before its noise,
-
-    at most 2 C_1/m        when T divides r,
-    at most 2 C_{2,r}/m    otherwise, given the past outputs x, y and vtilde up to r.
-
-The published proof compares the two datasets at the same y_{r+1} and the same second minibatch. Neither is
-the same on both:
-- Algorithm 4 has just computed y_{r+1} from the data. It is not released before v_{r+1}, so that it is not
-  among the outputs that are given. A record that moves it moves all m clipped gradients;
-- z_{r-1} is drawn from the data too, in a round that released only noisy results. A record that has different
-  places in z_r and z_{r-1} changes two of the m terms.
-
-Each of the instances satisfies all assumptions of the paper, and in the first
-C_0 >= G_y, C_1 >= G_x, C_2 >= l + kappa l as well. There l_x <= 3/2, since |h''| <= 3/2, and l_y = mu = 1.
+satisfy all assumptions of the paper, l_x <= 3/2 and l_y = mu = 1. Algorithm 4 is run with the step 1/(mu (i + 1)) at
+i = 0, 1, ..., as in its stability proof; the published step 1/(mu i) has no value at i = 0.
 """
 
 from __future__ import annotations

@@ -1,36 +1,18 @@
 r"""Lemmas 3 to 5, 11 and 14: the smoothness of Phi, and what a step of DP-SGDA or a round of PrivateDiff Minimax gains.
 
-Lemmas 3 and 11: the smoothness of Phi, and the cross derivative.
+The instance of Lemmas 3 and 11, l = kappa = 1, whose cross derivative is 3 about x = 0, is
 
-By [1, Lemma 3], under Assumptions 1 and 3, Phi = max_y L(., y) is (l + kappa l)-smooth and y* is kappa-Lipschitz;
-by [1, Lemma 11] |grad_xy L| <= l. Both use how grad_y L moves with x. Assumption 3 bounds how grad_x L moves with x
-and how grad_y L moves with y, but not the cross term. The instance
+    L = 3 h(x) y - y^2/2 on R x [-1/6, 1/6],   h odd, h' = 1 on [0, 1], 2 - x on [1, 2], 0 beyond.
 
-    L = 3 h(x) y - y^2/2 on R x [-1/6, 1/6],   h odd, h' = 1 on [0, 1], 2 - x on [1, 2], 0 beyond,
-
-meets Assumptions 1 to 4: |h| <= 3/2, |h'| <= 1, and h' is 1-Lipschitz, so that l_x <= 3/6, l_y = mu = 1,
-l = kappa = 1. Its cross derivative is 3 about x = 0.
-
-Lemma 14: one round of PrivateDiff Minimax, x_r = x_{r-1} - eta v.
-
-By [1, Lemma 14 and equation (49)], under Assumption 3 and for eta <= 1/(2 (l + kappa l)),
-
-    |grad Phi(x_r)|^2 <= (2/eta)(Phi(x_{r-1}) - Phi(x_r)) - |x_r - x_{r-1}|^2/(2 eta^2) + 2 |v - grad Phi(x_{r-1})|^2.
-
-The published derivation gives the inequality with x_{r-1} on the left, even with 1 for the last factor 2. At x_r the
-inequality does not follow from the smoothness S = l + kappa l of Phi: Phi = -S x^2/2 breaks it. But such a Phi is not
-a maximum of l-smooth functions, for which Phi + l |x|^2/2 is convex, and l <= S/2. This is enough, as follows.
-
-Write g = grad Phi(x_{r-1}), g' = grad Phi(x_r), w = g - g', q = w + l eta v, e = l eta, b = eta (S + l). The
-convex function Phi + l |x|^2/2 on R^{d_1} is (S + l)-smooth, so that [2, Theorem 2.1.5]
+Lemma 14 is about one round x_r = x_{r-1} - eta v with eta <= 1/(2 (l + kappa l)). A Phi that is a maximum of l-smooth
+functions makes Phi + l |x|^2/2 convex, and (S + l)-smooth for S = l + kappa l. With g = grad Phi(x_{r-1}), g' =
+grad Phi(x_r), w = g - g', q = w + l eta v, e = l eta, b = eta (S + l) this gives [2, Theorem 2.1.5]
 
     (2/eta)(Phi(x_{r-1}) - Phi(x_r)) >= 2 <g', v> - e |v|^2 + |q|^2/b,     |q|^2 <= b <q, v>,
 
 and with the first the right side of (49) less the left is at least
 
     |g' - v + 2 w|^2 + (1/2 - e - 2 e^2) |v|^2 + (1/b - 2) |q|^2 + 4 e <q, v>.
-
-Here e <= 1/4, and the last two are nonnegative: if b > 1/2, by the second, since b = eta S + e and eta S <= 1/2.
 
 [2] Y. Nesterov. Introductory Lectures on Convex Optimization. 2004.
 """
@@ -169,9 +151,9 @@ JOINT = "the loss is l-smooth jointly in (x, y), not only in each block"
 SMOOTHNESS: dict[str, Verdict] = {JOINT: "proved", "l-smooth in each block, as Assumption 3 says": "refuted"}
 
 
-@claim("004:Lem4", Kind.STEP, location="version with proofs, Lemma 4", right=DESCENT)
+@claim("004:Lem4", Kind.STEP, location="version with proofs, Lemma 4")
 def descent() -> Decision:
-    """Inequality (7): for the steps of DP-SGDA, E Phi(x_t) is at most Phi(x_{{t-1}}) + {right} with eta = eta_x, g =
+    """Inequality (7): for the steps of DP-SGDA, E Phi(x_t) is at most Phi(x_{{t-1}}) + {DESCENT} with eta = eta_x, g =
     |grad Phi(x_{{t-1}})|, h = |grad Phi(x_{{t-1}}) - grad_x L(x_{{t-1}}, y_{{t-1}})| and N_x = B^2/m + E|xi|^2.
     """
     # g = |grad Phi|, h = |grad Phi - grad_x L|; before and after are Phi(x_{t-1}) and Phi(x_t)
@@ -205,10 +187,10 @@ def descent() -> Decision:
     )
 
 
-@claim("004:Lem5", Kind.STEP, location="version with proofs, Lemma 5", right=CONTRACTED)
+@claim("004:Lem5", Kind.STEP, location="version with proofs, Lemma 5")
 def contraction() -> Decision:
-    """For eta_y = 1/l, theta_t = E|y_t - y*(x_t)|^2 is at most {right} with eta = eta_x, theta = theta_{{t-1}}, g =
-    |grad Phi(x_{{t-1}})|, N_x = B^2/m + E|xi|^2 and N_y = B^2/m + E|zeta|^2.
+    """For eta_y = 1/l, theta_t = E|y_t - y*(x_t)|^2 is at most {CONTRACTED} with eta = eta_x, theta = theta_{{t-1}}, g
+    = |grad Phi(x_{{t-1}})|, N_x = B^2/m + E|xi|^2 and N_y = B^2/m + E|zeta|^2.
     """
     young_1, factor = 1 / (2 * (kappa - 1)), 1 - 1 / kappa
     move = eta**2 * (2 * l**2 * theta + 2 * size**2 + N_x)

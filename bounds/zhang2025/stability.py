@@ -1,62 +1,24 @@
 r"""Assumption 1, Lemmas 9, 10 and 12: how far the inner ascent of PrivateDiff Minimax moves when one record changes,
 and how fast it converges.
 
-By [1, Lemma 10], quoting [2, Theorem 3.10]: for losses f(., z) <= M that are mu-strongly concave and beta-smooth with
-gradients bounded by L, projected stochastic ascent with step 1/(mu i) on datasets of n records that differ in one has
+The functions run clipped stochastic ascent on f(y; z) = c (z y - b y^2/2), y in [-radius, radius], on neighbouring
+datasets in rational arithmetic, with the step 1/(mu (i + 1)) at i = 0, 1, .... f is c b-smooth and c mu'-strongly
+concave for every mu' <= b; mu is the strong concavity that the step size is computed from.
 
-    |y_i - y'_i| <= (2 L^2 + beta M)/(mu n),
+Lemmas 9 and 10 quote [2, Theorem 3.10]: it bounds the change of the loss in the mean over the draws, for 0 <= f <= M.
 
-and by [1, Lemma 9] the y of Algorithm 4, with clipped minibatch gradients, the same with C_0 for L.
-
-[2] bounds the change of the loss f in the mean over the draws, for 0 <= f <= M. A distance has another unit:
-replace f by s f, so that L, mu, beta and M become s times as large. The iterates stay the same, and the
-bound of the lemma becomes s times as large. Moreover, a Gaussian release needs the largest distance for given
-draws, not the mean over them.
-
-What holds for the distance. Full batch, steps at most 1/beta, nothing clipped (C_0 >= G_y), L-hat
-mu-strongly concave and beta-smooth: one step contracts by 1 - eta mu and adds at most 2 eta C_0/n, hence
-2 C_0/(mu n) at every step. Both assumptions are needed: clipped gradients are not those of a strongly
-concave function, and the steps 1/(mu i) exceed 2/beta while i < kappa/2.
-
-[2] M. Hardt, B. Recht, Y. Singer. Train Faster, Generalize Better. ICML 2016.
-
-Clipped stochastic ascent on quadratics of one variable, run on neighbouring datasets, in rational arithmetic.
-
-f(y; z) = c (z y - b y^2/2) on an interval [-radius, radius], records z, step 1/(mu (i + 1)) at i = 0, 1, .... f is c
-b-smooth and c mu'-strongly concave for every mu' <= b; mu is the strong concavity that the step size is computed from.
-
-Assumption 1: f <= M with X = R^{d_1}.
-
-By [1, Assumption 1] L-hat(x, .) is mu-strongly concave, X is all of R^{d_1}, Y is bounded, and f <= M. The
-bound on f is used twice: the stability bound (2 C_0^2 + beta M)/(mu n), and with it sigma_y, contain M, and
-the utility proofs take Phi(x_0) - inf Phi to be a constant.
-
-An upper bound is enough for neither. Subtracting a constant from f changes no gradient but lowers M without
-limit, down to a negative noise; and with f <= 0 Phi may still be unbounded below over R^{d_1}. With
-0 <= f <= M both uses are right: 2 C_0^2 + beta M > 0, and Phi(x_0) - inf Phi <= M.
-
-Lemma 12: stochastic gradient steps for a strongly convex function, with high probability.
-
-By [1, Lemma 12], after [2, Proposition 1]: for F lambda-strongly convex on a convex set, unbiased stochastic
-gradients of norm at most G, steps 1/(lambda t), theta < 1/e and T >= 4, with probability at least 1 - theta
-
-    |w_t - w*|^2 <= a G^2/(lambda^2 t),  a = 624 log(log(T)/theta) + 1,  for all t <= T.
-
-Proof, in units G = lambda = 1. Let D_t = |w_t - w*|^2, Z_t = <noise of the gradient, w_t - w*>. Then
+Lemma 12, after [3, Proposition 1], in units G = lambda = 1. Let D_t = |w_t - w*|^2, Z_t = <noise of the gradient,
+w_t - w*>, S_t = sum_{i=2}^t (i - 1) Z_i, V_t = sum (i - 1)^2 D_i. Then
 
     D_{t+1} <= (1 - 2/t) D_t + 2 Z_t/t + 1/t^2,   D_t <= 1,   |Z_t| <= 2,   E Z_t^2 <= D_t,
-    D_{t+1} <= 2 S_t/(t (t - 1)) + 1/t,           S_t = sum_{i=2}^t (i - 1) Z_i.
+    D_{t+1} <= 2 S_t/(t (t - 1)) + 1/t,
 
-For t <= a the claim is D_t <= 1. Beyond, t lies in some [u, 2u), u a power of two from 512 on. As
-e^x <= 1 + x + x^2 for x <= 1, exp(S_t/(4u) - V_t/(4u)^2) with V_t = sum (i - 1)^2 D_i is a supermartingale up to 2u,
-so that for all t < 2u, except with probability exp(-j),
+exp(S_t/(4u) - V_t/(4u)^2) is a supermartingale up to 2u for u a power of two from 512 on, and with
+j = log(log2(T)/theta) all t < 2u have S_t <= V_t/(4u) + 4 u j. If D_i <= a/i for i <= t then V_t <= a t (t - 1)/2, and
+D_{t+1} <= a/(2t) + 8 j/(t - 1) + 1/t <= a/(t + 1).
 
-    S_t <= V_t/(4u) + 4 u j.
-
-There are at most log2(T) such u, so that j = log(log2(T)/theta) is enough for all of them. If D_i <= a/i for i <= t
-then V_t <= a t (t - 1)/2, and D_{t+1} <= a/(2t) + 8 j/(t - 1) + 1/t <= a/(t + 1).
-
-[2] A. Rakhlin, O. Shamir, K. Sridharan. Making Gradient Descent Optimal for Strongly Convex Stochastic
+[2] M. Hardt, B. Recht, Y. Singer. Train Faster, Generalize Better. ICML 2016.
+[3] A. Rakhlin, O. Shamir, K. Sridharan. Making Gradient Descent Optimal for Strongly Convex Stochastic
     Optimization. ICML 2012.
 """
 
@@ -171,10 +133,10 @@ REPAIRED = (
 )
 
 
-@claim("004:Lem10", Kind.SENSITIVITY, location="version with proofs, Lemma 10", bound=PRINTED)
+@claim("004:Lem10", Kind.SENSITIVITY, location="version with proofs, Lemma 10")
 def cited_theorem() -> Decision:
     """For f(., z) <= M, mu-strongly concave and beta-smooth with gradients of at most L, projected stochastic ascent
-    with step 1/(mu i) on datasets that differ in one of n records has |y_i - y'_i| <= {bound}.
+    with step 1/(mu i) on datasets that differ in one of n records has |y_i - y'_i| <= {PRINTED}.
     """
     return refuted(
         Enumerated("the mean distance, n = 2, one step", expected_distance, (2, 1, TENTH), Fraction(1)),
@@ -201,10 +163,10 @@ def cited_theorem() -> Decision:
     )
 
 
-@claim("004:Lem9", Kind.SENSITIVITY, location="version with proofs, Lemma 9", bound=PRINTED)
+@claim("004:Lem9", Kind.SENSITIVITY, location="version with proofs, Lemma 9")
 def sensitivity() -> Decision:
     """Under Assumption 1 the result of Algorithm 4 with step 1/(mu i) and threshold C_0 = L has sensitivity at most
-    {bound}.
+    {PRINTED}.
     """
     return refuted(
         # With the full batch and nothing clipped the printed bound is too small.
@@ -309,11 +271,11 @@ LOGS = log(log(T) / theta)
 CONSTANT = 624 * logs + 1
 
 
-@claim("004:Lem12", Kind.LEMMA, location="version with proofs, Lemma 12", bound=CONSTANT, logs=LOGS)
+@claim("004:Lem12", Kind.LEMMA, location="version with proofs, Lemma 12")
 def high_probability() -> Decision:
     """For a lambda-strongly convex F, unbiased stochastic gradients of norm at most G, steps 1/(lambda t), theta < 1/e
-    and T >= 4: with probability 1 - theta, for all t <= T, |w_t - w*|^2 is at most ({bound}) G^2/(lambda^2 t),
-    where logs = {logs}.
+    and T >= 4: with probability 1 - theta, for all t <= T, |w_t - w*|^2 is at most ({CONSTANT}) G^2/(lambda^2 t), where
+    logs = {LOGS}.
     """
     return proved(
         Cited(

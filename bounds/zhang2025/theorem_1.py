@@ -9,23 +9,9 @@ N(0, sigma_x^2 I), zeta_t ~ N(0, sigma_y^2 I), and set, with gradients clipped p
     x_{t+1} = x_t - eta_x ( mean clip(grad_x f(x_t, y_t; z), C_1) + xi_t )
     y_{t+1} = P_Y( y_t + eta_y ( mean clip(grad_y f(x_t, y_t; z), C_2) + zeta_t ) ).
 
-and return (x_t, y_t) for a uniform t in 0, ..., T, which uses T releases.
-
-Guarantee.
-- [1, Theorem 1]: there are constants c_1, c_2, c_3 such that for epsilon < c_1 m^2 T/n^2 and 0 < delta < 1 the
-  algorithm is (epsilon, delta)-DP with
-
-      sigma_x = c_2 C_1 sqrt(T log(1/delta))/(n epsilon),  sigma_y with c_3 and C_2.           (3)
-
-  This is ``zhang2025.theorem_1_existential``. It holds where epsilon <= log(1/delta), with c_1 = 1 and c_2 = c_3 = 49
-  (claim 003:Thm1), and not otherwise.
-- The settings after it: epsilon <= 1, delta <= 1/n^2, m = max(1, n sqrt(epsilon/(4T))) and the constant 8. This is
-  ``zhang2025.theorem_1``. The paper has these noises without the factors C_1 and C_2, which are needed and are added
-  here; m is rounded up. In this form it holds for n >= 2, and is false for n = 1, which the paper does not exclude
-  (claim 003:Thm1-remark).
-
-Arguments. n records, T iterations, epsilon and delta, clipping thresholds C_1 and C_2; for the existential form also m,
-c_1, c_2 and c_3.
+and return (x_t, y_t) for a uniform t in 0, ..., T, which uses T releases. ``zhang2025.theorem_1_existential`` has the
+noise of (3); ``zhang2025.theorem_1`` has the settings after it, with the factors C_1 and C_2, which the paper leaves
+out and which are needed, and with m rounded up.
 
 Example
 -------
@@ -36,35 +22,21 @@ Example
 >>> {name: round(sigma, 6) for name, sigma in thm.noise(**sizes, C_1=1.0, C_2=0.5).items()}
 {'sigma_x': 0.034335, 'sigma_y': 0.017168}
 
-Proofs, with q = m/n and ell = log(1/delta). Theorem 1: the pair of gradients of a step is one Gaussian release, on a
-given minibatch and so mixed over minibatches rho-zCDP with rho = 4 epsilon^2/(c^2 q^2 T ell), c for c_2 = c_3. The
-order 1 + 2 ell/epsilon turns T such steps into (epsilon, delta), since a Renyi divergence of epsilon/2 at that order is
-enough. For q <= 1/10 sampling divides rho by 1/(13 q^2) [2]; for q > 1/10 no gain from sampling is needed. It fails for
-epsilon far above ell: with m = n the displacement of x after T steps is one release of multiplier
-c sqrt(ell)/(2 epsilon).
+In the claim on Theorem 1 [2] is M. Bun, C. Dwork, G. Rothblum, T. Steinke, Composable and Versatile Privacy via
+Truncated CDP, STOC 2018, privacy amplification by subsampling: for q <= 1/10 of the records, rho <= 1/10 and log(1/q)
+>= 3 rho (2 + log2(1/rho)), a (rho, omega')-tCDP mechanism with omega' >= log(1/q)/(2 rho) >= 3 becomes (13 q^2 rho,
+log(1/q)/(4 rho))-tCDP.
 
-[2] M. Bun, C. Dwork, G. Rothblum, T. Steinke. Composable and Versatile Privacy via Truncated CDP. STOC 2018, privacy
-    amplification by subsampling: for q <= 1/10 of the records, rho <= 1/10 and log(1/q) >= 3 rho (2 + log2(1/rho)), a
-    (rho, omega')-tCDP mechanism with omega' >= log(1/q)/(2 rho) >= 3 becomes (13 q^2 rho, log(1/q)/(4 rho))-tCDP.
-
-The settings: let x be the squared ratio of sensitivity and noise of the two gradients of a step as one release,
-
-    x = epsilon^2/(8 q^2 T ell),  q^2 T >= epsilon/4,  so that x <= 1/Y with Y = 2 ell/epsilon >= 4 log 2.
-
-By [2, Theorem 9] a step has at every e^t >= 1 at most the hockey-stick divergence of P = (1 - q) N(0) + q N(1) and
-Q = N(0), variance 1/x, for both orders of the neighbours. With w = P/Q = 1 + q (r - 1), r = N(1)/N(0), the moment of
-an integer order a = 1 + lambda is then at most, expectations under Q,
+In the claim on the settings x is the squared ratio of sensitivity and noise of the two gradients of a step as one
+release, Y = 2 log(1/delta)/epsilon, P = (1 - q) N(0) + q N(1), Q = N(0), variance 1/x. With w = P/Q = 1 + q (r - 1),
+r = N(1)/N(0), the moment of an integer order a = 1 + lambda of a step is at most, expectations under Q,
 
     1 + E[w^a - 1 - a (w - 1); w > 1] + E[w^{1-a} - 1 + (a - 1)(w - 1); w > 1]
-      <= E w^a + a (a - 1)/2 q^2 E[(r - 1)^2; r > 1].
+      <= E w^a + a (a - 1)/2 q^2 E[(r - 1)^2; r > 1],
 
-The last one is at most b x. The first is E exp(x K (K - 1)/2), K the sum of a bits that are one with chance q.
-Averaging over one bit after the other, with e^v - 1 <= c v, it is at most exp(c^2 q^2 x a (a - 1)/2) as long as v, at
-most x lambda max(1, q c), is in the range of c = 8/5. So T steps have a divergence of at most (c^2 + b) q^2 x T a/2,
-and lambda = floor(4 Y/5) turns it into (epsilon, delta).
-
-There [2] is B. Balle, G. Barthe, M. Gaboardi, Privacy Amplification by Subsampling, NeurIPS 2018, and [3] C. Canonne,
-G. Kamath, T. Steinke, The Discrete Gaussian for Differential Privacy, NeurIPS 2020.
+and E w^a is E exp(x K (K - 1)/2), K the sum of a bits that are one with chance q. There [2] is B. Balle, G. Barthe, M.
+Gaboardi, Privacy Amplification by Subsampling, NeurIPS 2018, and [3] C. Canonne, G. Kamath, T. Steinke, The Discrete
+Gaussian for Differential Privacy, NeurIPS 2020.
 """
 
 from __future__ import annotations
@@ -159,11 +131,11 @@ def _inside(expression: Any) -> Any:
     return expression.subs(c, CONSTANT).subs(T, epsilon * (1 + b) / q**2).subs(ell, epsilon * (1 + a))
 
 
-@claim("003:Thm1", Kind.CALIBRATION, location="Theorem 1", sigma_x=SIGMA_X, sigma_y=SIGMA_Y)
+@claim("003:Thm1", Kind.CALIBRATION, location="Theorem 1")
 @carries("zhang2025.theorem_1_existential", {"sigma_x": SIGMA_X, "sigma_y": SIGMA_Y})
 @carries("zhang2025.theorem_2", {"sigma_x": SIGMA_X, "sigma_y": SIGMA_Y})
 def theorem() -> Decision:
-    """There are absolute constants c_1, c_2, c_3 such that Algorithm 1 with sigma_x = {sigma_x} and sigma_y = {sigma_y}
+    """There are absolute constants c_1, c_2, c_3 such that Algorithm 1 with sigma_x = {SIGMA_X} and sigma_y = {SIGMA_Y}
     is (epsilon, delta)-DP for all epsilon < c_1 m^2 T/n^2 and 0 < delta < 1.
     """
     multiplier = m * sqrt(T * log(1 / delta)) / (2 * n * epsilon)
@@ -277,11 +249,11 @@ def _spent(constant: Any, orders: Any, ratio: Any) -> Any:
     return constant * (orders + 1) / (8 * ratio) + ratio / (2 * orders)
 
 
-@claim("003:Thm1-remark", Kind.CALIBRATION, location="after Theorem 1", minibatch=MINIBATCH, sigma=SIGMA)
+@claim("003:Thm1-remark", Kind.CALIBRATION, location="after Theorem 1")
 @carries("zhang2025.theorem_1", {"m": ceiling(Max(1, MINIBATCH)), "sigma_x": C_1 * SIGMA, "sigma_y": C_2 * SIGMA})
 def settings() -> Decision:
-    """For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {minibatch}, Algorithm 1 with sigma_x = sigma_y =
-    {sigma} is (epsilon, delta)-DP, whatever the thresholds.
+    """For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {MINIBATCH}, Algorithm 1 with sigma_x = sigma_y =
+    {SIGMA} is (epsilon, delta)-DP, whatever the thresholds.
     """
     chance = upper_normal(C_1 / m / SIGMA)  # at half the distance 2 C_1/m of the two means, in noises
     at = {n: 10, m: 5, T: 1, epsilon: 1, delta: Rational(1, 100), C_1: 100}

@@ -1,27 +1,9 @@
 r"""Theorem 2 with its proof from Lemma 6 on, and Remark 1: the gradient norm that DP-SGDA reaches.
 
-Problem. min over x in R^{d1}, max over y in a convex Y of diameter Lambda; the mean loss is mu-strongly concave
-in y and l-smooth, kappa = l/mu; Phi(x) is its maximum. Minibatch gradients have variance B^2/m.
-
-Algorithm. DP-SGDA, see ``theorem_1``, with its noise, T of order n epsilon/sqrt(d log(1/delta)), m of the same order,
-thresholds so large that nothing is clipped, eta_x = 1/(16 (kappa + 1)^2 l) and eta_y = 1/l.
-
-Guarantee. With a = sqrt(d log(1/delta))/(n epsilon), by [1, Theorem 2],
-
-    E|grad Phi(x_priv)| = O(a^{1/2}) = O( (d log(1/delta))^{1/4}/sqrt(n epsilon) ).
-
-With constants its square is, by [1, (39)], at most 256/103 times
-
-    (Phi(x_0) - inf Phi)/(eta_x (T + 1)) + (9/4) kappa l^2 Lambda^2/(T + 1)
-    + (27 kappa/4 + 1/(16 kappa)) B^2/m + (9 kappa/2 + 1/(16 kappa)) d (sigma_x^2 + sigma_y^2),
-
-whose root is ``bound``. Smoothness must be joint in (x, y) (claim 003:Lem3), Phi bounded below, m at least of that
-order, and Theorem 1 asks for epsilon < c_1 m^2 T/n^2, that is (d log(1/delta))^{3/2} of order n epsilon^2 at most
-(claim 003:Thm2).
-
-Arguments. n, d, epsilon, delta; l and mu (default 1); for the noise the thresholds C_1 >= G_x and C_2 >= G_y and the
-constants c_1 (default 1), c_2 and c_3 (default 49) of Theorem 1; for the bound also B, Lambda and the gap
-Delta_Phi = Phi(x_0) - inf Phi.
+The mean loss is mu-strongly concave in y, Y is convex of diameter Lambda, kappa = l/mu; Phi(x) is the maximum over y,
+and minibatch gradients have variance B^2/m. DP-SGDA and its noise are those of ``theorem_1``, with T of order
+n epsilon/sqrt(d log(1/delta)), m of the same order, and thresholds so large that nothing is clipped. ``bound`` is the
+root of [1, (39)] with its constants.
 
 Example
 -------
@@ -136,19 +118,10 @@ KEEPS, LOSES = eta / 2 - 2 * SMOOTH * eta**2, eta / 2 + 2 * SMOOTH * eta**2
 LOW, HIGH = Rational(7, 16) * eta, Rational(9, 16) * eta
 
 
-@claim(
-    "004:Lem6",
-    Kind.STEP,
-    location="version with proofs, Lemma 6",
-    short=SHORT,
-    low=LOW,
-    high=HIGH,
-    keeps=KEEPS,
-    loses=LOSES,
-)
+@claim("004:Lem6", Kind.STEP, location="version with proofs, Lemma 6")
 def sixteenths() -> Decision:
-    """Where {short}, in the paper with equality, the coefficients of Lemma 4 are bounded: {keeps} is at least {low},
-    and {loses} is at most {high}, eta = eta_x.
+    """Where {SHORT}, in the paper with equality, the coefficients of Lemma 4 are bounded: {KEEPS} is at least {LOW},
+    and {LOSES} is at most {HIGH}, eta = eta_x.
     """
     domain = over(kappa >= 1, l, eta, SHORT)
     return judged(
@@ -168,10 +141,9 @@ XI, ZETA = eta / (16 * kappa) + Rational(9, 2) * eta * kappa, eta / (8 * kappa) 
     location="version with proofs, equation (38)",
     xi=XI.subs(eta, STEP),
     zeta=ZETA.subs(eta, STEP),
-    step=STEP,
 )
 def coefficients() -> Decision:
-    """E|xi|^2 enters with {xi} and E|zeta|^2 with {zeta}, at eta_x = {step}."""
+    """E|xi|^2 enters with {xi} and E|zeta|^2 with {zeta}, at eta_x = {STEP}."""
     # (35): xi has (l + kappa l) eta^2 + (9/8) eta^3 kappa^3 l^2 4 kappa, zeta has (9/8) eta 4 kappa.
     xi = SMOOTH * STEP**2 + Rational(9, 8) * STEP**3 * kappa**3 * l**2 * 4 * kappa
     zeta = Rational(9, 8) * STEP * 4 * kappa
@@ -241,11 +213,11 @@ SCHEDULE = {
 }
 
 
-@claim("003:Thm2", Kind.UTILITY, location="Theorem 2", small=SMALL, size=1 / a, rate=sqrt(a))
+@claim("003:Thm2", Kind.UTILITY, location="Theorem 2", size=1 / a, rate=sqrt(a))
 @carries("zhang2025.theorem_2", SCHEDULE)
 @carries("zhang2025.theorem_2", {"bound": sqrt(EQUATION_39), "rate privacy": sqrt(SMALL)})
 def rate() -> Decision:
-    """With a = {small}, T of order {size} and m at most of that order, E|grad Phi| is at most of order {rate}."""
+    """With a = {SMALL}, T of order {size} and m at most of that order, E|grad Phi| is at most of order {rate}."""
     parts = 1 / T + 1 / m + a**2 * T
     size = 1 / a
     x = symbols("x", positive=True)

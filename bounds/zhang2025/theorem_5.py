@@ -1,8 +1,6 @@
 r"""Theorem 5 with Remark 2: the noise with which PrivateDiff Minimax is said to be private.
 
-Problem. min over x in R^{d_1}, max over y in Y of (1/n) sum_i f(x, y; z_i), whose mean is mu-strongly
-concave in y, with f <= M and Y bounded (A1); the output is to be (epsilon, delta)-DP for datasets that
-differ in one record (replace-one).
+Problem. As in ``theorem_1``, the mean loss mu-strongly concave in y, f <= M, Y bounded (A1).
 
 Algorithm. PrivateDiff Minimax [1, Algorithms 3 and 4]. For r = 0, ..., R, minibatches of m records
 without replacement: y_{r+1} by T_2 steps of clipped minibatch ascent from ytilde_r; then
@@ -13,21 +11,8 @@ without replacement: y_{r+1} by T_2 steps of clipped minibatch ascent from ytild
     vtilde_{r+1} = vtilde_r + d + N(0, sigma_x^2 C^2 I),  x_{r+1} = x_r - eta_x vtilde_{r+1},
     ytilde_{r+1} = y_{r+1} + N(0, sigma_y^2 I).
 
-Claimed.
-- [1, Theorem 5]: with absolute constants c_4, ..., c_7, for epsilon < c_4 m^2 T/n^2 and any delta > 0
-
-      sigma_x1 = c_5 sqrt((R/T) log(1/delta))/(n epsilon),  sigma_x2 = c_6 sqrt(R log(1/delta))/(n epsilon),
-      sigma_y = c_7 (2 C_0^2 + beta M) sqrt(R log(1/delta))/(n epsilon)
-
-  make it (epsilon, delta)-DP. This is ``zhang2025.theorem_5_existential``.
-- [1, Remark 2]: for epsilon <= 1, delta <= 1/n^2 and m = max(1, n sqrt(epsilon/(8T))) the constants are 4,
-  and sigma_y is divided by mu. This is ``zhang2025.theorem_5``; m is rounded up here.
-
-Neither holds (claims 003:Thm5, 003:Thm5 sigma_y, 003:Remark2). The objects state what the paper states, for
-comparison with an accountant; they promise no privacy.
-
-Arguments. n records, T restart interval, R rounds, epsilon and delta, C_0 threshold of the inner ascent,
-beta smoothness in y, M bound on f, mu; for the existential form m and c_4 to c_7 in place of mu.
+``zhang2025.theorem_5_existential`` has the noise of Theorem 5, ``zhang2025.theorem_5`` that of Remark 2, m rounded up.
+The objects state what the paper states, for comparison with an accountant; they promise no privacy.
 
 Example
 -------
@@ -177,11 +162,10 @@ PRINTED = 8 * log(n) / epsilon
     Kind.STEP,
     location="version with proofs, proof of Remark 5.1",
     sigma=NOISE[sigma_x1].subs(log(1 / delta), 2 * log(n)),
-    limit=PRINTED,
 )
 def remark_algebra() -> Decision:
-    """With sigma_x1 = {sigma} at delta = 1/n^2, the first condition of the proof of Theorem 5 reads
-    lambda <= {limit}.
+    """With sigma_x1 = {sigma} at delta = 1/n^2, the first condition of the proof of Theorem 5 reads lambda <=
+    {PRINTED}.
     """
 
     # First condition: m^2 R lambda^2/(T n^2 s^2) <= lambda epsilon/4; delta = 1/n^2, log(1/delta) = 2 log n.

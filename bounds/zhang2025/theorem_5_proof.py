@@ -1,28 +1,12 @@
 r"""The claims about Theorem 5 and Remark 2, the privacy of PrivateDiff Minimax (setting in ``theorem_5``).
 
-The theorem overlooks two things:
-- in x, y_{r+1} depends on the data and is not released before the gradients at it are (``privatediff``): v_{r+1} moves
-  by up to 2 C_1, not 2 C_1/m, and the noise sigma_x1 C_1 of order C_1/(n epsilon) is smaller by a factor n;
-- in y, the stability bound has the unit of a loss (``stability``): the noise goes to 0 with the scale of f, while the
-  iterates do not change.
-
-Either alone breaks the theorem for every choice of its constants. In both instances R = T = 1, so that the
-output is (x_1, ytilde_1); ell = log(1/delta).
-
-With R = T large sigma_x1 is too small even if Lemmas 8 and 9 are taken for true. The noise of a restart is
-sigma_x1 C_1 on a query of sensitivity 2 C_1/m, a multiplier of m sigma_x1/2. With R = T it
-is c_5 q sqrt(log(1/delta))/(2 epsilon), q = m/n, whatever T is, and epsilon < c_4 q^2 T allows a small q: the one
-restart has hardly any noise, and a record is in it with chance q, which may be far above delta. An instance is
+Two instances have R = T = 1, so that the output is (x_1, ytilde_1); ell = log(1/delta). The third, R = T large, is
 
     f(x, y; z) = z h(x) - y^2/2,  h(x) = x/(1 + x^2),  one record 1 or -1, the others 0,  x_0 = y_0 = 0,  C_1 = 1.
 
-No y depends on the data, and v_1 moves by 2 C_1/m: both lemmas hold there. As C_2, C_3 -> 0 every vtilde_r is
+No y depends on the data there, and v_1 moves by 2 C_1/m: Lemmas 8 and 9 hold. As C_2, C_3 -> 0 every vtilde_r is
 vtilde_1, and x_r = -eta r vtilde_1. vtilde_1 has the mean 1/m or -1/m if the record is drawn, else 0, and H = 1/(m
 sigma_x1) is how many noises that is. Event: the output x_r is above (4/5) eta R/m.
-
-- Record -1: at least a tenth of the rounds have r >= 9R/10, and there vtilde_1 <= -(8/9)/m is enough, so that the
-  event has a chance of at least q Phi(H/9)/10.
-- Record 1: it needs vtilde_1 < -(4/5)/m, a chance of at most Phi(-4 H/5).
 """
 
 from __future__ import annotations
@@ -153,10 +137,10 @@ def theorem() -> Decision:
     )
 
 
-@claim("003:Thm5 sigma_y", Kind.CALIBRATION, location="Theorem 5", sigma=Y_NOISE)
+@claim("003:Thm5 sigma_y", Kind.CALIBRATION, location="Theorem 5")
 @carries("zhang2025.theorem_5_existential", {"sigma_y": c_7 * ENERGY * SPREAD})
 def y_noise() -> Decision:
-    """Noise {sigma} on y_{{r+1}} is enough for the R releases of y, for an absolute c_7."""
+    """Noise {Y_NOISE} on y_{{r+1}} is enough for the R releases of y, for an absolute c_7."""
     # f = s (z y - y^2/2 + 3/2), z in {-1, 0, 1}, Y = [-1, 1]: mu = beta = s, C_0 = 2 s >= G_y, 0 <= f <= M = 2 s, and
     # y moves by 2/n.
     instance = {C_0: 2 * scale, beta: scale, M: 2 * scale, mu: scale}
@@ -204,7 +188,6 @@ def y_noise() -> Decision:
     "003:Remark2",
     Kind.CALIBRATION,
     location="Remark 2",
-    minibatch=MINIBATCH,
     sigma_x1=NOISE[sigma_x1],
     sigma_x2=NOISE[sigma_x2],
     sigma_y=NOISE[sigma_y],
@@ -212,7 +195,7 @@ def y_noise() -> Decision:
 @carries("zhang2025.theorem_5", {"m": ceiling(Max(1, MINIBATCH)), **REMARK_NOISE})
 @carries("zhang2025.theorem_6", REMARK_NOISE)
 def remark() -> Decision:
-    """For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {minibatch}, Algorithm 3 is (epsilon, delta)-DP with
+    """For epsilon <= 1, delta <= 1/n^2 and m the larger of 1 and {MINIBATCH}, Algorithm 3 is (epsilon, delta)-DP with
     sigma_x1 = {sigma_x1}, sigma_x2 = {sigma_x2} and sigma_y = {sigma_y}.
     """
     spread = NOISE[sigma_x1].subs({R: 1, T: 1})  # C_1 = 1

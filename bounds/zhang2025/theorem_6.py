@@ -1,22 +1,13 @@
 r"""Theorem 6: the gradient norm that PrivateDiff Minimax reaches.
 
-Setting as in ``theorem_2``, the algorithm and noise of ``theorem_5`` (whose privacy does not follow), restart
-interval T, R outer and T_2 inner iterations, a = sqrt(d)/(n epsilon) up to logarithms:
+Setting as in ``theorem_2``, the algorithm and noise of ``theorem_5`` (whose privacy does not follow), T_2 inner
+iterations, a = sqrt(d)/(n epsilon) up to logarithms, C_2 = l + kappa l and
 
-    R = a^{-4/3},  T = a^{2/3} R,  T_2 = a^{-4/3},  m = a^{-4/3},
-    eta_x = min{1/(2 (l + kappa l)), 1/(2 sqrt(2 T sigma_x2^2 C_2^2 d))},  C_2 = l + kappa l,
     C_{2,r} = C_2 |x_r - x_{r-1}| + 50 kappa G sqrt((log(R log T_2)/theta + 1)/T_2).
-
-Guarantee. With probability at least 1 - theta, by [1, Theorem 6],
-
-    E|grad Phi(x_priv)| = O~( (d log(1/delta))^{1/3}/(n epsilon)^{2/3} ).
 
 The noise is that of Remark 2, and its limits on epsilon, delta and m apply; m is at most n; and Lemma 12, which C_3
 rests on, asks for theta < 1/e and T_2 >= 4. Theorem 6 writes the first of these with epsilon, the letter of the
 privacy loss.
-
-Arguments. n, d, epsilon, delta; l, mu for the step, C_0, beta, M for the noise of y; theta the failure probability
-(default 0.1).
 
 Example
 -------
@@ -112,7 +103,7 @@ ROUNDS = ceiling(SMALL ** Rational(-4, 3))
 PRINTED_RATE = (d * log(1 / delta)) ** Rational(1, 3) / (n * epsilon) ** Rational(2, 3)
 
 
-@claim("003:Thm6", Kind.UTILITY, location="Theorem 6", rate=PRINTED_RATE)
+@claim("003:Thm6", Kind.UTILITY, location="Theorem 6")
 @carries("zhang2025.theorem_6", {"R": ROUNDS, "T": ceiling(SMALL ** Rational(2, 3) * R), "T_2": ROUNDS, "m": ROUNDS})
 @carries(
     "zhang2025.theorem_6",
@@ -121,7 +112,7 @@ PRINTED_RATE = (d * log(1 / delta)) ** Rational(1, 3) / (n * epsilon) ** Rationa
 )
 @carries("zhang2025.theorem_6", {"rate privacy": PRINTED_RATE})
 def rate() -> Decision:
-    """E|grad Phi| is of order {rate} at most, up to logarithms."""
+    """E|grad Phi| is of order {PRINTED_RATE} at most, up to logarithms."""
     r_, t_, t2 = a ** Rational(-4, 3), a ** Rational(-2, 3), a ** Rational(-4, 3)
     parts = 1 / r_ + a ** Rational(4, 3) + 1 / t2 + a * sqrt(t_ / r_) + r_ * a**2 / t_ + t_ * r_ * a**2 / t2
     return conditional(
@@ -227,9 +218,9 @@ HALF = Rational(1, 2)
 THIRD_RADIUS = 50 * kappa * G * sqrt((logs + 1) / inner)  # C_3, logs for the paper's logarithm over theta
 
 
-@claim("004:Lem13 C3", Kind.SCHEDULE, location="version with proofs, Lemma 13", radius=THIRD_RADIUS)
+@claim("004:Lem13 C3", Kind.SCHEDULE, location="version with proofs, Lemma 13")
 def third_radius() -> Decision:
-    """C_3 = {radius}, inner = T_2 and logs the logarithm of R and T_2 with 1/theta, covers both errors of y."""
+    """C_3 = {THIRD_RADIUS}, inner = T_2 and logs the logarithm of R and T_2 with 1/theta, covers both errors of y."""
     return conditional(
         Quoted(
             "each of y_{r+1} and y_r is off by at most (G/mu) sqrt((624 logs + 1)/T_2), logs = log(R log T_2/theta), "
@@ -306,9 +297,9 @@ def variance() -> Decision:
 SQUARED = 2 * C_2**2 * move**2 + 5000 * kappa**2 * G**2 * dist**2
 
 
-@claim("004:Lem16", Kind.STEP, location="version with proofs, Lemma 16", square=SQUARED)
+@claim("004:Lem16", Kind.STEP, location="version with proofs, Lemma 16")
 def average() -> Decision:
-    """The squared threshold C_{{2,r}}^2, with move = |x_r - x_{{r-1}}| and dist the root in C_3, is at most {square},
+    """The squared threshold C_{{2,r}}^2, with move = |x_r - x_{{r-1}}| and dist the root in C_3, is at most {SQUARED},
     so that averaged over r the noise has these factors times T.
     """
     return judged(

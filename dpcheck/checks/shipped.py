@@ -30,7 +30,7 @@ from dpcheck.report.findings import Finding
 from dpcheck.running.store import Store, digest_of, theory_digest
 
 if TYPE_CHECKING:
-    from dpcheck.bounds.claim import ClaimResult
+    from dpcheck.bounds.ledger import ClaimResult
     from dpcheck.checks.context import Context
 
 CLAIMS, MEASUREMENTS = "claims.json.xz", "measurements.json.xz"

@@ -17,14 +17,15 @@ from rich.text import Text
 
 from dpcheck import __version__
 from dpcheck.audits.bugs.bug import Bug, Examination
-from dpcheck.bounds.claim import ClaimResult
+from dpcheck.bounds.ledger import ClaimResult
 from dpcheck.errors import InputError
 from dpcheck.report.results import colour, sign, standing
 from dpcheck.report.template import fill
 from dpcheck.report.terminal import listed, paragraph, say, wrapped
 
 if TYPE_CHECKING:
-    from dpcheck.bounds.claim import Claim, ClaimResult
+    from dpcheck.bounds.claim import Claim
+    from dpcheck.bounds.ledger import ClaimResult
     from dpcheck.bounds.theorem import Theorem
 
 

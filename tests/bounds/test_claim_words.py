@@ -128,3 +128,21 @@ def test_a_name_is_not_taken_twice(tmp_path: Any) -> None:
     with pytest.raises(InputError, match="must have a name of its own, got second for third too"):
         find(tmp_path, twice)
     assert find(tmp_path, twice.replace("'third'", "'second'"))  # the same claim, written again
+
+
+SQUARE = x**2
+
+
+def test_a_place_in_capitals_has_the_formula_that_its_file_names_so() -> None:
+    @claim("capitals", Kind.STEP, location="Lemma 1", paper="mine")
+    def square() -> Decision:
+        """x_{{t+1}} squared is {SQUARE}."""
+        raise NotImplementedError
+
+    @claim("braces", Kind.STEP, location="Lemma 1", paper="mine")
+    def plain() -> Decision:
+        """x_{t+1} and {UNKNOWN} stay."""
+        raise NotImplementedError
+
+    assert str(square.statement) == "x_{t+1} squared is x^2."
+    assert plain.statement == "x_{t+1} and {UNKNOWN} stay."
