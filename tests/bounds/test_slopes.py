@@ -107,8 +107,9 @@ def test_a_scale_must_be_exact() -> None:
     assert cuts._scaled((v - w) ** 2 + v * w + v / 10**13, box) is None  # floating point does not see it
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("step", [pytest.param(9), pytest.param(1, marks=pytest.mark.experiment)])
+@pytest.mark.parametrize(
+    "step", [pytest.param(9, marks=pytest.mark.thorough), pytest.param(1, marks=pytest.mark.experiment)]
+)
 def test_no_false_inequality_is_shown(step: int) -> None:
     for item in [each for each in every() if not each.truth][::step]:
         if item.over.intervals:
