@@ -158,6 +158,3 @@ def test_largest_step_of_lemma_8() -> None:
     moves = np.array([0, 0, 0, 2 * math.sqrt(found["D"])])
     assert all(np.sum(moves[: j + 1] ** 2) <= (j + 1) * found["D"] * (1 + 1e-12) for j in range(4))
     assert moves[-1] ** 2 > 3 * found["D"]
-
-
-# Theorems 2 and 3

@@ -1,4 +1,4 @@
-"""Zhang 2025, utility: lemmas on random quadratic games, and the schedules' numbers."""
+"""Zhang 2025, utility: a lemma by brute force, and the schedules' numbers."""
 
 from __future__ import annotations
 
@@ -10,14 +10,6 @@ import pytest
 from dpcheck.bounds import registry
 
 RNG = np.random.default_rng(6)
-
-
-def games(count: int):
-    """p x^2/2 + c x y - mu y^2/2 with its joint smoothness, kappa, and slope of y*; p of either sign."""
-    for _ in range(count):
-        p, c, mu = RNG.uniform(-3, 3), RNG.uniform(-3, 3), RNG.uniform(0.1, 3)
-        l = float(np.linalg.norm([[p, c], [c, -mu]], 2))
-        yield p, c, mu, l, l / mu
 
 
 def test_lemma_3_instance_by_brute_force() -> None:

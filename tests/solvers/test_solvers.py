@@ -225,21 +225,6 @@ def test_what_rests_on_convexity_refuses_problems_without(name):
     assert refused > 0
 
 
-def test_overrides_are_reported_beside_what_the_schedule_has():
-    problem, budget = example("quadratic"), {"epsilon": 0.3, "delta": 1e-6}
-    notes = solve("dp_sgda", problem, **budget, steps=5, eta=50.0, clip_w=0.1).notes
-    assert notes[0].startswith("Theorem 2a assumes f is G_w-Lipschitz ")
-    assert notes[0].endswith(" (A1); here clip_w = 0.1 cuts gradients of up to 3")
-    assert [note.split(",")[0] for note in notes[1:]] == ["steps = 5", "eta = 50", "clip_w = 0.1"]
-    assert all("by itself has" in note for note in notes[1:])
-    assert solve("dp_sgda", problem, **budget, steps=len(problem.records)).notes == ()  # the schedule's own number
-    bent = solve("dp_sgda", "cosine", **budget, steps=3).notes
-    assert any(note.endswith("(Theorem 2); here cosine is not convex in w") for note in bent)
-    notes = solve("dp_sgda_clipped", problem, **budget, steps=3, clip_v=0.1, eta_w=50.0).notes
-    assert "Theorem 2 assumes C_1 >= G_x and C_2 >= G_y (Theorem 2); here clip_v = 0.1 is below 3" in notes
-    assert [note.split(" = ")[0] for note in notes if "by itself" in note] == ["steps", "clip_v", "eta_w"]
-
-
 def test_algorithm_5_holds_the_part_that_it_does_not_release_near_zero():
     """Line 4: mu/2 |w|^2, wherever the problem starts; the first solution is that of the equations, to its accuracy."""
     problem = Product.sample(200, 3, np.random.default_rng(0), mu=1.0)
