@@ -97,8 +97,7 @@ def test_a_fault_in_a_formula_breaks_the_claim_that_carries_it(
 def test_the_claim_is_then_unresolved_and_says_by_what_factor(
     id: str, field: str, wrong: Callable[[Any], Any], broken: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = CLAIMS[broken].decide()
-    assert before.verdict == ledger.recorded()[broken]["verdict"] != "unresolved"
+    assert ledger.recorded()[broken]["verdict"] != "unresolved"
     registered(monkeypatch, with_field(THEOREMS[id], field, wrong(formulas(THEOREMS[id])[field])))
     after = CLAIMS[broken].decide()
     assert after.verdict == "unresolved"

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -228,15 +227,3 @@ def test_no_assumption_is_forgotten() -> None:
         assert [name for each, name in TESTED if each == id] == tested, id
     assert ASSUMPTIONS.keys() == THEOREMS.keys()
     assert len(THEOREMS) == 28
-
-
-@pytest.mark.parametrize("id", THEOREMS)
-def test_every_assumption_has_its_place(id: str) -> None:
-    """In the paper, by a numbered part of it, or by the claims that need it, which the catalogue holds."""
-    known = {claim.id for claim in registry.claims()}
-    for assumption in THEOREMS[id].assumptions:
-        assert re.search(r"Theorem|Lemma|Remark|Corollary|Algorithm|Assumption|Appendix|Section|Table|Definition"
-                         r"|equation|claim|\bA\d|O\(|Omega|phase|at most smoothness|rho|together|m <= n",
-                         assumption.location), assumption  # fmt: skip
-        for claim in re.findall(r"\bY\d\d|\bZ\d\d|\b00\d:[\w-]+", str(assumption)):
-            assert any(each.startswith(claim) for each in known), claim

@@ -76,17 +76,11 @@ def test_true_differences_are_shown(name: str) -> None:
     assert slopes.proves(_standard(difference, domain), domain.standard()[1])
 
 
+@pytest.mark.parametrize("warned", [True, pytest.param(False, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("name", NEAR)
-def test_near_misses_are_not_shown(name: str) -> None:
-    difference, domain = NEAR[name]
-    assert not slopes.proves(_standard(difference, domain), domain.standard()[1])
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", NEAR)
-def test_near_misses_are_not_shown_when_samples_do_not_warn(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # the rules alone have to see it
-    monkeypatch.setattr(slopes, "_hopeless", lambda values: False)
+def test_near_misses_are_not_shown(name: str, warned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not warned:  # by samples: the rules alone have to see it
+        monkeypatch.setattr(slopes, "_hopeless", lambda values: False)
     difference, domain = NEAR[name]
     assert not slopes.proves(_standard(difference, domain), domain.standard()[1])
 
@@ -107,8 +101,9 @@ def test_a_scale_must_be_exact() -> None:
     assert cuts._scaled((v - w) ** 2 + v * w + v / 10**13, box) is None  # floating point does not see it
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("step", [pytest.param(9), pytest.param(1, marks=pytest.mark.experiment)])
+@pytest.mark.parametrize(
+    "step", [pytest.param(9, marks=pytest.mark.thorough), pytest.param(1, marks=pytest.mark.experiment)]
+)
 def test_no_false_inequality_is_shown(step: int) -> None:
     for item in [each for each in every() if not each.truth][::step]:
         if item.over.intervals:

@@ -16,11 +16,9 @@ from reference_bases import Oracle, Pairs, Ridges
 from dpcheck import InputError
 from dpcheck.algorithms.problem import data_of
 from dpcheck.catalogue.bases import BASES, base_kernel, optimum, require_base, saddle
-from dpcheck.problems import example
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.linear import Linear
 from dpcheck.problems.quadratic import Quadratic
-from dpcheck.solvers import configure
 
 SADDLES = [name for name, base in BASES.items() if base.setting == "saddle"]
 MINIMISERS = [name for name in BASES if name not in SADDLES]
@@ -257,18 +255,6 @@ def test_only_the_named_records_count(name):
         (problem.mu, problem.l) if name in MINIMISERS else (problem.mu_w, problem.mu_v)
     ))  # fmt: skip
     assert weighted(problem, z - part.solution()) <= 1e-6
-
-
-@pytest.mark.parametrize("name", BASES)
-def test_each_says_what_it_costs(name):
-    assert "gradients times log(1/accuracy)" in BASES[name].title
-
-
-@pytest.mark.parametrize("name", [name for name in BASES if BASES[name].setting == "saddle"])
-def test_runs_tell_that_their_base_is_reconstructed(name):
-    solver = configure("minimax_output_perturbation", example("quadratic"), epsilon=1.0, delta=1e-5, base=name)
-    told = (f"base {name}: reconstructed from its abstract",)
-    assert solver.origins() == (told if BASES[name].reconstructed else ())
 
 
 def test_stated_costs():

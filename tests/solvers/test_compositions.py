@@ -91,7 +91,7 @@ KINDS = ["laplace", "mixed", "poisson", "poisson add_or_remove_one", "without_re
     exponent=st.floats(-14, -0.3),
     ratio=st.floats(1.0001, 3),
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 def test_epsilon_falls_in_delta_and_in_the_multiplier(
     kind: str, z: float, steps: int, exponent: float, ratio: float
 ) -> None:

@@ -84,14 +84,6 @@ def test_with_one_of_them_missing_they_are_refused(name, kind):
             )
 
 
-def test_problems_with_all_constants_have_no_such_notes():
-    problem = Cosine.sample(30, 2, RNG)
-    assert problem.empirical_concavity == problem.concavity > 0
-    for name in GIVEN:
-        notes = configure(name, problem, **BUDGET).notes
-        assert not [note for note in notes if f"here {problem.name} is not" in note or "only the mean" in note]
-
-
 def test_the_modulus_of_the_mean_serves_where_records_have_none():
     """K is of the order of kappa: from the mean's modulus, which a note calls taken as public."""
     bounds = {"bound_a": 4.0, "bound_b": 4.0, "radius": 1.5, "dual_radius": 8.0}

@@ -29,7 +29,7 @@ OURS = [
 THEIRS = [
     dp.RandomizedResponseDpEvent(0.5, 4),
     dp.DiscreteLaplaceDpEvent(1.0, 1),
-    dp.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0, 2.0], [0.5, 0.25, 0.25]),
+    dp.MixtureOfGaussiansDpEvent(8.0, [0.0, 1.0, 2.0], [0.5, 0.25, 0.25]),
     dp.RepeatAndSelectDpEvent(GAUSSIAN, 2.0, 1.0),
     dp.ZCDpEvent(0.1),
     dp.TruncatedSubsampledGaussianDpEvent(100, 0.1, 20, 2.0),
