@@ -303,6 +303,11 @@ class Schedule:
         """What a run should say about its numbers."""
         return ()
 
+    @property
+    def letters(self) -> dict[str, float]:
+        """The theorems' letters n, d, epsilon and delta with their values."""
+        return vars(self.sizes).copy()
+
     def published(self, theorem: str, letter: str, **settings: float) -> int:
         """Return a whole number that a theorem of the catalogue prescribes for these records and this budget.
 
@@ -320,9 +325,7 @@ class Schedule:
         int
             The number; whether the theorem's assumptions hold is not asked, as a run notes those that it breaks.
         """
-        sizes = self.sizes
-        values = {"n": sizes.n, "d": sizes.d, "epsilon": sizes.epsilon, "delta": sizes.delta} | settings
-        return prescribed(theorem, letter, **values)
+        return prescribed(theorem, letter, **self.letters | settings)
 
     def departures(self) -> Iterator[str]:
         """Name each given number that is another than the schedule has by itself, words first."""

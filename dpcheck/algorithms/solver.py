@@ -21,7 +21,8 @@ from dpcheck.events import Event
 from dpcheck.running.executor import one_blas_thread
 
 if TYPE_CHECKING:
-    from dpcheck.algorithms.promises import Given, Promise
+    from dpcheck.algorithms.promises import Promise
+    from dpcheck.algorithms.schedule import Schedule
 
 _OUTCOMES = ("finished", "exhausted", "certified", "uncertified")  # in the tape's numbering
 
@@ -108,15 +109,15 @@ class Solver(Configured):
         """
         return ()
 
-    def promises(self, problem: Problem, given: Given) -> Iterable[Promise]:
+    def promises(self, problem: Problem, schedule: Schedule) -> Iterable[Promise]:
         """Return the theorems that this run is meant for, each with its answers to the theorem's assumptions.
 
         Parameters
         ----------
         problem : Problem
             The objective with its records.
-        given : Given
-            Budget, variant and overrides.
+        schedule : Schedule
+            The numbers that the run was configured with, its budget among them.
 
         Returns
         -------

@@ -57,7 +57,7 @@ def configure(
     >>> configure("dp_sgda", example("quadratic"), epsilon=1.0, delta=1e-5, steps=50, batch=10).batch
     10
     """
-    from dpcheck.algorithms.promises import Given, broken
+    from dpcheck.algorithms.promises import broken
     from dpcheck.algorithms.schedule import require_length
 
     chosen = algorithm(name)
@@ -69,7 +69,7 @@ def configure(
         schedule = chosen.scheduled(problem, epsilon=epsilon, delta=delta, variant=variant, **overrides)
         configured = chosen.of(schedule)
         told = (
-            *broken(configured, problem, Given(epsilon, delta, variant, overrides)),
+            *broken(configured, problem, schedule),
             *configured.notes,
             *schedule.departures(),
         )
@@ -119,7 +119,7 @@ def solve(
     Run
         The output ``x, y`` (w and v of the paper) with ``history``, ``events`` and ``notes``. The notes name each
         assumption of the theorem that the problem or the parameters break, with its place (save what no run can know,
-        ``dpcheck.algorithms.promises.unknown``), what the paper as published understates, each override, what is
+        ``UNKNOWN`` of its paper's folder), what the paper as published understates, each override, what is
         reconstructed, and a certificate above the claim.
 
     Raises
