@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import filterfalse
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, overload
 
 import numpy as np
@@ -329,11 +330,11 @@ class Schedule:
 
     def departures(self) -> Iterator[str]:
         """Name each given number that is another than the schedule has by itself, words first."""
-        given = {name: value for name, value in self.given.items() if name not in self.choices}
-        names = sorted(given, key=lambda name: not isinstance(given[name], str))
+        given = self.given
+        names = sorted(filterfalse(self.choices.__contains__, given), key=lambda name: not isinstance(given[name], str))
         if not names:
             return
-        chosen = {name: value for name, value in self.given.items() if name in self.choices}
+        chosen = {name: value for name, value in given.items() if name in self.choices}
         alone = type(self)(self.algorithm, self.problem, self.sizes, chosen)
         try:
             alone.require()
