@@ -224,7 +224,7 @@ class Number(Generic[T]):
         return value
 
 
-def number(domain: Domain, *, checked: bool = True) -> Callable[[Callable[[Any], T]], Number[T]]:
+def number(domain: Domain = anything, *, checked: bool = True) -> Callable[[Callable[[Any], T]], Number[T]]:
     """Make the decorated method a number with this domain."""
     return lambda own: Number(own, domain, checked=checked)
 

@@ -15,7 +15,7 @@ from dpcheck.algorithms.kernels.jit import Numbers, Play
 from dpcheck.algorithms.kernels.tape import COUNT, EVALUATIONS, OUTCOME, RECORD, REPLAY
 from dpcheck.algorithms.layout import Release, by_events
 from dpcheck.algorithms.problem import Array, Problem, data_of
-from dpcheck.algorithms.run import History, Run, history_of, new_tape, perform, require_sound, rows_of, watched
+from dpcheck.algorithms.run import History, Run, history_of, new_tape, perform, require_sound, rows_of
 from dpcheck.errors import require_seed
 from dpcheck.events import Event
 from dpcheck.running.executor import one_blas_thread
@@ -271,13 +271,10 @@ class Solver(Configured):
         tape = new_tape(problem, self.rows(problem), at=wanted, mode=RECORD if record else COUNT)
         out = np.empty(problem.dim_w + problem.dim_v)
         play = Play(self.packed(problem), np.random.default_rng(seed), tape)
-        work = self.kernel, self.parts(problem), play, out[None]
+        parts, most = self.parts(problem), self.rows(problem)[0]
         with one_blas_thread():
-            if watch is None:
-                perform(*work)
-            else:
-                watched(work, tape, self.rows(problem)[0], watch)
-        require_sound(tape, self.rows(problem)[0], self.name)
+            perform(self.kernel, parts, play, out[None], watch and (lambda done: watch(done, most)))
+        require_sound(tape, most, self.name)
         history = history_of(tape, problem, record=record)
         start = ("x is the start: no later iterate became an anchor",) if history.returned == 0 else ()
         return Run(

@@ -35,7 +35,6 @@ from dpcheck.algorithms.run import SCHEMES, fill, pack
 from dpcheck.algorithms.schedule import (
     Number,
     Schedule,
-    anything,
     certified_noise,
     fixed,
     gaussian,
@@ -115,7 +114,7 @@ class Theorem2a(Schedule):
 
     clip_w, clip_v = fixed(math.inf, norm), fixed(math.inf, norm)
 
-    @number(anything)
+    @number()
     def output(self) -> str:
         return "average"
 
@@ -177,7 +176,7 @@ class Theorem3(Theorem2a):
     def eta(self) -> Any:
         return self.falling[0]
 
-    @number(anything)
+    @number()
     def output(self) -> str:
         return "last"
 
