@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from dpcheck.errors import InputError, float_below, is_number, require, require_count
+from dpcheck.errors import float_below, is_number, require, require_count
 
 LARGEST = 10**300  # beyond, numbers are no longer what they are taken for
 
@@ -372,21 +372,10 @@ def read_events(events: Any) -> tuple[Event, ...]:
     InputError
         For anything else, events of dp_accounting of a kind that dpcheck does not compute included.
     """
-    from dpcheck.accounting import other_events
-
     many = isinstance(events, Sequence) and not isinstance(events, str)
     items = tuple(events) if many else (events,)
     if all(isinstance(item, Event) for item in items):
         return items
-    if (history := other_events.history_of(events)) is not None:
-        return other_events.read_history(history)
-    if all(other_events.is_dp_accounting(item) for item in items):
-        try:
-            return other_events.read_dp_accounting(items)
-        except other_events.OtherEvent as other:
-            known = "be dp_accounting events of the kinds that dpcheck computes"
-            raise InputError(f"events must {known}, got {other}") from other
-    from dpcheck.accounting.other_events import refuse
+    from dpcheck.accounting.other_events import read_other_events
 
-    refuse(events, items)
-    raise AssertionError
+    return read_other_events(events, items)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 
-from dpcheck.algorithms.promises import Given
 from dpcheck.algorithms.registry import algorithm
 from dpcheck.algorithms.solver import Solver
 from dpcheck.errors import InputError
@@ -62,8 +61,8 @@ def _numbers(chosen: type[Solver]) -> Iterator[str]:
         released, declared = len(run.history.released), solver.rows(problem)[0]
         if released > declared:
             yield f"events: a run of {variant} makes {released} releases and declares {declared}"
-        given = Given(0.5, 1e-6, variant, dict(chosen.tiny))
-        if not tuple(solver.promises(problem, given)) and not chosen.reconstructed:
+        schedule = chosen.scheduled(problem, epsilon=0.5, delta=1e-6, variant=variant, **chosen.tiny)
+        if not tuple(solver.promises(problem, schedule)) and not chosen.reconstructed:
             yield f"promises: {variant} names no theorem, and reconstructed does not say where its numbers come from"
 
 

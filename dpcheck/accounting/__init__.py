@@ -13,16 +13,9 @@ from dpcheck.accounting.certificates import Certificate as Certificate
 from dpcheck.accounting.certificates import between, certificate, deltas
 from dpcheck.accounting.certificates import gaussian_epsilon as gaussian_epsilon
 from dpcheck.accounting.event_counts import count_events
-from dpcheck.accounting.other_events import (
-    OtherEvent,
-    is_dp_accounting,
-    neighbours_of,
-    read_dp_accounting,
-    their_epsilon,
-)
 from dpcheck.accounting.privacy_curves import Array
 from dpcheck.errors import float_below, require, require_delta, require_epsilon, require_positive
-from dpcheck.events import read_events
+from dpcheck.events import Event, read_events
 
 _SECANTS, _ASIDE = 8, 4e-4  # steps at most of a search for a multiplier, and how far to either side of it they look
 
@@ -89,15 +82,14 @@ def certify(events: Any, delta: float = 1e-5) -> Certificate:
         epsilon = float(events.get_epsilon_for_delta(delta))
         said = "a privacy loss distribution's own word, not dpcheck's engine"
         return between(Certificate(epsilon, delta, said), "neighbours and noise of that distribution", "")
-    items = list(events) if isinstance(events, Sequence) else [events]
-    if items and all(map(is_dp_accounting, items)):
-        try:
-            read = read_dp_accounting(items)
-        except OtherEvent:
-            epsilon, method, relation = their_epsilon(items, delta)
-            return between(Certificate(epsilon, delta, method), relation, "C")
-        return between(certificate(count_events(read), delta), neighbours_of(items), "C")
-    counted = count_events(read_events(events))
+    items = tuple(events) if isinstance(events, Sequence) and not isinstance(events, str) else (events,)
+    if not all(isinstance(item, Event) for item in items):
+        from dpcheck.accounting.other_events import certify_dp_accounting  # here, as runs need no other library's
+
+        if (theirs := certify_dp_accounting(items, delta)) is not None:
+            return theirs
+        items = read_events(events)
+    counted = count_events(items)
     return between(certificate(counted, delta), counted.neighbours or "any")
 
 

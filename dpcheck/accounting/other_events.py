@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
+from dpcheck.accounting.certificates import Certificate, between, certificate
+from dpcheck.accounting.event_counts import count_events
 from dpcheck.errors import InputError, is_number, one_line, require
 from dpcheck.events import (
     Disjoint,
@@ -33,27 +35,57 @@ class OtherEvent(Exception):  # noqa: N818  # no error, but an answer: another a
     """An event of dp_accounting that is not one of dpcheck's."""
 
 
-def is_dp_accounting(event: Any) -> bool:
+def read_other_events(events: Any, items: Sequence[Any]) -> tuple[Event, ...]:
+    """Read a history of Opacus or dp_accounting's events, ``items`` being all that ``events`` hold."""
+    history = getattr(events, "history", events)
+    if isinstance(history, list) and history and all(map(_is_history_row, history)):
+        return _read_history(history)
+    if not all(map(_is_dp_accounting, items)):
+        _refuse(events, items)
+    try:
+        return _read_dp_accounting(items)
+    except OtherEvent as other:
+        known = "be dp_accounting events of the kinds that dpcheck computes"
+        raise InputError(f"events must {known}, got {other}") from other
+
+
+def certify_dp_accounting(events: Sequence[Any], delta: float) -> Certificate | None:
+    """Certify events of dp_accounting, by that library's accountants where dpcheck has none; None for other events."""
+    if not all(map(_is_dp_accounting, events)):
+        return None
+    try:
+        read = _read_dp_accounting(events)
+    except OtherEvent:
+        epsilon, method, relation = _their_epsilon(events, delta)
+        return between(Certificate(epsilon, delta, method), relation, "C")
+    return between(certificate(count_events(read), delta), _neighbours_of(events), "C")
+
+
+def _is_history_row(row: Any) -> bool:
+    return isinstance(row, tuple | list) and len(row) == 3 and all(map(is_number, row))
+
+
+def _is_dp_accounting(event: Any) -> bool:
     """Whether it is an event of dp_accounting."""
     return any(
         kind.__module__.startswith("dp_accounting") and kind.__name__ == "DpEvent" for kind in type(event).__mro__
     )
 
 
-def neighbours_of(events: Sequence[Any]) -> Neighbours:
+def _neighbours_of(events: Sequence[Any]) -> Neighbours:
     """The relation that events of dp_accounting are read under: a batch of fixed size needs replaced records."""
     fixed = {"SampledWithoutReplacementDpEvent", "SampledWithReplacementDpEvent"}
     names = {type(event).__name__ for event, _ in _singles(events)}
     return "replace_one" if names & fixed else "add_or_remove_one"
 
 
-def read_dp_accounting(events: Sequence[Any]) -> tuple[Event, ...]:
+def _read_dp_accounting(events: Sequence[Any]) -> tuple[Event, ...]:
     """Read events of dp_accounting; OtherEvent if one is of another kind.
 
     A multiplier there is over what one record contributes. Under replace-one neighbours, where a query changes by
     twice that, the multiplier of the event is half of it.
     """
-    relation = neighbours_of(events)
+    relation = _neighbours_of(events)
     read = [(_read(event, relation), count) for event, count in _singles(events)]
     return tuple(ours if count == 1 else Repeated(ours, count) for ours, count in read if ours is not None)
 
@@ -153,17 +185,8 @@ def _sampled(inner: Any, scheme: Scheme, population: int, batch: float, relation
     raise OtherEvent(f"{scheme} sampling of {', '.join(sorted({type(part).__name__ for part, _ in parts}))}")
 
 
-def history_of(item: Any) -> list[Any] | None:
-    """The history of an accountant of Opacus, or a list in its form: (noise multiplier, sample rate, steps)."""
-    history = getattr(item, "history", item)
-    if not isinstance(history, list) or not history:
-        return None
-    rows = [isinstance(row, tuple | list) and len(row) == 3 and all(map(is_number, row)) for row in history]
-    return history if all(rows) else None
-
-
-def read_history(history: list[Any]) -> tuple[Event, ...]:
-    """Read a history of Opacus: Poisson sampling under add-or-remove-one neighbours."""
+def _read_history(history: list[Any]) -> tuple[Event, ...]:
+    """Read rows (noise multiplier, sample rate, steps) of Opacus: Poisson samples, add-or-remove-one neighbours."""
     events: list[Event] = []
     for multiplier, rate, steps in history:
         require(0 <= rate <= 1, "the sample rate of a history", "lie in [0, 1]", rate)
@@ -173,7 +196,7 @@ def read_history(history: list[Any]) -> tuple[Event, ...]:
     return tuple(events)
 
 
-def their_epsilon(events: Sequence[Any], delta: float) -> tuple[float, str, str]:
+def _their_epsilon(events: Sequence[Any], delta: float) -> tuple[float, str, str]:
     """Ask dp_accounting's accountants, the sharper first, for what dpcheck does not compute.
 
     Returns epsilon, the sentence that says who computed it, and the relation of neighbours.
@@ -244,12 +267,12 @@ def _between_replaced(event: Any) -> Any:
 _ASK = "compute_epsilon(delta, num_self_compositions) of its accountant bounds epsilon"
 
 
-def refuse(events: Any, items: Sequence[Any]) -> None:
+def _refuse(events: Any, items: Sequence[Any]) -> None:
     """Raise InputError for the first of ``items``, what ``events`` hold, that is no event of the first one's kind."""
     if hasattr(events, "class_name") and hasattr(events, "_fields"):
         _say("be dp_accounting events themselves: DpEvent.from_named_tuple(it)", "a named tuple of one")
     own = [isinstance(item, Event) for item in items]
-    theirs = [is_dp_accounting(item) for item in items]
+    theirs = [_is_dp_accounting(item) for item in items]
     if any(own) and any(theirs) and all(a or b for a, b in zip(own, theirs, strict=True)):
         _say("be dpcheck events or dp_accounting events, not a mixture of both", "both")
     strange = next(item for item, a, b in zip(items, own, theirs, strict=True) if not (a or b))

@@ -327,8 +327,6 @@ def curves_of(event: Gaussian | Laplace | Sampled | RandomAllocation, *, negligi
 
     ``negligible`` > 0: a probability that may be added to delta to end an infinite sum.
     """
-    from dpcheck.accounting.allocation import allocation_curves  # which stands on this file
-
     shift = shift_of(event.noise_multiplier)
     match event:
         case Gaussian():
@@ -336,6 +334,8 @@ def curves_of(event: Gaussian | Laplace | Sampled | RandomAllocation, *, negligi
         case Laplace():
             return _both(lambda epsilon: laplace_log_delta(epsilon, shift))
         case RandomAllocation():
+            from dpcheck.accounting.allocation import allocation_curves  # which stands on this file
+
             return allocation_curves(int(event.steps), shift, negligible)
     noise = laplace_log_delta if event.laplace else gaussian_log_delta
     match event:

@@ -48,7 +48,7 @@ from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
 from dpcheck.algorithms.layout import pairs
 from dpcheck.algorithms.problem import Problem
-from dpcheck.algorithms.promises import Given, Promise
+from dpcheck.algorithms.promises import Promise
 from dpcheck.algorithms.run import fill, pack
 from dpcheck.algorithms.schedule import (
     Schedule,
@@ -226,7 +226,7 @@ class {title}(Solver):
         in_w, in_v = moves(problem, (self.clip_w, self.clip_v), self.batch)
         return pack(fill(Reals, self, sensitivity_w=in_w, sensitivity_v=in_v), fill(Counts, self))
 
-    def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
+    def promises(self, problem: Problem, schedule: Schedule) -> Iterator[Promise]:
         """MISSING: the theorem's letters, and an answer to each of its assumptions that numbers cannot test.
 
         Delete the method where no theorem of the catalogue is about this algorithm.

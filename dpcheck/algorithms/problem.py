@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
@@ -162,7 +163,7 @@ def blocks(*parts: tuple[int, int, float]) -> Array:
 
 def fields_read(*names: str) -> Any:
     """Return the property ``params`` of a problem whose kernels read these fields, in this order."""
-    return property(lambda problem: np.array([getattr(problem, name) for name in names], float))
+    return property(lambda problem: np.array([*map(partial(getattr, problem), names)], float))
 
 
 def columns(count: Callable[[int], int]) -> Any:
@@ -170,9 +171,14 @@ def columns(count: Callable[[int], int]) -> Any:
     return property(lambda problem: count(int(problem.records.shape[1])))
 
 
-def constant(name: str) -> Any:
-    """Return the property that reads a proved constant of a problem."""
-    return property(lambda problem: getattr(problem.constants(), name))
+def constant(name: str, sign: str = "") -> Any:
+    """Return the property that reads a proved constant of a problem; ``sign`` is what decides one that is left out."""
+
+    def proved(problem: Any) -> Any:
+        stated = getattr(problem.constants(), name)
+        return stated if stated is not None else 0.0 if getattr(problem, sign) else -float(problem.smoothness)
+
+    return property(proved)
 
 
 class Defaults:
@@ -242,15 +248,8 @@ class Defaults:
     hessian_lipschitz: Any = constant("hessian_lipschitz")
     ascent_limit: Any = constant("ascent_limit")
 
-    @property
-    def convexity(self) -> float:
-        stated = self.constants().convexity
-        return stated if stated is not None else 0.0 if self.convex else -float(self.smoothness)
-
-    @property
-    def concavity(self) -> float:
-        stated = self.constants().concavity
-        return stated if stated is not None else 0.0 if self.concave else -float(self.smoothness)
+    convexity: Any = constant("convexity", "convex")
+    concavity: Any = constant("concavity", "concave")
 
     @property
     def empirical_concavity(self) -> float:

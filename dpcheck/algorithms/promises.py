@@ -13,37 +13,18 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcheck.algorithms.problem import Array, Problem
+from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.registry import CATALOGUE
 from dpcheck.errors import InputError
 
 if TYPE_CHECKING:  # what a run of an algorithm loads does without sympy
+    from dpcheck.algorithms.schedule import Schedule
     from dpcheck.algorithms.solver import Solver
     from dpcheck.bounds.theorem import Assumption, Theorem
-
-
-@dataclass(frozen=True)
-class Given:
-    """What a configuration was asked for: the budget, the variant and the overrides."""
-
-    epsilon: float
-    delta: float
-    variant: str
-    overrides: Mapping[str, Any]
-
-    def option(self, solver: Solver, name: str) -> Any:
-        """Return the override, or what every schedule of the algorithm has."""
-        default = getattr(solver.schedule_of(self.variant, self.overrides), name)
-        return self.overrides.get(name, default.own(None))
-
-    def letters(self, problem: Problem) -> dict[str, float]:
-        """The letters n, d = max(d_w, d_v), epsilon and delta with their values."""
-        d = max(problem.dim_w, problem.dim_v)
-        return {"n": len(problem.records), "d": d, "epsilon": self.epsilon, "delta": self.delta}
 
 
 @dataclass(frozen=True)
@@ -78,11 +59,10 @@ class Promise:
             elif assumption.name in self.conditions:
                 if self.conditions[assumption.name]:
                     yield assumption, self.conditions[assumption.name]
-            elif assumption.name not in unknown(stated.paper):
+            elif assumption.name not in importlib.import_module(f"{CATALOGUE}.{stated.paper}").UNKNOWN:
                 raise LookupError(f"no answer to {assumption.name} of {self.theorem}")
 
 
-@cache
 @cache
 def catalogued(id: str) -> Theorem:
     """Return the theorem of this id; its own module alone is loaded, as the whole catalogue takes a second."""
@@ -91,18 +71,10 @@ def catalogued(id: str) -> Theorem:
     return theorem(id)
 
 
-def unknown(paper: str) -> Mapping[str, str]:
-    """Return the assumptions of a paper's theorems that no run can answer: it would have to read its records without
-    noise, or know where they come from.
-    """
-    listed: Mapping[str, str] = importlib.import_module(f"{CATALOGUE}.{paper}").UNKNOWN
-    return listed
-
-
-def broken(solver: Solver, problem: Problem, given: Given) -> Iterator[str]:
+def broken(solver: Solver, problem: Problem, schedule: Schedule) -> Iterator[str]:
     """Return a sentence for each assumption that the run breaks, once where two theorems share it."""
     mentioned = set()
-    for promise in solver.promises(problem, given):
+    for promise in solver.promises(problem, schedule):
         for assumption, what in promise.broken():
             shared = (assumption.name if assumption.relation is None else assumption.sentence, what)
             if shared not in mentioned:
@@ -111,64 +83,32 @@ def broken(solver: Solver, problem: Problem, given: Given) -> Iterator[str]:
     yield from solver.unmet(problem)
 
 
-# Answers that several theorems ask for: what breaks a condition, "" where nothing does.
+def breaches(problem: Problem, side: str = "wv", **clips: tuple[float, float]) -> dict[str, str]:
+    """Return what a problem breaks of each condition that several theorems make, "" where it meets it.
 
-
-def any_of(*answers: str) -> str:
-    """Join all that breaks a condition of several parts."""
-    return " and ".join(filter(None, answers))
-
-
-def lipschitz(problem: Problem, **clips: tuple[float, float]) -> str:
-    """Require a bound on the gradients of f, whatever clipping leaves of them; ``clips`` is name=(threshold, bound)."""
-    free = [side for side in ("w", "v") if math.isinf(getattr(problem, f"lipschitz_{side}"))]
-    below = [
-        f"{name} = {clip:.6g} cuts gradients of up to {bound:.6g}"
-        for name, (clip, bound) in clips.items()
+    side : the blocks that are to start at 0;  clips : name=(threshold, bound), which are to leave gradients as they are
+    """
+    name, walls = problem.name, problem.domain_w[:, 3]
+    ends = {"W": np.isfinite(walls), "V": np.isfinite(problem.domain_v[:, 3])}
+    start = {"w": problem.start[: problem.dim_w], "v": problem.start[problem.dim_w :]}
+    steep = [block for block in "wv" if math.isinf(getattr(problem, f"lipschitz_{block}"))]
+    cut = [f"{name} has no bound in {' and '.join(steep)}"] if steep else []
+    cut += [
+        f"{threshold} = {clip:.6g} cuts gradients of up to {bound:.6g}"
+        for threshold, (clip, bound) in clips.items()
         if clip < bound < math.inf
     ]
-    return any_of(f"{problem.name} has no bound in {' and '.join(free)}" if free else "", *below)
-
-
-def smooth(problem: Problem) -> str:
-    """Require a Lipschitz constant of the joint gradient of every record."""
-    return f"{problem.name} is not" if math.isinf(problem.smoothness) else ""
-
-
-def curved(problem: Problem, *, convex: bool = False) -> str:
-    """Require f to be convex in w and concave in v."""
-    return any_of(
-        f"{problem.name} is not convex in w" if convex and problem.convexity < 0 else "",
-        f"{problem.name} is not concave in v" if problem.concavity < 0 else "",
-    )
-
-
-def strongly_concave(problem: Problem) -> str:
-    """Require the mean over the records to be strongly concave in v."""
-    return f"{problem.name} is not" if problem.empirical_concavity <= 0 else ""
-
-
-def at_zero(problem: Problem, side: str = "wv") -> str:
-    """Require runs to start at 0."""
-    parts = {"w": problem.start[: problem.dim_w], "v": problem.start[problem.dim_w :]}
-    away = [f"|{name}| = {np.linalg.norm(parts[name]):.4g}" for name in side if np.any(parts[name])]
-    return f"it starts at {', '.join(away)}" if away else ""
-
-
-def bounded(problem: Problem, side: str = "wv") -> str:
-    """Require bounded domains."""
-    free = [name.upper() for name in side if not finite(getattr(problem, f"domain_{name}"))]
-    return f"{' and '.join(free)} {'are' if len(free) > 1 else 'is'} unbounded" if free else ""
-
-
-def projected(problem: Problem) -> str:
-    """Require W to be the whole space."""
-    walls = problem.domain_w[:, 3]
-    return (
-        "" if not np.isfinite(walls).any() else f"w is projected onto W, of radius {walls[np.isfinite(walls)].min():g}"
-    )
-
-
-def finite(domain: Array) -> bool:
-    """Whether all blocks of a domain are bounded."""
-    return bool(np.isfinite(domain[:, 3]).all())
+    bent = [f"{name} is not convex in w"] if problem.convexity < 0 else []
+    bent += [f"{name} is not concave in v"] if problem.concavity < 0 else []
+    free = [block for block, bounded in ends.items() if not bounded.all()]
+    away = ", ".join(f"|{block}| = {np.linalg.norm(start[block]):.4g}" for block in side if np.any(start[block]))
+    return {
+        "Lipschitz": " and ".join(cut),
+        "smooth": f"{name} is not" if math.isinf(problem.smoothness) else "",
+        "convex-concave": " and ".join(bent),
+        "strongly concave": f"{name} is not" if problem.empirical_concavity <= 0 else "",
+        "start": f"it starts at {away}" if away else "",
+        "bounded": f"{' and '.join(free)} {'are' if len(free) > 1 else 'is'} unbounded" if free else "",
+        "V": "V is unbounded" if "V" in free else "",
+        "W": f"w is projected onto W, of radius {walls[ends['W']].min():g}" if ends["W"].any() else "",
+    }

@@ -289,19 +289,23 @@ def require_sound(tape: Tape, declared: int, name: str) -> None:
         raise RuntimeError(f"{name} made {made} releases and declares {declared}")
 
 
-def perform(kernel: Callable[..., Any], parts: tuple[Any, ...], play: Play, outputs: Array) -> None:
-    """Run once for each row of ``outputs``; a kernel that is plain Python runs as such, for a copy of it under test."""
+def perform(
+    kernel: Callable[..., Any], parts: tuple[Any, ...], play: Play, outputs: Array,
+    watch: Callable[[int], object] | None = None,
+) -> None:  # fmt: skip
+    """Run once for each row of ``outputs``; a kernel that is plain Python runs as such, for a copy of it under test.
+
+    watch : called with the releases so far while the run goes on, on a thread of its own then
+    """
     loop = trials if hasattr(kernel, "py_func") else getattr(trials, "py_func", trials)
-    loop(kernel, parts, play, outputs)
-
-
-def watched(work: tuple[Any, ...], tape: Tape, total: int, watch: Callable[[int, int], object]) -> None:
-    """Call :func:`perform` on a thread of its own, reading the tape's releases meanwhile."""
-    failures: list[BaseException] = []
+    if watch is None:
+        loop(kernel, parts, play, outputs)
+        return
+    cursor, failures = play.tape.cursor, list[BaseException]()
 
     def run() -> None:
         try:
-            perform(*work)
+            loop(kernel, parts, play, outputs)
         except BaseException as error:
             failures.append(error)
 
@@ -309,13 +313,13 @@ def watched(work: tuple[Any, ...], tape: Tape, total: int, watch: Callable[[int,
     thread.start()
     try:
         while thread.is_alive():
-            watch(int(tape.cursor[RELEASES]), total)
+            watch(int(cursor[RELEASES]))
             thread.join(0.1)
     except KeyboardInterrupt:
-        tape.cursor[MODE] = STOP
+        cursor[MODE] = STOP
         thread.join()
         raise
-    watch(int(tape.cursor[RELEASES]), total)
+    watch(int(cursor[RELEASES]))
     if failures:
         raise failures[0]
 

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import filterfalse
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, overload
 
 import numpy as np
@@ -223,7 +224,7 @@ class Number(Generic[T]):
         return value
 
 
-def number(domain: Domain, *, checked: bool = True) -> Callable[[Callable[[Any], T]], Number[T]]:
+def number(domain: Domain = anything, *, checked: bool = True) -> Callable[[Callable[[Any], T]], Number[T]]:
     """Make the decorated method a number with this domain."""
     return lambda own: Number(own, domain, checked=checked)
 
@@ -303,6 +304,11 @@ class Schedule:
         """What a run should say about its numbers."""
         return ()
 
+    @property
+    def letters(self) -> dict[str, float]:
+        """The theorems' letters n, d, epsilon and delta with their values."""
+        return vars(self.sizes).copy()
+
     def published(self, theorem: str, letter: str, **settings: float) -> int:
         """Return a whole number that a theorem of the catalogue prescribes for these records and this budget.
 
@@ -320,17 +326,15 @@ class Schedule:
         int
             The number; whether the theorem's assumptions hold is not asked, as a run notes those that it breaks.
         """
-        sizes = self.sizes
-        values = {"n": sizes.n, "d": sizes.d, "epsilon": sizes.epsilon, "delta": sizes.delta} | settings
-        return prescribed(theorem, letter, **values)
+        return prescribed(theorem, letter, **self.letters | settings)
 
     def departures(self) -> Iterator[str]:
         """Name each given number that is another than the schedule has by itself, words first."""
-        given = {name: value for name, value in self.given.items() if name not in self.choices}
-        names = sorted(given, key=lambda name: not isinstance(given[name], str))
+        given = self.given
+        names = sorted(filterfalse(self.choices.__contains__, given), key=lambda name: not isinstance(given[name], str))
         if not names:
             return
-        chosen = {name: value for name, value in self.given.items() if name in self.choices}
+        chosen = {name: value for name, value in given.items() if name in self.choices}
         alone = type(self)(self.algorithm, self.problem, self.sizes, chosen)
         try:
             alone.require()

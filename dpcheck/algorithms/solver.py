@@ -15,13 +15,14 @@ from dpcheck.algorithms.kernels.jit import Numbers, Play
 from dpcheck.algorithms.kernels.tape import COUNT, EVALUATIONS, OUTCOME, RECORD, REPLAY
 from dpcheck.algorithms.layout import Release, by_events
 from dpcheck.algorithms.problem import Array, Problem, data_of
-from dpcheck.algorithms.run import History, Run, history_of, new_tape, perform, require_sound, rows_of, watched
+from dpcheck.algorithms.run import History, Run, history_of, new_tape, perform, require_sound, rows_of
 from dpcheck.errors import require_seed
 from dpcheck.events import Event
 from dpcheck.running.executor import one_blas_thread
 
 if TYPE_CHECKING:
-    from dpcheck.algorithms.promises import Given, Promise
+    from dpcheck.algorithms.promises import Promise
+    from dpcheck.algorithms.schedule import Schedule
 
 _OUTCOMES = ("finished", "exhausted", "certified", "uncertified")  # in the tape's numbering
 
@@ -108,15 +109,15 @@ class Solver(Configured):
         """
         return ()
 
-    def promises(self, problem: Problem, given: Given) -> Iterable[Promise]:
+    def promises(self, problem: Problem, schedule: Schedule) -> Iterable[Promise]:
         """Return the theorems that this run is meant for, each with its answers to the theorem's assumptions.
 
         Parameters
         ----------
         problem : Problem
             The objective with its records.
-        given : Given
-            Budget, variant and overrides.
+        schedule : Schedule
+            The numbers that the run was configured with, its budget among them.
 
         Returns
         -------
@@ -270,13 +271,10 @@ class Solver(Configured):
         tape = new_tape(problem, self.rows(problem), at=wanted, mode=RECORD if record else COUNT)
         out = np.empty(problem.dim_w + problem.dim_v)
         play = Play(self.packed(problem), np.random.default_rng(seed), tape)
-        work = self.kernel, self.parts(problem), play, out[None]
+        parts, most = self.parts(problem), self.rows(problem)[0]
         with one_blas_thread():
-            if watch is None:
-                perform(*work)
-            else:
-                watched(work, tape, self.rows(problem)[0], watch)
-        require_sound(tape, self.rows(problem)[0], self.name)
+            perform(self.kernel, parts, play, out[None], watch and (lambda done: watch(done, most)))
+        require_sound(tape, most, self.name)
         history = history_of(tape, problem, record=record)
         start = ("x is the start: no later iterate became an anchor",) if history.returned == 0 else ()
         return Run(

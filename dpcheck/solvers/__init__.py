@@ -57,7 +57,7 @@ def configure(
     >>> configure("dp_sgda", example("quadratic"), epsilon=1.0, delta=1e-5, steps=50, batch=10).batch
     10
     """
-    from dpcheck.algorithms.promises import Given, broken
+    from dpcheck.algorithms.promises import broken
     from dpcheck.algorithms.schedule import require_length
 
     chosen = algorithm(name)
@@ -69,7 +69,7 @@ def configure(
         schedule = chosen.scheduled(problem, epsilon=epsilon, delta=delta, variant=variant, **overrides)
         configured = chosen.of(schedule)
         told = (
-            *broken(configured, problem, Given(epsilon, delta, variant, overrides)),
+            *broken(configured, problem, schedule),
             *configured.notes,
             *schedule.departures(),
         )
@@ -119,7 +119,7 @@ def solve(
     Run
         The output ``x, y`` (w and v of the paper) with ``history``, ``events`` and ``notes``. The notes name each
         assumption of the theorem that the problem or the parameters break, with its place (save what no run can know,
-        ``dpcheck.algorithms.promises.unknown``), what the paper as published understates, each override, what is
+        ``UNKNOWN`` of its paper's folder), what the paper as published understates, each override, what is
         reconstructed, and a certificate above the claim.
 
     Raises
@@ -152,7 +152,8 @@ def solve(
     configured = configure(name, problem, epsilon=epsilon, delta=delta, variant=variant, **overrides)
     iterations = configured.iterations(problem)
     if isinstance(at, int):
-        at = _spread(iterations, at)
+        spread = np.geomspace(1, iterations, max(at, 1)).round().astype(int) - 1  # evenly in the logarithm
+        at = sorted({*spread.tolist(), iterations - 1})
     require(isinstance(at, Sequence), "at", "be a whole number, or a list of iterations", at)
     for iteration in at:
         require_count(iteration, "at", least=0)
@@ -172,9 +173,3 @@ def _above(run: Run, epsilon: float, delta: float) -> tuple[str, ...]:
         return ("no noise is added, so that no epsilon is certified",)
     note = f"the noise is certified at epsilon = {certified:.4g}, above the {epsilon:g} that is claimed"
     return (note,) if certified > epsilon else ()
-
-
-def _spread(iterations: int, count: int) -> list[int]:
-    """Choose the first and last iteration, and others between, evenly in the logarithm."""
-    last = iterations - 1
-    return sorted({*np.unique(np.geomspace(1, last + 1, max(count, 1)).round().astype(int) - 1).tolist(), last})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ import pytest
 
 from dpcheck import solve
 from dpcheck.algorithms import promises
-from dpcheck.algorithms.promises import Given, Promise, broken, catalogued, unknown
+from dpcheck.algorithms.promises import Promise, broken, catalogued
 from dpcheck.bounds.registry import theorem, theorems
 from dpcheck.problems import PROBLEMS, example
 from dpcheck.solvers import ALGORITHMS, algorithm, configure
@@ -35,8 +36,14 @@ def case(name, variant, choice, problem=None, **budget):
     if problem is None:
         problem = example("polyak" if "pl" in choice else algorithm(name).example)
     budget = {"epsilon": 0.5, "delta": 1e-6} | budget
-    solver = algorithm(name).configure(problem, **budget, variant=variant, **choice | {"private": False})
-    return solver, problem, Given(budget["epsilon"], budget["delta"], variant, choice)
+    chosen = algorithm(name)
+    schedule = chosen.scheduled(problem, **budget, variant=variant, **choice | {"private": False})
+    return chosen.of(schedule), problem, schedule
+
+
+def unknown(paper):
+    """The assumptions of a paper that no run can answer, with the reason."""
+    return importlib.import_module(f"dpcheck.catalogue.{paper}").UNKNOWN
 
 
 def everything():
@@ -76,8 +83,8 @@ def test_every_theorem_about_an_algorithm_is_promised_by_a_run():
     }  # fmt: skip
     for name in BASELINES:
         problem = example(algorithm(name).example)
-        given = Given(0.5, 1e-6, "repaired", {})
-        assert tuple(configure(name, problem, epsilon=0.5, delta=1e-6).promises(problem, given)) == ()
+        schedule = algorithm(name).scheduled(problem, epsilon=0.5, delta=1e-6)
+        assert tuple(configure(name, problem, epsilon=0.5, delta=1e-6).promises(problem, schedule)) == ()
 
 
 def test_what_is_unknown_is_asked_for_by_some_theorem_of_its_paper():
@@ -161,8 +168,8 @@ def test_a_run_that_breaks_an_assumption_says_so_with_its_place(broken_one):
 def test_a_run_within_its_theorem_is_silent():
     """DP-SGDA's example at a small epsilon meets all that Theorem 2a assumes, in both variants."""
     for variant in ("as_printed", "repaired"):
-        solver, problem, given = case("dp_sgda", variant, {})
-        assert list(broken(solver, problem, given)) == []
+        solver, problem, schedule = case("dp_sgda", variant, {})
+        assert list(broken(solver, problem, schedule)) == []
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

@@ -52,7 +52,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpcheck.algorithms.kernels.jit import Numbers
 from dpcheck.algorithms.layout import Release
 from dpcheck.algorithms.problem import Problem
-from dpcheck.algorithms.promises import Given, Promise, at_zero, bounded, lipschitz, smooth, strongly_concave
+from dpcheck.algorithms.promises import Promise, breaches
 from dpcheck.algorithms.run import History, fill, pack
 from dpcheck.algorithms.schedule import modulus
 from dpcheck.algorithms.solver import Solver
@@ -173,26 +173,27 @@ class DPRGDA(Solver):
         require(n >= least, "problem", f"have at least {least} records", n)
         return pack(fill(kernels.Reals, self), fill(kernels.Counts, self))
 
-    def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
+    def promises(self, problem: Problem, schedule: Any) -> Iterator[Promise]:
         """Answer for Theorem 1 (empirical risk) or Theorem 2 (population risk)."""
-        theorem, failure = str(given.option(self, "theorem")), given.option(self, "failure")
+        theorem, failure = str(schedule.theorem), schedule.failure
         L, rho = problem.smoothness, problem.hessian_lipschitz
-        values = given.letters(problem) | {
+        values = schedule.letters | {
             "L": L, "delta_1": failure, "delta_2": failure, "T": self.steps, "q": self.period, "S_2": self.S2,
         }  # fmt: skip
-        options = [name for name in ("eta_H", "r", "t_thres", "D_bar", "C") if name in given.overrides]
+        options = [name for name in ("eta_H", "r", "t_thres", "D_bar", "C") if name in schedule.given]
+        broken = breaches(problem, C_v=(self.C_v, max(problem.lipschitz_w, problem.lipschitz_v)))
         conditions = {
-            "A1": lipschitz(problem, C_v=(self.C_v, max(problem.lipschitz_w, problem.lipschitz_v))),
-            "A2": smooth(problem),
+            "A1": broken["Lipschitz"],
+            "A2": broken["smooth"],
             "A3": "the primal function has no Lipschitz Hessian" if math.isinf(rho) else "",
-            "A4": strongly_concave(problem),
-            "start": at_zero(problem),
-            "F_0": bounded(problem, "v"),
+            "A4": broken["strongly concave"],
+            "start": broken["start"],
+            "F_0": broken["V"],
             "escape": f"{' and '.join(options)} {'are' if len(options) > 1 else 'is'} given" if options else "",
         }
         if theorem == "2":
             values |= {"mu": modulus(problem)}
-            conditions["noise"] = "" if given.variant == "repaired" else "it is that of Algorithm 3"
+            conditions["noise"] = "" if schedule.repaired else "it is that of Algorithm 3"
         yield Promise(f"xu2026.theorem_{theorem}", f"Theorem {theorem}", values, conditions)
 
     @classmethod

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dpcheck.algorithms.problem import Problem
-from dpcheck.algorithms.promises import curved, lipschitz, smooth
+from dpcheck.algorithms.promises import breaches
 
 # Assumptions of the paper's theorems that no run can answer, with what it would have to know.
 UNKNOWN = {
@@ -22,10 +22,10 @@ def unmet_in_table_1(solver: Any, problem: Problem) -> Iterator[str]:
         f"clip_{side}": (getattr(solver, f"clip_{side}"), getattr(problem, f"lipschitz_{side}"))
         for side in "wv" if hasattr(solver, f"clip_{side}")
     }  # fmt: skip
+    broken = breaches(problem, "wv", **clips)
     conditions = {
-        "f convex in w and concave in v": curved(problem, convex=True), "f Lipschitz": lipschitz(problem, **clips),
-        "f smooth": smooth(problem),
+        "f convex in w and concave in v": "convex-concave", "f Lipschitz": "Lipschitz", "f smooth": "smooth",
     }  # fmt: skip
-    for condition, broken in conditions.items():
-        if broken:
-            yield f"Table 1 of Yang et al. assumes {condition}; here {broken}"
+    for condition, name in conditions.items():
+        if broken[name]:
+            yield f"Table 1 of Yang et al. assumes {condition}; here {broken[name]}"

@@ -30,23 +30,11 @@ import numpy as np
 from dpcheck.algorithms.kernels.jit import Numbers
 from dpcheck.algorithms.layout import pairs
 from dpcheck.algorithms.problem import Array, Problem
-from dpcheck.algorithms.promises import (
-    Given,
-    Promise,
-    any_of,
-    at_zero,
-    bounded,
-    curved,
-    lipschitz,
-    projected,
-    smooth,
-    strongly_concave,
-)
+from dpcheck.algorithms.promises import Promise, breaches
 from dpcheck.algorithms.run import SCHEMES, fill, pack
 from dpcheck.algorithms.schedule import (
     Number,
     Schedule,
-    anything,
     certified_noise,
     fixed,
     gaussian,
@@ -126,7 +114,7 @@ class Theorem2a(Schedule):
 
     clip_w, clip_v = fixed(math.inf, norm), fixed(math.inf, norm)
 
-    @number(anything)
+    @number()
     def output(self) -> str:
         return "average"
 
@@ -188,7 +176,7 @@ class Theorem3(Theorem2a):
     def eta(self) -> Any:
         return self.falling[0]
 
-    @number(anything)
+    @number()
     def output(self) -> str:
         return "last"
 
@@ -374,36 +362,30 @@ class DPSGDA(GradientDescentAscent):
         ("3", "as_printed"): Theorem3, ("3", "repaired"): Theorem3Repaired,
     }  # fmt: skip
 
-    def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
+    def promises(self, problem: Problem, schedule: Any) -> Iterator[Promise]:
         """Answer for Theorem 2a, 2b or 3, and as printed also for Remark 1, which sets the noise."""
-        theorem = str(given.option(self, "theorem"))
+        theorem = str(schedule.theorem)
         L, rho = problem.smoothness, modulus(problem)
-        values = given.letters(problem) | {"T": self.steps, "m": self.batch}
-        values.pop("d")
-        shared = {
-            "A1": lipschitz(
-                problem, clip_w=(self.clip_w, problem.lipschitz_w), clip_v=(self.clip_v, problem.lipschitz_v)
-            ),
-            # without replacement is the repair
-            "sampling": "each record is drawn by itself" if self.sampling == "poisson" else "",
-        }
+        values = schedule.letters | {"T": self.steps, "m": self.batch}
+        del values["d"]
+        broken = breaches(problem, clip_w=(self.clip_w, problem.lipschitz_w), clip_v=(self.clip_v, problem.lipschitz_v))
+        # without replacement is the repair
+        sampling = "each record is drawn by itself" if self.sampling == "poisson" else ""
+        shared = {"A1": broken["Lipschitz"], "A3": broken["smooth"], "sampling": sampling}
         if theorem == "3":
             bend = L + L**2 / rho if rho > 0 else 0.0
             late = f"eta_w is {self.eta_w.max():.4g} and eta_v {self.eta_v.max():.4g} at first"
             starts_late = self.eta_w.max() * bend <= 1 + 1e-12 and self.eta_v.max() * L <= 1 + 1e-12
-            letters = {"kappa": L / rho if rho > 0 else 0.0, "mu": given.option(self, "pl"), "L": L}
+            letters = {"kappa": L / rho if rho > 0 else 0.0, "mu": schedule.pl, "L": L}
             conditions = shared | {
-                "A3": smooth(problem), "PL-SC": strongly_concave(problem), "W": projected(problem),
-                "V": bounded(problem, "v"), "late start": "" if starts_late else late,
+                "PL-SC": broken["strongly concave"], "W": broken["W"], "V": broken["V"],
+                "late start": "" if starts_late else late,
             }  # fmt: skip
             yield Promise("yang2022.theorem_3", "Theorem 3", letters, conditions)
         else:
-            conditions = shared | {
-                "A3": smooth(problem), "convex-concave": any_of(curved(problem, convex=True)),
-                "bounded": bounded(problem), "start": at_zero(problem),
-            }  # fmt: skip
+            conditions = shared | {name: broken[name] for name in ("convex-concave", "bounded", "start")}
             yield Promise(f"yang2022.theorem_{theorem}", f"Theorem {theorem}", values, conditions)
-        if given.variant == "as_printed":
+        if not schedule.repaired:
             yield Promise("yang2022.theorem_1", "Remark 1", values, shared)
 
     @classmethod

@@ -17,7 +17,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dpcheck.algorithms.problem import Array, Problem
-from dpcheck.algorithms.promises import Given, any_of, curved, lipschitz, smooth
+from dpcheck.algorithms.promises import breaches
+from dpcheck.algorithms.schedule import Schedule
 
 if TYPE_CHECKING:
     from dpcheck.checks.games import Entry, WorstCase
@@ -29,16 +30,18 @@ UNKNOWN = {
 }
 
 
-def answers(problem: Problem, given: Given) -> tuple[dict[str, float], dict[str, str]]:
+def answers(problem: Problem, schedule: Schedule, side: str = "wv") -> tuple[dict[str, float], dict[str, str]]:
     """Answer what all theorems of the paper ask for: their letters, and their conditions.
 
     The solver's accuracy is certified and sure, where the paper has it with a probability; what is released is
-    projected.
+    projected.  side : the blocks that are to start at 0
     """
     L = math.hypot(problem.lipschitz_w, problem.lipschitz_v)
-    values = given.letters(problem) | {"L": L, "ell": problem.smoothness}
+    values = schedule.letters | {"L": L, "ell": problem.smoothness}
+    broken = breaches(problem, side)
     conditions = {
-        "f": any_of(lipschitz(problem), smooth(problem), curved(problem, convex=True)), "solver": "", "released": "",
+        "f": " and ".join(filter(None, (broken["Lipschitz"], broken["smooth"], broken["convex-concave"]))),
+        "bounded": broken["start"], "solver": "", "released": "",
     }  # fmt: skip
     return values, conditions
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dpcheck.algorithms.problem import Problem
-from dpcheck.algorithms.promises import Given, Promise, at_zero
-from dpcheck.algorithms.schedule import Sizes
+from dpcheck.algorithms.promises import Promise
+from dpcheck.algorithms.schedule import Schedule, Sizes
 from dpcheck.catalogue.zhang2022 import BOTH_BLOCKS, ONE_BLOCK, ROOM, SLOPE, answers, game_of_a_solution, near
 from dpcheck.catalogue.zhang2022.output_perturbation import OutputPerturbation, Phase, phase, radius_of
 from dpcheck.errors import require, require_positive
@@ -58,9 +58,9 @@ class StronglyConvex(OutputPerturbation):
         sigma = sensitivity * gaussian_factor(2.5, sizes.delta, sizes.epsilon)
         return [phase((0, n), mu_w=mu, energy=L**2 / (mu * n**2), sigma_w=sigma, sensitivity_w=sensitivity)]
 
-    def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
+    def promises(self, problem: Problem, schedule: Schedule) -> Iterator[Promise]:
         """Answer for Theorem 3.3."""
-        values, conditions = answers(problem, given)
+        values, conditions = answers(problem, schedule)
         yield Promise("zhang2022.theorem_3_3", "Theorem 3.3", values | {"mu": problem.convexity}, conditions)
 
     @classmethod
@@ -101,12 +101,12 @@ class PhasedConvex(OutputPerturbation):
             )  # fmt: skip
         return rows
 
-    def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
+    def promises(self, problem: Problem, schedule: Schedule) -> Iterator[Promise]:
         """Answer for Theorem 3.4."""
-        values, conditions = answers(problem, given)
+        values, conditions = answers(problem, schedule)
         del values["ell"]
         values |= {"D": radius_of(problem.domain_w, "w"), "k": len(self.phases)}
-        yield Promise("zhang2022.theorem_3_4", "Theorem 3.4", values, conditions | {"bounded": at_zero(problem)})
+        yield Promise("zhang2022.theorem_3_4", "Theorem 3.4", values, conditions)
 
     @classmethod
     def games(cls) -> Iterator[Entry]:
@@ -128,9 +128,9 @@ class _InOnePhase(OutputPerturbation):
 
     example = "quadratic"
 
-    def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
+    def promises(self, problem: Problem, schedule: Schedule) -> Iterator[Promise]:
         """Answer for Theorem 4.3."""
-        values, conditions = answers(problem, given)
+        values, conditions = answers(problem, schedule)
         values |= {"mu_x": problem.convexity, "mu_y": problem.concavity}
         yield Promise("zhang2022.theorem_4_3", "Theorem 4.3", values, conditions)
 
@@ -227,16 +227,13 @@ class _ConvexConcave(_InPhases):
 
     example = "bilinear"
 
-    def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
+    def promises(self, problem: Problem, schedule: Schedule) -> Iterator[Promise]:
         """Answer for Theorem 4.5; one after the other Algorithms 4 and 5 have twice as many phases."""
-        values, conditions = answers(problem, given)
+        values, conditions = answers(problem, schedule)
         del values["ell"]
         radius = max(radius_of(problem.domain_w, "w"), radius_of(problem.domain_v, "v"))
         phases = len(self.phases) // len(self.released)
-        yield Promise(
-            "zhang2022.theorem_4_5", "Theorem 4.5", values | {"D": radius, "k": phases},
-            conditions | {"bounded": at_zero(problem)},
-        )  # fmt: skip
+        yield Promise("zhang2022.theorem_4_5", "Theorem 4.5", values | {"D": radius, "k": phases}, conditions)
 
 
 class Half(_ConvexConcave):
@@ -322,11 +319,11 @@ class OneSided(_InPhases):
             rows.append(row)
         return rows
 
-    def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
+    def promises(self, problem: Problem, schedule: Schedule) -> Iterator[Promise]:
         """Answer for Corollary B.6 of Appendix B.4 where w is released, and for its mirror image where v is."""
-        values, conditions = answers(problem, given)
-        del values["ell"]
         (part,) = self.released
+        values, conditions = answers(problem, schedule, part)
+        del values["ell"]
         dimension, domain, modulus = (
             (problem.dim_w, problem.domain_w, problem.concavity)
             if part == "w"
@@ -334,7 +331,7 @@ class OneSided(_InPhases):
         )
         values |= {"d": dimension, "D": radius_of(domain, part), "mu_y": modulus, "k": len(self.phases)}
         label = "Corollary B.6" if part == "w" else "Corollary B.6, mirrored,"
-        yield Promise("zhang2022.corollary_b_6", label, values, conditions | {"bounded": at_zero(problem, part)})
+        yield Promise("zhang2022.corollary_b_6", label, values, conditions)
 
 
 class PhasedConvexStronglyConcave(OneSided):

@@ -40,7 +40,7 @@ from dpcheck.algorithms.kernels.tape import EVALUATIONS, EXHAUSTED, OUTCOME, mar
 from dpcheck.algorithms.layout import JOINT, Release
 from dpcheck.algorithms.problem import Array, Problem, data_of
 from dpcheck.algorithms.run import SCHEMES, History, fill, pack
-from dpcheck.algorithms.schedule import Schedule, Sizes, anything, fixed, number, whole
+from dpcheck.algorithms.schedule import Schedule, Sizes, fixed, number, whole
 from dpcheck.algorithms.solver import Solver
 from dpcheck.catalogue.bases import BASES, base_kernel
 from dpcheck.catalogue.bases.saddle import ENERGY, MOST, MU_V, MU_W, R_V, R_W, L
@@ -105,7 +105,7 @@ class Phases(InPhases):
         for what, value in (("Lipschitz", self.L), ("smooth", problem.smoothness)):
             require(math.isfinite(value), "problem", f"be {what}", problem.name)
 
-    @number(anything)
+    @number()
     def base(self) -> str:
         return "gradient_descent" if self.algorithm.minimisation else SADDLE_BASE
 

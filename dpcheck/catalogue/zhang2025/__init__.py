@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dpcheck.algorithms.problem import Problem
-from dpcheck.algorithms.promises import Given, any_of, bounded, lipschitz, projected, smooth, strongly_concave
-from dpcheck.algorithms.schedule import modulus
+from dpcheck.algorithms.promises import breaches
+from dpcheck.algorithms.schedule import Schedule, modulus
 
 # Assumptions of the paper's theorems that no run can answer, with what it would have to know.
 UNKNOWN = {
@@ -13,13 +13,13 @@ UNKNOWN = {
 }
 
 
-def answers(problem: Problem, given: Given) -> tuple[dict[str, float], dict[str, str]]:
+def answers(problem: Problem, schedule: Schedule) -> tuple[dict[str, float], dict[str, str]]:
     """Answer what Theorems 2 and 6 both ask for; no problem has a number for the bound M on f."""
-    values = given.letters(problem) | {"l": problem.smoothness, "mu": modulus(problem)}
-    conditions = {
-        "A1": any_of(strongly_concave(problem), projected(problem), bounded(problem, "v")), "A2": lipschitz(problem),
-        "A3": smooth(problem), "smooth": smooth(problem), "every": smooth(problem), "beta": smooth(problem),
-        "sampling": "", "clipping": "",
+    values = schedule.letters | {"l": problem.smoothness, "mu": modulus(problem)}
+    broken = breaches(problem)
+    conditions = dict.fromkeys(("A3", "smooth", "every", "beta"), broken["smooth"]) | {
+        "A1": " and ".join(filter(None, (broken["strongly concave"], broken["W"], broken["V"]))),
+        "A2": broken["Lipschitz"], "sampling": "", "clipping": "",
     }  # fmt: skip
     return values, conditions
 

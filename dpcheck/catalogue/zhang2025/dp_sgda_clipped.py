@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcheck.algorithms.problem import Array, Problem
-from dpcheck.algorithms.promises import Given, Promise
+from dpcheck.algorithms.promises import Promise
 from dpcheck.algorithms.schedule import (
     Schedule,
     certified_noise,
@@ -157,14 +157,14 @@ class DPSGDAClipped(GradientDescentAscent):
     source = "Algorithm 1, Theorem 1 with its remark, Theorem 2"
     schedules: ClassVar[dict[str, type[Schedule]]] = {"as_printed": Printed, "repaired": Repaired}
 
-    def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
+    def promises(self, problem: Problem, schedule: Schedule) -> Iterator[Promise]:
         """Answer for Theorem 2, and as printed also for the settings after Theorem 1."""
-        values, conditions = answers(problem, given)
+        values, conditions = answers(problem, schedule)
         conditions["thresholds"] = too_small(
             clip_w=(self.clip_w, problem.lipschitz_w), clip_v=(self.clip_v, problem.lipschitz_v)
         )
         yield Promise("zhang2025.theorem_2", "Theorem 2", values, conditions)
-        if given.variant == "as_printed":
+        if not schedule.repaired:
             values = {name: values[name] for name in ("n", "epsilon", "delta")} | {"T": self.steps, "m": self.batch}
             yield Promise("zhang2025.theorem_1", "Theorem 1", values, conditions)
 

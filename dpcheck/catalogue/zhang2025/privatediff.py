@@ -58,7 +58,7 @@ from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, below, copy, p
 from dpcheck.algorithms.kernels.tape import mark, release, sample
 from dpcheck.algorithms.layout import Release
 from dpcheck.algorithms.problem import Array, Problem
-from dpcheck.algorithms.promises import Given, Promise
+from dpcheck.algorithms.promises import Promise
 from dpcheck.algorithms.run import History, fill, pack
 from dpcheck.algorithms.schedule import Schedule, gaussian, modulus
 from dpcheck.algorithms.solver import Solver
@@ -267,11 +267,11 @@ class PrivateDiff(Solver):
         require(self.batch <= n, "batch", f"be at most the number of records, {n}", self.batch)
         return pack(fill(Reals, self), fill(Counts, self), self.eta_y[None])
 
-    def promises(self, problem: Problem, given: Given) -> Iterator[Promise]:
+    def promises(self, problem: Problem, schedule: Any) -> Iterator[Promise]:
         """Answer for Theorem 6, and as printed also for Theorem 5 with Remark 2."""
-        values, conditions = answers(problem, given)
+        values, conditions = answers(problem, schedule)
         values |= {
-            "theta": given.option(self, "failure"), "R": self.rounds, "T": self.restart, "m": self.batch,
+            "theta": schedule.failure, "R": self.rounds, "T": self.restart, "m": self.batch,
             "T_2": self.eta_y.size,
         }  # fmt: skip
         l, mu = problem.smoothness, modulus(problem)
@@ -288,7 +288,7 @@ class PrivateDiff(Solver):
             C3=(self.C3, least_C3),
         )  # fmt: skip
         yield Promise("zhang2025.theorem_6", "Theorem 6", values, conditions)
-        if given.variant == "as_printed":
+        if not schedule.repaired:
             values = {name: values[name] for name in ("n", "epsilon", "delta", "R", "T", "m")}
             yield Promise("zhang2025.theorem_5", "Theorem 5", values, conditions)
 
