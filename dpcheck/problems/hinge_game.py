@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,8 +28,6 @@ from dpcheck.algorithms.problem import Array, Constants, Defaults, blocks, colum
 from dpcheck.errors import require, require_count
 from dpcheck.problems import bounded_pairs
 from dpcheck.problems.nonconvex import spectral
-
-MEAN, SPREAD = 7 / 8, 1 / 8  # of the entries of b and c in the population, in units of B/sqrt(d)
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -109,6 +107,8 @@ class HingeGame(Defaults):
     gradient = staticmethod(gradient)
     value = staticmethod(value)
     mean = staticmethod(mean)
+    centre: ClassVar[float] = 7 / 8  # of the entries of b and c in the population, in units of B/sqrt(d)
+    spread: ClassVar[float] = 1 / 8
     dim_w = dim_v = columns(lambda count: count // 2)
 
     def __post_init__(self) -> None:
@@ -125,7 +125,7 @@ class HingeGame(Defaults):
         require_count(n, "n")
         require_count(d, "d")
         signs = rng.integers(0, 2, (n, 2 * d)) * 2 - 1
-        return cls((MEAN + SPREAD * signs) * constants.get("bound", cls.bound) / math.sqrt(d), **constants)
+        return cls((cls.centre + cls.spread * signs) * constants.get("bound", cls.bound) / math.sqrt(d), **constants)
 
     @property
     def params(self) -> Array:
@@ -150,7 +150,7 @@ class HingeGame(Defaults):
         max_v E F(w, v) - min_w E F(w, v), Yang et al. 2022, Definition 4. In each coordinate the largest
         u y - s hinge(y) is at -D for u < 0, at D for u > s, and at p + h u/s between.
         """
-        d, mean = self.dim_w, MEAN * self.bound
+        d, mean = self.dim_w, self.centre * self.bound
         x = outputs * math.sqrt(d)
         losses = mean * x + self._hinge(x)
         u = self.coupling * x.mean(0) + np.where(np.arange(2 * d) < d, -mean, mean)
