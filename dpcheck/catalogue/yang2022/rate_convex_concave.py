@@ -164,7 +164,7 @@ def corner_of_nseg(game: HingeGame, cell: Cell) -> float:
 
 def turning(cell: Cell, rng: np.random.Generator) -> Bilinear:
     """b and c within 5 % of 1: the saddle is (1, -1)."""
-    records: Array = SADDLE + TURNING_SPREAD * (2.0 * rng.integers(0, 2, (int(cell["n"]), 2)) - 1.0)
+    records = np.asarray(SADDLE + TURNING_SPREAD * (2.0 * rng.integers(0, 2, (int(cell["n"]), 2)) - 1.0), float)
     return Bilinear(
         np.asarray(records, dtype=float), coupling=1.0, bound=SADDLE + TURNING_SPREAD, radius=TURNING_RADIUS
     )
