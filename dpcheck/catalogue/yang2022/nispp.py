@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpcheck.algorithms.problem import Array, Problem
 from dpcheck.algorithms.schedule import Schedule, certified, fixed, number, one_of, positive, records
 from dpcheck.catalogue.yang2022 import unmet_in_table_1
-from dpcheck.catalogue.zhang2022 import BOTH_BLOCKS, ROOM, SLOPE, game_of_a_solution, near
+from dpcheck.catalogue.zhang2022 import SLOPE, game_of_a_solution
 from dpcheck.catalogue.zhang2022.output_perturbation import (
     FIELDS,
     InPhases,
@@ -186,8 +186,8 @@ class NISPP(Phased):
         chosen: dict[str, Any] = {"variant": "repaired", "settings": {"lam": 4.0}}
         for part, flat, slope in (("", "lipschitz_v", "b"), ("v", "lipschitz_w", "c")):
             problem = blank(9, smoothness=0.0, **{flat: 0.0})
-            yield game_of_a_solution(cls.name, problem, near(3, **{slope: 1.0}), ROOM, part=part, **chosen)
+            yield game_of_a_solution(cls.name, problem, 3, "all", {slope: 1.0}, part=part, **chosen)
         a = 0.05
         problem = blank(9, smoothness=a, lipschitz_w=SLOPE + a, lipschitz_v=SLOPE + a)
-        roles = near(3, a=a, b=SLOPE, c=SLOPE)
-        yield game_of_a_solution(cls.name, problem, roles, BOTH_BLOCKS, part="coupled", place=3, **chosen)
+        slopes = {"b": SLOPE, "c": SLOPE}
+        yield game_of_a_solution(cls.name, problem, 3, "both blocks", slopes, a=a, part="coupled", place=3, **chosen)
