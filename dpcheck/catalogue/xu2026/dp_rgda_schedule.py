@@ -24,7 +24,7 @@ from dpcheck.algorithms.schedule import (
 from dpcheck.catalogue.xu2026.dp_rgda_escape import Escape, RepairedEscape
 from dpcheck.catalogue.xu2026.rgda import levels
 from dpcheck.errors import require
-from dpcheck.events import Disjoint, Event, Gaussian, Repeated, Sampled
+from dpcheck.events import Event, Gaussian, Repeated, Sampled
 
 
 class EmpiricalPrinted(Escape):
@@ -364,8 +364,3 @@ SCHEDULES = {
     ("2", "as_printed"): PopulationPrinted,
     ("2", "repaired"): PopulationRepaired,
 }
-
-
-def tree_releases(z_v: float, z_u: float, sums: int) -> tuple[Event, ...]:
-    """Return the events of a run that takes each record once; its difference is in so many sums."""
-    return (Disjoint((Gaussian(z_v), Gaussian(z_u / math.sqrt(sums)))),)

@@ -19,8 +19,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from dpcheck.accounting import calibrate
-from dpcheck.catalogue.equal_records import EqualRecords, gradient_norm
-from dpcheck.catalogue.zhang2025.rate_theorem_2 import expected_norm
+from dpcheck.catalogue.equal_records import EqualRecords
 from dpcheck.checks.context import Batch, Context
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 from dpcheck.report.findings import Finding
@@ -69,7 +68,7 @@ def law(n: int) -> tuple[float, float]:
     centre = abs(problem.curvature * float(last @ mean) + PULL)
     ahead = np.array([1.0, 0.0, -CHI, 0.0])
     room = (problem.radius - PULL / problem.curvature) / math.sqrt(D * ahead @ covariance @ ahead)
-    return float(expected_norm(np.array([centre]), np.array([deviation]), D)[0]), room
+    return float(problem.expected_norm(np.array([centre]), np.array([deviation]))[0]), room
 
 
 def values(n: int, context: Context) -> list[float]:
@@ -83,7 +82,7 @@ def values(n: int, context: Context) -> list[float]:
 
 
 def _norms(problem: Any, solver: Any, rng: np.random.Generator, size: int) -> list[float]:
-    return [float(gradient_norm(problem, solver.outputs(problem, rng, RUNS))) for _ in range(size)]
+    return [problem.gradient_norm(solver.outputs(problem, rng, RUNS)) for _ in range(size)]
 
 
 def last_iterate(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Finding]:

@@ -24,7 +24,7 @@ import numpy as np
 from dpcheck.accounting import calibrate
 from dpcheck.algorithms.problem import Array
 from dpcheck.bounds.registry import theorem
-from dpcheck.catalogue.equal_records import EqualRecords, gradient_norm
+from dpcheck.catalogue.equal_records import EqualRecords
 from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 
@@ -213,7 +213,7 @@ SHORT = tuple(
 )  # fmt: skip
 COMMON: dict[str, Any] = {
     "algorithm": "privatediff", "theorem": THEOREM, "quantity": "gradient norm of Phi at a uniform iterate",
-    "measure": gradient_norm, "constants": constants, "regime": "privacy", "reach": reach,
+    "measure": EqualRecords.gradient_norm, "constants": constants, "regime": "privacy", "reach": reach,
 }  # fmt: skip
 
 EXPERIMENTS = (
