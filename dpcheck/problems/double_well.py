@@ -25,7 +25,7 @@ import numpy as np
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.algorithms.problem import Array, Constants, Minimisation, fields_read
 from dpcheck.problems import bounded_rows, sphere
-from dpcheck.problems.nonconvex import Centred, Wells, depressed_cubic_roots
+from dpcheck.problems.nonconvex import Centred, Wells
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -100,8 +100,9 @@ class DoubleWell(Centred, Wells, Minimisation):
         """Return the excess over the lowest minimum."""
         return self.primal(w) - min(self.primal(best) for best in self.minima())
 
-    def _roots(self) -> Array:
-        return depressed_cubic_roots(self.descent, float(self.zbar[0]))
+    @property
+    def _tilt(self) -> float:
+        return float(self.zbar[0])
 
     def _point(self, first: float) -> Array:
         w = -self.zbar

@@ -22,6 +22,7 @@ rho_Phi = 6 R: only the first entry, 3 w_1^2 - g, of the diagonal Hessian moves.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,14 +31,7 @@ from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, 
 from dpcheck.algorithms.problem import Array, Constants, fields_read
 from dpcheck.errors import require
 from dpcheck.problems import bounded_rows, sphere
-from dpcheck.problems.nonconvex import (
-    Centred,
-    StronglyConcave,
-    Wells,
-    depressed_cubic_roots,
-    require_room,
-    spectral,
-)
+from dpcheck.problems.nonconvex import Centred, StronglyConcave, Wells, spectral
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -95,7 +89,7 @@ class Quartic(Centred, Wells, StronglyConcave):
     def __post_init__(self) -> None:
         self._require_positive("curvature", "coupling", "mu_y", "bound", "radius")
         require(self.descent > 0, "curvature", f"be > {self.coupling**2 / self.mu_y:g}", self.curvature)
-        require_room(self.room)
+        require(1 <= self.room < math.inf, "room", "be finite and >= 1", self.room)
         self._set(records=bounded_rows(self.records, self.bound))
 
     @property
@@ -137,8 +131,9 @@ class Quartic(Centred, Wells, StronglyConcave):
         diagonal[0] = 3 * w[0] ** 2 - self.descent
         return np.diag(diagonal)
 
-    def _roots(self) -> Array:
-        return depressed_cubic_roots(self.descent, float(self.coupling * self.zbar[0] / self.mu_y))
+    @property
+    def _tilt(self) -> float:
+        return float(self.coupling * self.zbar[0] / self.mu_y)
 
     def _point(self, first: float) -> Array:
         w = -self.coupling * self.zbar / (self.mu_y + self.coupling**2)
