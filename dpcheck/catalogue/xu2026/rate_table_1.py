@@ -1,20 +1,17 @@
 r"""The three baselines of Xu et al. 2026 measured on mean estimation, against the order of the empirical risk.
 
 Table 1 of the paper states |grad F| of the order a^{2/3}, a = sqrt(d log(1/delta))/(n epsilon), for DP-SPIDER and
-Sto-SPIDER, and n^{-1/3} + a^{2/5} on the population for Ada-DP-SPIDER. No theorem of the catalogue carries the table.
-Its order for the empirical risk is that of Theorem 3 of the paper, whose schedule the solvers have without the variable
-y, so that all three are held to Theorem 3; Ada-DP-SPIDER as it is implemented minimises the empirical risk, and a^{2/3}
-is less than the population's order.
+Sto-SPIDER, and n^{-1/3} + a^{2/5}, which is more, on the population for Ada-DP-SPIDER. All three are held to Theorem 3,
+whose schedule they have without the variable y, on the empirical risk, whose order in the table it has.
 
 Instance: f(w; z) = |w - z|^2/2 with all records at 0.6 e_1 or 0.9 e_1, from w = 0. A refresh is over all records and a
-difference of two gradients of one record is the same for all, so that records that differ would take longer and change
-nothing else. L0 = 1 bounds the gradients wherever runs come, and L = 1. The noise is Theorem 3's times the least
-constant c that the accountant certifies: as printed, c = 1.
+difference of two gradients of one record is the same for all, so that records that differ would change nothing else.
+L0 = 1 bounds the gradients wherever runs come, and L = 1. The noise is Theorem 3's times the least constant c that the
+accountant certifies: as printed, c = 1.
 
 Predictions are moments in closed form, or many runs in NumPy that share nothing with the solvers. The gradient g of the
-empirical risk is the distance from the records' mean, and a difference of two gradients of one record is the step
-itself, so that minibatches of differences bring no error. An estimate v = g + e has the noise N(0, (L0 sigma_1)^2 I)
-after a refresh over all records, and N(0, (sigma_2 |w - w'|)^2 I) is added with each step.
+empirical risk is the distance from the records' mean. An estimate v = g + e has the noise N(0, (L0 sigma_1)^2 I) after
+a refresh over all records, and N(0, (sigma_2 |w - w'|)^2 I) is added with each step.
 """
 
 from __future__ import annotations

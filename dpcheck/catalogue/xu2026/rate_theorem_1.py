@@ -2,20 +2,16 @@ r"""Theorems 1 and 3 of Xu et al. 2026 measured: DP-RGDA on the empirical risk o
 
 f(x, y; (b, c)) = |x|^2/2 + <x, y>/2 - |y|^2/2 + <b, x> - <c, y>, records close to (0.18 e_1, 0) and in pairs about it,
 from x = y = 0. Phi is a quadratic of Hessian 1.25. alpha is a^{2/3}, a = sqrt(d log(1/delta))/(n epsilon), and the
-output's gradient, alpha's and the noise's share alike, is of that order. Noise of 0.18 times less would be needed of
-records of norm 1: the small ones are in place of a constant before a^{2/3}.
+output's gradient, alpha's and the noise's share alike, is of that order; the small records are in place of a constant
+before a^{2/3}.
 
 Repaired, the schedule is T = L_Phi F_0/alpha^2, eta = alpha/(2L), S_2 = n/sqrt T, and a period of the order 1/(T a^2)
-with a constant that makes several refreshes. The escape has the numbers of Lemmas 6 and 7 for rho = 1, which bounds the
-change of a Hessian that does not change; Phi is convex, so that no perturbation is paid for.
+with a constant that makes several refreshes. The escape has the numbers of Lemmas 6 and 7 for rho = 1; Phi is convex,
+so that no perturbation is paid for. As printed (Theorem 3, the same as Theorem 1) the steps are 1/(2L) long, which is
+far beyond the minimiser, y never moves, and a run without an anchor returns its start.
 
-As printed (Theorem 3, the same as Theorem 1) the steps are 1/(2L) long, which is far beyond the minimiser, y never
-moves, and a run without an anchor returns its start: the gradient of the output does not fall with n.
-
-Predictions are drawn from Algorithms 2 and 3 in plain NumPy, many runs at once, on arrays of shape (runs, 2, d), the
-second axis for x and y. A difference of two gradients of one record is the same for all records, so that minibatches of
-differences bring no error, and a minibatch of a refresh brings that of the mean of its records alone. Nothing is shared
-with the solver.
+Predictions are drawn from Algorithms 2 and 3 in plain NumPy on arrays of shape (runs, 2, d), the second axis for x and
+y; nothing is shared with the solver. Minibatches of differences bring no error, as these are the same for all records.
 """
 
 from __future__ import annotations
@@ -257,10 +253,7 @@ class _Sums:
 
 
 def simulated_outputs(plan: Plan, game: Array, shift: Array, runs: int, rng: np.random.Generator) -> Array:
-    """What x ``runs`` independent runs from 0 return : (runs, d).
-
-    game : [[mu_x, a], [a, -mu_y]];  shift : (2, d), the means of b and -c
-    """
+    """Return the x of runs from 0 : (runs, d);  game : [[mu_x, a], [a, -mu_y]];  shift : (2, d), means of b and -c."""
     d = shift.shape[1]
     shape = (runs, 2, d)
     z, last_x, old = np.zeros(shape), np.zeros((runs, d)), np.zeros(shape)

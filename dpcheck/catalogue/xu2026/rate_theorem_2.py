@@ -1,9 +1,8 @@
 r"""Theorem 2 of Xu et al. 2026 measured: DP-RGDA on the population risk of a quadratic game.
 
 The game is that of the measurement of Theorem 1, with records (b, c) on a sphere about (s e_1, 0) of a third of s.
-Repaired, alpha = n^{-1/3} + a^{1/2} is the default and leads the noise by far where s is small: records of size 1 would
-take a constant of about eight before it, which the theorem does not name. At delta = 0.4 and d = 1 the statistical term
-leads by five from n = 2^14 on; a smaller delta would need a larger n for that.
+Repaired, alpha = n^{-1/3} + a^{1/2} is the default and leads the noise by far where s is small. At delta = 0.4 and d =
+1 the statistical term leads by five from n = 2^14 on; a smaller delta would need a larger n for that.
 
 A run stops near the first point at which the estimate is below alpha, so that |grad Phi| is a share of alpha. The steps
 have one length, 1.25 alpha/L in slope, and which share it is would hang on the start: s is drawn from a range of that

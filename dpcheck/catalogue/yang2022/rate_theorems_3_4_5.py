@@ -169,7 +169,7 @@ def least_noise(n: int, m: int, steps: int, epsilon: float, delta: float) -> flo
 
 
 def common(variant: str, id: str, measure: Any, constants: Any) -> dict[str, Any]:
-    """What the experiments of a variant share."""
+    """Return the fields that the experiments of a variant share."""
     return {
         "algorithm": "dp_sgda", "theorem": f"yang2022.theorem_{id}", "variant": variant, "sample": sample,
         "measure": measure, "constants": constants,

@@ -8,14 +8,10 @@ projection moves while the domains' ends are far, so that the expected strong ga
 two terms with the powers of the theorem's, of which the sampling errors are small here. With one joint Gaussian, by
 inequality (12), sigma_x and sigma_y are those of the theorem for twice the epsilon and delta.
 
-Theorem 4.5, Algorithms 4 and 5, apart and together, for privacy. The theorem's mu is so large that the noise of all
-phases together is .87 D, whatever n, d and epsilon. Games whose slopes and curvatures are fixed shares of mu D and mu
-then cost a fixed share of mu D^2, which is the order of the bound up to one log2(n).
-
-Corollary B.6 and its mirror image, games with one strongly curved side, for privacy. The corollary's mu is so large
-that the noise of all phases together is a fixed share of D where mu_y is a fixed share of mu. Games whose slopes and
-curvatures are such shares then cost a fixed share of mu D^2, the order of the bound's first line; its second line is of
-that order too for such mu_y, save one more log2(n).
+Theorem 4.5, Algorithms 4 and 5, apart and together, for privacy; Corollary B.6 and its mirror image, with one strongly
+curved side. mu is so large that the noise of all phases together is a fixed share of D, .87 in Theorem 4.5, whatever n,
+d and epsilon. Games whose slopes and curvatures are fixed shares of mu D and mu then cost a fixed share of mu D^2,
+which is the order of the bound up to one log2(n), and of both lines of the corollary's.
 """
 
 from __future__ import annotations
@@ -199,7 +195,7 @@ def sample_at_once(cell: Cell, rng: np.random.Generator) -> Game:
 
 
 def strong(problem: Game, part: str, square: float) -> float:
-    """What |x - x*|^2 of a part adds to the strong gap."""
+    """Return the share of the strong gap that is due to |x - x*|^2 of a part."""
     side = problem.side(part)
     return 0.5 * (side.own + side.coupling**2 / side.other) * square
 

@@ -5,11 +5,9 @@ where one term leads, to an accuracy relative to the start's distance, so that t
 
 In Algorithms 4 and 5 epsilon is so large that mu = 2L/(D sqrt n), the least regularisation that they ever take and the
 hardest case. The table leaves out logarithms. The counts are held to its order times log(n/delta) log2(n), of the
-accuracy and of the number of phases; the margin of .3 leaves room for what is left of logarithms at these sizes, and
-for numbers of epochs, which come whole.
-
-Counts are random by the records and by the solvers' own draws. Where few of them leave the verdict open, four times as
-many are counted, once; the wrong word then has at most twice the chance of one look.
+accuracy and of the number of phases; the margin of .3 leaves room for what is left of logarithms, and for whole epochs.
+Where few counts leave the verdict open, four times as many are made, once; the wrong word then has at most twice the
+chance of one look.
 """
 
 from __future__ import annotations
@@ -81,7 +79,7 @@ class Cell(NamedTuple):
 
 
 def lines(algorithm: str) -> list[Line]:
-    """What is counted in the check of an algorithm: its own runs with each base solver, or the base solvers alone."""
+    """Return the lines of an algorithm's check: its own runs with each base solver, or the base solvers alone."""
     if algorithm not in SETTINGS:
         return [_phased(algorithm, base, row) for base, row in TABLES.items()]
     bases = [base for base in BASES.values() if base.setting == SETTINGS[algorithm]]
@@ -102,7 +100,7 @@ def findings(algorithm: str, context: Context, tables: Tables) -> Iterator[Findi
 
 def _phased(name: str, base: str, row: str) -> Line:
     """Algorithm 4 or 5 with one base solver."""
-    game = _game(2, np.random.default_rng(0))
+    game = Bilinear.sample(2, DIMENSION, np.random.default_rng(0))
     r = game.smoothness * game.radius / math.hypot(game.lipschitz_w, game.lipschitz_v)
     statement = theorem(f"zhang2022.table_2_{row}")
     cells = []
@@ -126,12 +124,8 @@ def _alone(name: str, base: Any, factor: str) -> Line:
     return Line(f"{name}.gradients.{base.name}.{factor}", said, "the stated cost", factor, runs, cells)
 
 
-def _game(n: int, rng: np.random.Generator) -> Bilinear:
-    return Bilinear.sample(n, DIMENSION, rng)
-
-
 def _phases(name: str, base: str, n: int, rng: np.random.Generator) -> int:
-    problem = _game(n, rng)
+    problem = Bilinear.sample(n, DIMENSION, rng)
     solver = configure(name, problem, epsilon=EPSILON, delta=DELTA, base=base)
     return solver.run(problem, seed=int(rng.integers(2**31))).evaluations
 

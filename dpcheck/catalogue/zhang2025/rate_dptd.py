@@ -1,10 +1,9 @@
 """DPTD, the baseline of Zhang et al. 2025, against the law of its iterates; no theorem at hand promises it a rate.
 
-The paper runs the algorithm of Zhao et al. 2023 beside its own and states nothing of it but step sizes and noise, so
-that there is no order to hold it to. What can be held to a number is the implementation: on equal records, where no end
-of a domain is near, w, v and both running averages follow a linear recursion with Gaussian noise in each coordinate,
-and the mean gradient norm of Phi at the last iterate is exact. Only the repaired variant is measured: the printed noise
-drives the averages beyond the domain at any n that runs in minutes.
+The paper states nothing of the algorithm of Zhao et al. 2023 but step sizes and noise. On equal records, where no end
+of a domain is near, w, v and both running averages follow a linear recursion with Gaussian noise in each coordinate, so
+that the mean gradient norm of Phi at the last iterate is exact. Only the repaired variant is measured: the printed
+noise drives the averages beyond the domain at any n that runs in minutes.
 """
 
 from __future__ import annotations
