@@ -1,4 +1,4 @@
-"""What the nonconvex-strongly-concave problems share.
+"""Closed forms that nonconvex-strongly-concave problems share.
 
 Most of them are f(w, v; z) = h(w) + <v, c(w) + z> - mu/2 |v|^2 with public h and c, so that
 y*(w) = (c(w) + zbar)/mu and Phi(w) = h(w) + |c(w) + zbar|^2/(2 mu), where the domain V of v holds all
@@ -49,7 +49,12 @@ class Centred(Defaults):
 
 
 class Wells(Defaults):
-    """A double well along w_1, quadratic across; Phi' is x^3 - g x + q along w_1, with g = ``descent``."""
+    """A double well along w_1, quadratic across; Phi' is x^3 - g x + q along w_1, with g = ``descent``.
+
+    It has three roots, 2 sqrt(g/3) cos(phi/3 - 2 pi k/3), phi = arccos(-(3 q/(2 g)) sqrt(3/g)), k = 0, 1, 2 in falling
+    order, where |q| < 2 (g/3)^{3/2}: the outer two are minima, the middle one is the saddle, of lambda_min =
+    3 w_1^2 - g. Beyond that one minimum is left.
+    """
 
     descent: Any
 

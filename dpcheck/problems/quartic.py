@@ -7,10 +7,8 @@ y* = (b w + zbar)/mu and
 Phi = w_1^4/4 - (g/2) w_1^2 + 1/2 (1 + b^2/mu) sum_{i>=2} w_i^2 + (b/mu) <w, zbar> + |zbar|^2/(2 mu).
 Data of mean 0 give the saddle 0 with lambda_min = -g and the minima w_1 = +-sqrt g.
 
-In general w_i = -b zbar_i/(mu + b^2) for i >= 2, and w_1 is a root of x^3 - g x + b zbar_1/mu. It has
-three, 2 sqrt(g/3) cos(phi/3 - 2 pi k/3), phi = arccos(-(3 b zbar_1/(2 g mu)) sqrt(3/g)), k = 0, 1, 2 in
-falling order, where |b zbar_1|/mu < 2 (g/3)^{3/2}: the outer two are minima, the middle one is the
-saddle, of lambda_min = 3 w_1^2 - g. Beyond that one minimum is left.
+In general w_i = -b zbar_i/(mu + b^2) for i >= 2, and w_1 is a root of x^3 - g x + b zbar_1/mu (see
+``nonconvex.Wells``).
 
 G_w: the gradient of the first line has the square s (s - c)^2 + |w|^2 - s, s = w_1^2, largest at
 |w| = R for some s in [0, R^2] (s = |w|^2 where d = 1); <v, b w> adds b Lam in any direction.

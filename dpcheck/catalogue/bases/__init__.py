@@ -211,6 +211,3 @@ def _point(problem: Problem, value: Array | None, name: str) -> Array:
     require(point.shape == (size,), name, f"have shape ({size},), w and v in one", point.shape)
     require(bool(np.isfinite(point).all()), name, "be finite", point)
     return point
-
-
-__all__ = ["BASES", "Base", "Solution", "Term", "base_kernel", "optimum", "require_base"]

@@ -175,10 +175,7 @@ class Declared(MeanEstimation):
     spread: float = 0.0
     name: str = "mean_estimation"
 
-    @property
-    def lipschitz_w(self) -> float:
-        """L = 1, a public constant."""
-        return 1.0
+    lipschitz_w = 1.0  # a public constant
 
     @property
     def slack(self) -> float:

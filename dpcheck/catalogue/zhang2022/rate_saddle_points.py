@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.problem import Array, ball
+from dpcheck.algorithms.problem import Array, Constants
 from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue.zhang2022.rate_minimisation import Moments, Phase, moments, phases
 from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise, cross, doubling
@@ -50,23 +50,20 @@ class Game(Quadratic):
     name: str = "game"
 
     @property
-    def domain_v(self) -> Array:
-        """The ball of v's own radius."""
-        return ball(self.dim_v, self.radius_v)
+    def reach(self) -> float:
+        return self.radius_v
 
-    @property
-    def lipschitz_w(self) -> float:
-        """The declared constant's share, as that of v."""
-        return self.lipschitz / math.sqrt(2)
-
-    lipschitz_v = lipschitz_w
+    def constants(self) -> Constants:
+        """The declared constant is shared by w and v."""
+        share = self.lipschitz / math.sqrt(2)
+        return replace(super().constants(), lipschitz_w=share, lipschitz_v=share)
 
     @property
     def slack(self) -> float:
         """The declared constants over the least true ones; at least 1 where the declaration holds."""
         G_w = self.mu_x * self.radius + self.coupling * self.radius_v + self.bound
         G_v = self.mu_y * self.radius_v + self.coupling * self.radius + self.bound
-        return self.lipschitz_w / max(G_w, G_v)
+        return float(self.lipschitz_w / max(G_w, G_v))
 
     def side(self, part: str) -> Side:
         """Return the game as one part, w or v, sees it."""
