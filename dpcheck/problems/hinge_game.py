@@ -45,7 +45,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
 
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
-    """The general kernel where gradients are clipped; else the mean record, and what all records share once."""
+    """The general kernel where gradients are clipped; else the gradient at the mean record, in which it is linear."""
     if clip[0] < np.inf or clip[1] < np.inf:
         gradients.mean(gradient, data, index, batch, x, clip, out)
         return
@@ -53,13 +53,13 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
     if index.size == 1:  # no mean to compute, nor room to allocate for it
         one = records[index[0]]
     else:
-        one = np.zeros(x.size)
+        one = np.zeros(records.shape[1])
         for j in range(index.size):
-            for i in range(x.size):
+            for i in range(one.size):
                 one[i] += records[index[j], i]
-        for i in range(x.size):
+        for i in range(one.size):
             one[i] /= max(index.size, 1)
-    gradient(params, one, x[:d], x[d:], out[:d], out[d:])  # which is linear in the record
+    gradient(params, one, x[:d], x[d:], out[:d], out[d:])
     for i in range(x.size):
         out[i] *= index.size / batch
 

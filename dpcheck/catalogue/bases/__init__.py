@@ -87,7 +87,7 @@ BASES = {
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What a base solver returns.
+    """The result of a base solver.
 
     Attributes
     ----------

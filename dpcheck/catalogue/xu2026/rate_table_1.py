@@ -30,7 +30,7 @@ from dpcheck.accounting import calibrate
 from dpcheck.algorithms.problem import Array
 from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue import equal_records
-from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise
+from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise, cross
 from dpcheck.events import Event, Gaussian, Laplace, Repeated, Sampled
 from dpcheck.problems.mean_estimation import MeanEstimation
 
@@ -333,36 +333,26 @@ def equal_spread(runs: int) -> Callable[[Cell], int]:
     return lambda cell: math.ceil(4 * runs / cell["d"])
 
 
-def arms(n: tuple[float, ...], d: tuple[float, ...], epsilon: tuple[float, ...], base: Cell) -> tuple[Cell, ...]:
-    """One factor at a time; n at d = 4, d and epsilon at the n of ``base``."""
-    fixed = {"delta": DELTA}
-    rows = [{**fixed, "n": each, "d": 4, "epsilon": HIGH} for each in n]
-    rows += [{**fixed, "n": base["n_d"], "d": each, "epsilon": HIGH} for each in d]
-    rows += [{**fixed, "n": base["n_epsilon"], "d": 2, "epsilon": each} for each in epsilon]
-    return tuple(rows)
-
-
 DELTA, HIGH = 1e-5, 0.95  # delta far below epsilon, else less noise is private than the order says
-EPSILONS = (0.119, 0.34, HIGH)
-COARSE = arms((800, 1750, 4000), (2, 6, 16), EPSILONS, {"n_d": 1800, "n_epsilon": 3000})
-FINE = arms((2000, 4500, 10000), (2, 6, 16), EPSILONS, {"n_d": 4500, "n_epsilon": 8400})
-ALL = ("n", "d", "epsilon")
+BASE = {"delta": DELTA, "n": 4500, "d": 4, "epsilon": HIGH}
+COARSE, FINE = cross(BASE, n=(800, 1750, 4000)), cross(BASE, n=(2000, 4500, 10000))
+ALL = (*FINE, *cross(BASE, d=(2, 6, 16)), *cross(BASE | {"n": 8400, "d": 2}, epsilon=(0.119, 0.34, HIGH)))
 
 EXPERIMENTS = (
     experiment(
-        "dp_spider", "table_1", COARSE[:3], 60, equal_spread(33), factors=("n",),
+        "dp_spider", "table_1", COARSE, 60, equal_spread(33), factors=("n",),
         predicted=partial(by_moments, printed=False), within=1.12, clear=4.0,
     ),
     experiment(
-        "dp_spider", "table_1.as_printed", COARSE[:3], 60, equal_spread(50), factors=("n",), variant="as_printed",
+        "dp_spider", "table_1.as_printed", COARSE, 60, equal_spread(50), factors=("n",), variant="as_printed",
         predicted=partial(by_moments, printed=True), within=1.15,
     ),
     experiment(
-        "ada_dp_spider", "table_1", FINE, 48, equal_spread(5), factors=ALL,
+        "ada_dp_spider", "table_1", ALL, 48, equal_spread(5), factors=("n", "d", "epsilon"),
         predicted=partial(simulated, "ada_dp_spider"), within=1.1,
     ),
     experiment(
-        "sto_spider", "table_1", FINE[:3], 36, equal_spread(3), factors=("n",),
+        "sto_spider", "table_1", FINE, 36, equal_spread(3), factors=("n",),
         predicted=partial(simulated, "sto_spider"), within=1.1, clear=4.0,
         unreachable="the law of this instance, as simulated, still bends over the sizes that minutes reach",
     ),

@@ -195,7 +195,7 @@ class Drifting(SpiderSchedule):
 
     @property
     def noise_level(self) -> float:
-        """What noise and sampling bring to an estimate of drift kappa."""
+        """The error that noise and sampling bring to an estimate of drift kappa."""
         require(self.Ls < math.inf, "chi", "be given where there is no finite Ls", None)
         d, n, (sigma_1, sigma_2), kappa = self.sizes.d, self.sizes.n, self.noise, self.kappa
         noise = d * ((self.L0 * sigma_1) ** 2 + (self.Ls * sigma_2) ** 2 * kappa)

@@ -145,7 +145,7 @@ _STEP = 1e-4  # of the central differences; only the accuracy of the test depend
 
 
 class Limits(NamedTuple):
-    """What the selection tests: clipping norms L0 and Ls, alpha, and the curvature sqrt(rho alpha)."""
+    """The numbers that the selection tests with: clipping norms L0 and Ls, alpha, and the curvature sqrt(rho alpha)."""
 
     L0: float
     Ls: float

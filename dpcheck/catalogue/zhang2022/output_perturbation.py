@@ -59,7 +59,7 @@ SADDLE_BASE = "accelerated_svrg"
 
 
 class InPhases(Schedule):
-    """What every schedule of phases has.
+    """A schedule of phases.
 
     Attributes
     ----------

@@ -95,7 +95,7 @@ class Counts(NamedTuple):
 
 
 class Room(NamedTuple):
-    """What an ascent works on: all records twice, in a changing and in a fixed order, a minibatch and a gradient."""
+    """The room of an ascent: all records twice, in a changing and in a fixed order, a minibatch and a gradient."""
 
     deck: Indices
     everyone: Indices
