@@ -338,12 +338,9 @@ class OneSided(_InPhases):
         values, conditions = answers(problem, given)
         del values["ell"]
         (part,) = self.released
-        dimension, domain, modulus = (
-            (problem.dim_w, problem.domain_w, problem.concavity)
-            if part == "w"
-            else (problem.dim_v, problem.domain_v, problem.convexity)
-        )
-        values |= {"d": dimension, "D": radius_of(domain, part), "mu_y": modulus, "k": len(self.phases)}
+        dimension, modulus = getattr(problem, f"dim_{part}"), getattr(problem, _MODULUS[_other(part)])
+        radius = radius_of(getattr(problem, f"domain_{part}"), part)
+        values |= {"d": dimension, "D": radius, "mu_y": modulus, "k": len(self.phases)}
         label = "Corollary B.6" if part == "w" else "Corollary B.6, mirrored,"
         yield Promise("zhang2022.corollary_b_6", label, values, conditions | {"bounded": at_zero(problem, part)})
 
