@@ -168,19 +168,6 @@ def released(problem: Game, part: str, of: tuple[Phase, ...], regulariser: float
     )  # fmt: skip
 
 
-def game_premises(problem: Game, part: str, of: tuple[Phase, ...], regulariser: float) -> Iterable[Premise]:
-    """The declared L is one, noise leaves room in the domain, all answers are inside, and the start is not the end."""
-    side, moved = problem.side(part), released(problem, part, of, regulariser)
-    noise = math.sqrt(problem.dim_w * sum(phase.sigma**2 for phase in of))
-    start = side.loss(side.at, side.at**2)
-    yield Premise("the declared Lipschitz constant over the least", problem.slack, 1.0)
-    yield Premise("distance to the domain's end over all the noise", side.radius / noise, 1.1)
-    inside = side.radius_other / max(side.farthest(regulariser), abs(side.answer(moved.mean)))
-    yield Premise("distance to the domain's end over the answers of the other part", inside, 1.0)
-    apart = abs(start / side.loss(*moved) - 1)
-    yield Premise("how far the measure at the start is from the predicted one, relative to it", apart, 0.2)
-
-
 DISTANCE = 0.05  # of the saddle from the start, in w and in v
 
 
@@ -288,9 +275,18 @@ def predicted_phased(problem: Game, cell: Cell, *, parts: tuple[str, ...], one_s
 
 
 def premises_phased(problem: Game, cell: Cell, *, parts: tuple[str, ...], one_sided: bool) -> Iterable[Premise]:
-    """Those of each part's game."""
+    """The declared L is one, noise leaves room in the domain, all answers are inside, and the start is not the end."""
     for part in parts:
-        yield from game_premises(problem, part, *phases_and_regulariser(problem, cell, part=part, one_sided=one_sided))
+        of, regulariser = phases_and_regulariser(problem, cell, part=part, one_sided=one_sided)
+        side, moved = problem.side(part), released(problem, part, of, regulariser)
+        noise = math.sqrt(problem.dim_w * sum(phase.sigma**2 for phase in of))
+        start = side.loss(side.at, side.at**2)
+        yield Premise("the declared Lipschitz constant over the least", problem.slack, 1.0)
+        yield Premise("distance to the domain's end over all the noise", side.radius / noise, 1.1)
+        inside = side.radius_other / max(side.farthest(regulariser), abs(side.answer(moved.mean)))
+        yield Premise("distance to the domain's end over the answers of the other part", inside, 1.0)
+        apart = abs(start / side.loss(*moved) - 1)
+        yield Premise("how far the measure at the start is from the predicted one, relative to it", apart, 0.2)
 
 
 def at_once(algorithm: str, joint: bool, cells: tuple[Cell, ...]) -> Experiment:
