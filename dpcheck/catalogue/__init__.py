@@ -1,3 +1,1 @@
-"""What is published, read by template: a folder a paper, in it a file an algorithm and the rates that are measured of
-it.
-"""
+"""The published algorithms by template: a folder a paper, in it a file an algorithm and the rates measured of it."""

@@ -1,7 +1,6 @@
 """A quadratic game whose records are all the same: gradients without sampling error, in time that no batch lengthens.
 
-Whatever minibatch is drawn has the same mean. What an algorithm adds to it (noise, clipping, steps, what it
-returns) is left, with a law in closed form, and schedules of millions of gradients take seconds.
+The noise, clipping and steps that an algorithm adds to them have a law in closed form.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import gammaln, hyp1f1
 
 from dpcheck.algorithms.kernels.gradients import add_clipped
 from dpcheck.algorithms.kernels.jit import DIFFERENCE_SIGNATURE, MEAN_SIGNATURE, kernel
@@ -77,7 +77,13 @@ class EqualRecords(Quadratic):
         """Return the gradient of Phi at points w : (..., d)."""
         return self.curvature * w + self.records[0, : self.dim_w]
 
+    def gradient_norm(self, outputs: Array) -> float:
+        """Return the mean of |grad Phi| over runs : (R, 2d)."""
+        return float(np.linalg.norm(self.primal_gradient(outputs[:, : self.dim_w]), axis=1).mean())
 
-def gradient_norm(problem: EqualRecords, outputs: Array) -> float:
-    """Mean of |grad Phi| over runs : (R, 2d)."""
-    return float(np.linalg.norm(problem.primal_gradient(outputs[:, : problem.dim_w]), axis=1).mean())
+    def expected_norm(self, mean: Array, deviation: Array) -> Array:
+        """Return E |N(m, s^2 I)| in the dimension of w, |m| = ``mean``, s = ``deviation``."""
+        d, s = self.dim_w, np.maximum(deviation, 1e-300)
+        far = np.minimum(mean / s, 30.0) ** 2 / 2
+        exact = np.sqrt(2) * s * np.exp(gammaln((d + 1) / 2) - gammaln(d / 2)) * hyp1f1(-0.5, d / 2, -far)
+        return np.asarray(np.where(far < 450, exact, np.sqrt(mean**2 + (d - 1) * deviation**2)))

@@ -92,12 +92,6 @@ def bounded_rows(records: object, bound: float, columns: int | None = None) -> A
     return within_bound(as_records(records, "records", columns), bound, "records", "|z|")
 
 
-def bounded_entries(records: object, bound: float) -> Array:
-    """Return records whose entries are at most ``bound`` in absolute value."""
-    rows = as_records(records, "records")
-    return within_bound(rows[..., None], bound, "records", "|z_i|").reshape(rows.shape)
-
-
 def bounded_pairs(records: object, bound: float) -> Array:
     """Return records (b, c), of an even number of columns, whose halves have Euclidean norm at most ``bound``."""
     rows = as_records(records, "records")
@@ -118,22 +112,9 @@ def within_bound(vectors: Array, bound: float, name: str, what: str) -> Array:
     return vectors / np.where(over, sizes / bound, 1.0)[..., None] if over.any() else vectors
 
 
-def require_within(sizes: Array, bound: float, what: str) -> None:
-    """Require the records' ``sizes``, named ``what``, to be at most ``bound`` up to rounding."""
-    largest = float(sizes.max())
-    require(largest <= bound * (1 + _DOUBLE), "records", f"have {what} <= {bound}", largest)
-
-
 def sphere(n: int, d: int, rng: np.random.Generator, radius: float = 1.0) -> Array:
     """Draw ``n`` records uniform on the sphere of this radius, +-radius where d = 1, of mean 0 : (n, d)."""
     require_count(n, "n")
     require_count(d, "d")
     rows = rng.standard_normal((n, d))
     return np.asarray(radius * rows / np.linalg.norm(rows, axis=1, keepdims=True))
-
-
-def signs(n: int, d: int, rng: np.random.Generator, size: float) -> Array:
-    """Draw ``n`` records with independent entries +-size, of mean 0 : (n, d)."""
-    require_count(n, "n")
-    require_count(d, "d")
-    return size * rng.choice([-1.0, 1.0], (n, d))

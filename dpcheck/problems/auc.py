@@ -227,7 +227,22 @@ class AUC(Defaults):
             The problem.
         """
         require_positive(radius, "radius")
-        return cls(*labelled(X, y, positive_share), radius)
+        features = as_records(X, "X")
+        labels = real_numbers(y, "y").ravel()
+        require(len(labels) == len(features), "y", f"have one label a row of X ({len(features)})", len(labels))
+        require(
+            set(np.unique(labels)) == {-1.0, 1.0}, "y", "hold labels -1 and 1, both present",
+            f"labels {np.unique(labels)[:5].tolist()}",
+        )  # fmt: skip
+        features = within_bound(features, 1, "X", "|x|")
+        if positive_share is None:
+            positives = int((labels > 0).sum())
+            weights = [1 / positives, 1 / (len(labels) - positives), 1 / len(labels)]
+        else:
+            require(0 < positive_share < 1, "positive_share", "lie in (0, 1)", positive_share)
+            p = positive_share
+            weights = [1 - p, p, p * (1 - p)]
+        return cls(np.column_stack([features, labels]), np.array(weights), radius)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> AUC:
@@ -278,26 +293,6 @@ class AUC(Defaults):
         matrix: Array = spread + np.outer(gap, gap)
         theta: Array = -np.linalg.pinv(matrix, hermitian=True) @ gap
         return theta
-
-
-def labelled(X: object, y: object, positive_share: float | None) -> tuple[Array, Array]:
-    """Return records (x, y) and weights (s+, s-, s0) of what :meth:`AUC.from_data` takes."""
-    features = as_records(X, "X")
-    labels = real_numbers(y, "y").ravel()
-    require(len(labels) == len(features), "y", f"have one label a row of X ({len(features)})", len(labels))
-    require(
-        set(np.unique(labels)) == {-1.0, 1.0}, "y", "hold labels -1 and 1, both present",
-        f"labels {np.unique(labels)[:5].tolist()}",
-    )  # fmt: skip
-    features = within_bound(features, 1, "X", "|x|")
-    if positive_share is None:
-        positives = int((labels > 0).sum())
-        weights = [1 / positives, 1 / (len(labels) - positives), 1 / len(labels)]
-    else:
-        require(0 < positive_share < 1, "positive_share", "lie in (0, 1)", positive_share)
-        p = positive_share
-        weights = [1 - p, p, p * (1 - p)]
-    return np.column_stack([features, labels]), np.array(weights)
 
 
 def auc_score(scores: Array, labels: Array) -> float:

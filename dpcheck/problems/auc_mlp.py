@@ -44,7 +44,7 @@ from dpcheck.algorithms.kernels.parts import BALL, BOX
 from dpcheck.algorithms.problem import Array, Constants, Defaults, blocks
 from dpcheck.errors import require
 from dpcheck.problems import mlp
-from dpcheck.problems.auc import AUC, climb, labelled
+from dpcheck.problems.auc import AUC, climb
 from dpcheck.problems.mlp import Network
 
 # params: s+, s-, s0, slope, widths
@@ -286,7 +286,8 @@ class AUCMLP(Defaults):
         AUCMLP
             The problem.
         """
-        return cls(*labelled(X, y, positive_share), tuple(hidden), slope, radius, seed, dtype)
+        linear = AUC.from_data(X, y, positive_share=positive_share)
+        return cls(linear.records.copy(), linear.params, tuple(hidden), slope, radius, seed, dtype)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> AUCMLP:

@@ -32,9 +32,9 @@ import numpy as np
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.algorithms.kernels.parts import BOX
 from dpcheck.algorithms.problem import Array, Constants, blocks, fields_read
-from dpcheck.errors import require
-from dpcheck.problems import bounded_entries, signs
-from dpcheck.problems.nonconvex import Centred, StronglyConcave, require_room, spectral
+from dpcheck.errors import require, require_count
+from dpcheck.problems import as_records, within_bound
+from dpcheck.problems.nonconvex import Centred, StronglyConcave, spectral
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -55,6 +55,13 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
     for i in range(w.size):
         total += a * np.cos(w[i]) + v[i] * (b * np.sin(w[i]) + record[i]) - 0.5 * mu * v[i] * v[i]
     return total
+
+
+def signs(n: int, d: int, rng: np.random.Generator, size: float) -> Array:
+    """Draw ``n`` records with independent entries +-size, of mean 0 : (n, d)."""
+    require_count(n, "n")
+    require_count(d, "d")
+    return size * rng.choice([-1.0, 1.0], (n, d))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +99,10 @@ class Cosine(Centred, StronglyConcave):
         self._require_positive("amplitude", "coupling", "mu_y", "bound")
         least = self.coupling**2 / self.mu_y
         require(self.amplitude > least, "amplitude", f"be > coupling^2/mu_y = {least:g}", self.amplitude)
-        require_room(self.room)
-        self._set(records=bounded_entries(self.records, self.bound))
+        require(1 <= self.room < math.inf, "room", "be finite and >= 1", self.room)
+        records = as_records(self.records, "records")
+        bounded = within_bound(records[..., None], self.bound, "records", "|z_i|")
+        self._set(records=bounded.reshape(records.shape))
 
     @property
     def reach(self) -> float:

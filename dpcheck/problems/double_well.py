@@ -3,10 +3,7 @@
 f(w; z) = w_1^4/4 - (g/2) w_1^2 + 1/2 sum_{i>=2} w_i^2 + <z, w>,  |z| <= B = 1,  W = B(R), g > 0.
 
 Data of mean 0 give the saddle 0 (``start``) with lambda_min = -g and the minima w_1 = +-sqrt g of value
--g^2/4. In general w_i = -zbar_i for i >= 2, and w_1 is a root of x^3 - g x + zbar_1. It has three,
-2 sqrt(g/3) cos(phi/3 - 2 pi k/3), phi = arccos(-(3 zbar_1/(2 g)) sqrt(3/g)), k = 0, 1, 2 in falling order,
-where |zbar_1| < 2 (g/3)^{3/2}: the outer two are minima, the middle one is the saddle, of lambda_min =
-3 w_1^2 - g. Beyond that one minimum is left.
+-g^2/4. In general w_i = -zbar_i for i >= 2, and w_1 is a root of x^3 - g x + zbar_1 (see ``nonconvex.Wells``).
 
 G: the gradient without z has the square s (s - g)^2 + |w|^2 - s, s = w_1^2, largest at |w| = R for some s
 in [0, R^2] (s = |w|^2 where d = 1); z adds B in any direction.
@@ -25,7 +22,7 @@ import numpy as np
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.algorithms.problem import Array, Constants, Minimisation, fields_read
 from dpcheck.problems import bounded_rows, sphere
-from dpcheck.problems.nonconvex import Centred, Wells, depressed_cubic_roots
+from dpcheck.problems.nonconvex import Centred, Wells
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -100,8 +97,9 @@ class DoubleWell(Centred, Wells, Minimisation):
         """Return the excess over the lowest minimum."""
         return self.primal(w) - min(self.primal(best) for best in self.minima())
 
-    def _roots(self) -> Array:
-        return depressed_cubic_roots(self.descent, float(self.zbar[0]))
+    @property
+    def _tilt(self) -> float:
+        return float(self.zbar[0])
 
     def _point(self, first: float) -> Array:
         w = -self.zbar

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,8 +28,6 @@ from dpcheck.algorithms.problem import Array, Constants, Defaults, blocks, colum
 from dpcheck.errors import require, require_count
 from dpcheck.problems import bounded_pairs
 from dpcheck.problems.nonconvex import spectral
-
-MEAN, SPREAD = 7 / 8, 1 / 8  # of the entries of b and c in the population, in units of B/sqrt(d)
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -47,7 +45,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
 
 @kernel(MEAN_SIGNATURE)
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
-    """The general kernel where gradients are clipped; else the mean record, and what all records share once."""
+    """The general kernel where gradients are clipped; else the gradient at the mean record, in which it is linear."""
     if clip[0] < np.inf or clip[1] < np.inf:
         gradients.mean(gradient, data, index, batch, x, clip, out)
         return
@@ -55,13 +53,13 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
     if index.size == 1:  # no mean to compute, nor room to allocate for it
         one = records[index[0]]
     else:
-        one = np.zeros(x.size)
+        one = np.zeros(records.shape[1])
         for j in range(index.size):
-            for i in range(x.size):
+            for i in range(one.size):
                 one[i] += records[index[j], i]
-        for i in range(x.size):
+        for i in range(one.size):
             one[i] /= max(index.size, 1)
-    gradient(params, one, x[:d], x[d:], out[:d], out[d:])  # which is linear in the record
+    gradient(params, one, x[:d], x[d:], out[:d], out[d:])
     for i in range(x.size):
         out[i] *= index.size / batch
 
@@ -109,6 +107,8 @@ class HingeGame(Defaults):
     gradient = staticmethod(gradient)
     value = staticmethod(value)
     mean = staticmethod(mean)
+    centre: ClassVar[float] = 7 / 8  # of the entries of b and c in the population, in units of B/sqrt(d)
+    spread: ClassVar[float] = 1 / 8
     dim_w = dim_v = columns(lambda count: count // 2)
 
     def __post_init__(self) -> None:
@@ -125,7 +125,7 @@ class HingeGame(Defaults):
         require_count(n, "n")
         require_count(d, "d")
         signs = rng.integers(0, 2, (n, 2 * d)) * 2 - 1
-        return cls((MEAN + SPREAD * signs) * constants.get("bound", cls.bound) / math.sqrt(d), **constants)
+        return cls((cls.centre + cls.spread * signs) * constants.get("bound", cls.bound) / math.sqrt(d), **constants)
 
     @property
     def params(self) -> Array:
@@ -150,7 +150,7 @@ class HingeGame(Defaults):
         max_v E F(w, v) - min_w E F(w, v), Yang et al. 2022, Definition 4. In each coordinate the largest
         u y - s hinge(y) is at -D for u < 0, at D for u > s, and at p + h u/s between.
         """
-        d, mean = self.dim_w, MEAN * self.bound
+        d, mean = self.dim_w, self.centre * self.bound
         x = outputs * math.sqrt(d)
         losses = mean * x + self._hinge(x)
         u = self.coupling * x.mean(0) + np.where(np.arange(2 * d) < d, -mean, mean)

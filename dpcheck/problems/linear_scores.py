@@ -184,7 +184,7 @@ def arranged(records: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class Scores(NamedTuple):
-    """What linear scores of records (x, y) are made of, in the order of the records."""
+    """The parts of linear scores of records (x, y), in the order of the records."""
 
     y: NDArray[np.float64]
     h: NDArray[np.float64]  # <w, x>

@@ -35,7 +35,7 @@ from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, 
 from dpcheck.algorithms.kernels.parts import BOX
 from dpcheck.algorithms.problem import Array, Constants, Defaults, blocks, fields_read
 from dpcheck.errors import require, require_count
-from dpcheck.problems import as_records, require_within
+from dpcheck.problems import as_records
 from dpcheck.problems.nonconvex import StronglyConcave, spectral
 
 
@@ -97,6 +97,11 @@ class Factors(Defaults):
         good = size > 0 and size % self.rows == 0
         require(good, "records", f"have {beside} {other} and a multiple of {self.rows}", records.shape)
         return records, np.ascontiguousarray(self.initial, dtype=float)
+
+    def _require_within(self, sizes: Array, bound: float, what: str) -> None:
+        """Require the records' ``sizes``, named ``what``, to be at most ``bound`` up to rounding."""
+        largest = float(sizes.max())
+        require(largest <= bound * (1 + 1e-12), "records", f"have {what} <= {bound}", largest)
 
     def _require_start(self, initial: Array, size: int) -> None:
         """Check the shape of the start beside matrices of ``size`` entries."""
@@ -164,8 +169,8 @@ class MatrixSensing(Factors, StronglyConcave):
         number = records[:, 0]
         whole = bool((number == np.floor(number)).all() and number.min() >= 0 and number.max() < len(records))
         require(whole, "records", f"begin with a number from 0 to {len(records) - 1}", np.unique(number)[[0, -1]])
-        require_within(np.linalg.norm(records[:, 1:-1], axis=1), self.bound_a, "|A|")
-        require_within(np.abs(records[:, -1]), self.bound_b, "|b|")
+        self._require_within(np.linalg.norm(records[:, 1:-1], axis=1), self.bound_a, "|A|")
+        self._require_within(np.abs(records[:, -1]), self.bound_b, "|b|")
         self._require_start(initial, records.shape[1] - 2)
         self._set(records=records, initial=initial)
 

@@ -17,8 +17,6 @@ t = (b + d)/2, f = b - d, where nothing cancels that did not cancel in e and f.
 
 ``work`` vectors hold the inputs and signals of ``rows`` records, layer after layer. In single precision, products are
 too; sums of squares are in double all the same.
-
-:class:`Network` is what the problems see of it.
 """
 
 from __future__ import annotations
@@ -254,10 +252,7 @@ def clip_weight(square, bound):  # type: ignore[no-untyped-def]
     types.void(INDICES, _INT, SINGLE_VECTOR, VECTOR, types.boolean, SINGLE_VECTOR),
 )
 def weighted_sum(widths, rows, work, scale, add, out):  # type: ignore[no-untyped-def]
-    """Write the sum over the first ``scale.size`` rows of scale_j times the gradient to ``out``, or add it there.
-
-    The signals are overwritten.
-    """
+    """Write or ``add`` the first rows' gradients, weighted by ``scale``, to ``out``; the signals are overwritten."""
     for layer in range(1, widths.size):
         a = inputs(work, widths, rows, layer - 1)[: scale.size]
         s = signals(work, widths, rows, layer)[: scale.size]

@@ -1,4 +1,4 @@
-"""What the nonconvex-strongly-concave problems share.
+"""Closed forms that nonconvex-strongly-concave problems share.
 
 Most of them are f(w, v; z) = h(w) + <v, c(w) + z> - mu/2 |v|^2 with public h and c, so that
 y*(w) = (c(w) + zbar)/mu and Phi(w) = h(w) + |c(w) + zbar|^2/(2 mu), where the domain V of v holds all
@@ -49,7 +49,12 @@ class Centred(Defaults):
 
 
 class Wells(Defaults):
-    """A double well along w_1, quadratic across; Phi' is x^3 - g x + q along w_1, with g = ``descent``."""
+    """A double well along w_1, quadratic across; Phi' is x^3 - g x + q along w_1, with g = ``descent``.
+
+    It has three roots, 2 sqrt(g/3) cos(phi/3 - 2 pi k/3), phi = arccos(-(3 q/(2 g)) sqrt(3/g)), k = 0, 1, 2 in falling
+    order, where |q| < 2 (g/3)^{3/2}: the outer two are minima, the middle one is the saddle, of lambda_min =
+    3 w_1^2 - g. Beyond that one minimum is left.
+    """
 
     descent: Any
 
@@ -64,9 +69,20 @@ class Wells(Defaults):
         """Return both minima, the right one first, or the one that is left."""
         return np.array([within(self._point(root), self.radius, "minimum") for root in self._roots()[::2]])
 
-    def _roots(self) -> Array:
-        """Return the stationary values of w_1, in falling order."""
+    @property
+    def _tilt(self) -> float:
+        """The constant q of Phi' along w_1."""
         raise NotImplementedError
+
+    def _roots(self) -> Array:
+        """Return the real roots of x^3 - g x + q, g > 0, falling: three where |q| < 2 (g/3)^{3/2}, else one."""
+        g, q = self.descent, self._tilt
+        if abs(q) < 2 * (g / 3) ** 1.5:
+            angle = math.acos(-1.5 * q / g * math.sqrt(3 / g)) / 3
+            return np.asarray(2 * math.sqrt(g / 3) * np.cos(angle - 2 * np.pi / 3 * np.arange(3)))
+        rest = math.sqrt(max(q * q / 4 - (g / 3) ** 3, 0.0))
+        outer = np.cbrt(abs(q) / 2 + rest)  # Cardano, the larger of the two cube roots
+        return np.array([-math.copysign(outer + g / (3 * outer), q)])
 
     def _point(self, first: float) -> Array:
         """Return the stationary point whose first coordinate is ``first``."""
@@ -99,23 +115,8 @@ def largest_on(polynomial: Polynomial, low: float, high: float) -> float:
     return float(max(polynomial(np.array([low, high, *inner]))))
 
 
-def depressed_cubic_roots(g: float, q: float) -> Array:
-    """Return the real roots of x^3 - g x + q, g > 0, falling: three where |q| < 2 (g/3)^{3/2}, else one."""
-    if abs(q) < 2 * (g / 3) ** 1.5:
-        angle = math.acos(-1.5 * q / g * math.sqrt(3 / g)) / 3
-        return np.asarray(2 * math.sqrt(g / 3) * np.cos(angle - 2 * np.pi / 3 * np.arange(3)))
-    rest = math.sqrt(max(q * q / 4 - (g / 3) ** 3, 0.0))
-    outer = np.cbrt(abs(q) / 2 + rest)  # Cardano, the larger of the two cube roots
-    return np.array([-math.copysign(outer + g / (3 * outer), q)])
-
-
 def within(w: Array, radius: float, what: str) -> Array:
     """Return ``w`` if it lies in the ball of this radius, else raise InputError naming the radius."""
     norm = float(np.linalg.norm(w))
     require(norm <= radius * (1 + 1e-12), "radius", f"be at least the {what}'s norm {norm:.6g}", radius)
     return w
-
-
-def require_room(room: float) -> None:
-    """Check that V is at least as wide as the best responses reach."""
-    require(1 <= room < math.inf, "room", "be finite and >= 1", room)

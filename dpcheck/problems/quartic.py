@@ -7,10 +7,8 @@ y* = (b w + zbar)/mu and
 Phi = w_1^4/4 - (g/2) w_1^2 + 1/2 (1 + b^2/mu) sum_{i>=2} w_i^2 + (b/mu) <w, zbar> + |zbar|^2/(2 mu).
 Data of mean 0 give the saddle 0 with lambda_min = -g and the minima w_1 = +-sqrt g.
 
-In general w_i = -b zbar_i/(mu + b^2) for i >= 2, and w_1 is a root of x^3 - g x + b zbar_1/mu. It has
-three, 2 sqrt(g/3) cos(phi/3 - 2 pi k/3), phi = arccos(-(3 b zbar_1/(2 g mu)) sqrt(3/g)), k = 0, 1, 2 in
-falling order, where |b zbar_1|/mu < 2 (g/3)^{3/2}: the outer two are minima, the middle one is the
-saddle, of lambda_min = 3 w_1^2 - g. Beyond that one minimum is left.
+In general w_i = -b zbar_i/(mu + b^2) for i >= 2, and w_1 is a root of x^3 - g x + b zbar_1/mu (see
+``nonconvex.Wells``).
 
 G_w: the gradient of the first line has the square s (s - c)^2 + |w|^2 - s, s = w_1^2, largest at
 |w| = R for some s in [0, R^2] (s = |w|^2 where d = 1); <v, b w> adds b Lam in any direction.
@@ -22,6 +20,7 @@ rho_Phi = 6 R: only the first entry, 3 w_1^2 - g, of the diagonal Hessian moves.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,14 +29,7 @@ from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, 
 from dpcheck.algorithms.problem import Array, Constants, fields_read
 from dpcheck.errors import require
 from dpcheck.problems import bounded_rows, sphere
-from dpcheck.problems.nonconvex import (
-    Centred,
-    StronglyConcave,
-    Wells,
-    depressed_cubic_roots,
-    require_room,
-    spectral,
-)
+from dpcheck.problems.nonconvex import Centred, StronglyConcave, Wells, spectral
 
 
 @kernel(GRADIENT_SIGNATURE)
@@ -95,7 +87,7 @@ class Quartic(Centred, Wells, StronglyConcave):
     def __post_init__(self) -> None:
         self._require_positive("curvature", "coupling", "mu_y", "bound", "radius")
         require(self.descent > 0, "curvature", f"be > {self.coupling**2 / self.mu_y:g}", self.curvature)
-        require_room(self.room)
+        require(1 <= self.room < math.inf, "room", "be finite and >= 1", self.room)
         self._set(records=bounded_rows(self.records, self.bound))
 
     @property
@@ -137,8 +129,9 @@ class Quartic(Centred, Wells, StronglyConcave):
         diagonal[0] = 3 * w[0] ** 2 - self.descent
         return np.diag(diagonal)
 
-    def _roots(self) -> Array:
-        return depressed_cubic_roots(self.descent, float(self.coupling * self.zbar[0] / self.mu_y))
+    @property
+    def _tilt(self) -> float:
+        return float(self.coupling * self.zbar[0] / self.mu_y)
 
     def _point(self, first: float) -> Array:
         w = -self.coupling * self.zbar / (self.mu_y + self.coupling**2)

@@ -30,7 +30,6 @@ import numpy as np
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.algorithms.problem import Array, Constants, Minimisation
 from dpcheck.errors import require
-from dpcheck.problems import require_within
 from dpcheck.problems.matrix_sensing import Factors, MatrixSensing
 
 
@@ -107,8 +106,8 @@ class Sensing(Factors, Minimisation):
     def __post_init__(self) -> None:
         records, initial = self._checked(("bound_a", "bound_b", "radius"), beside=1)
         matrices = records[:, :-1].reshape(len(records), self.rows, -1)
-        require_within(np.linalg.norm(matrices, 2, axis=(1, 2)), self.bound_a, "|A|")
-        require_within(np.abs(records[:, -1]), self.bound_b, "|b|")
+        self._require_within(np.linalg.norm(matrices, 2, axis=(1, 2)), self.bound_a, "|A|")
+        self._require_within(np.abs(records[:, -1]), self.bound_b, "|b|")
         self._require_start(initial, records.shape[1] - 1)
         norm = float(np.linalg.norm(initial))
         require(norm <= self.radius, "initial", f"lie in the ball of radius {self.radius}", norm)

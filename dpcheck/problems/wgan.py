@@ -308,6 +308,8 @@ class WGAN(Defaults):
     mean = staticmethod(mean)
     difference = staticmethod(difference)
     convex = concave = False
+    dim_w = property(lambda problem: problem.networks[0].size)
+    dim_v = property(lambda problem: problem.networks[1].size)
 
     def __post_init__(self) -> None:
         records = as_records(self.records, "records")
@@ -370,14 +372,6 @@ class WGAN(Defaults):
         """(lambda, slope, number of G's widths, G's widths, D's widths)."""
         made, judged = self.networks
         return np.array([self.penalty, self.slope, len(made.widths), *made.widths, *judged.widths], float)
-
-    @property
-    def dim_w(self) -> int:
-        return self.networks[0].size
-
-    @property
-    def dim_v(self) -> int:
-        return self.networks[1].size
 
     @property
     def start(self) -> Array:

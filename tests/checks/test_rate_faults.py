@@ -128,7 +128,7 @@ YANG_2022 = {
     ),
     "last iterate": Fault(*STATISTICAL, Edit("Theorem2a.output", 'return "average"', 'return "last"')),
     "falling steps n^-.25": Fault(
-        "dp_sgda", "theorem_5.as_printed", Edit("falling", "2 / (pl * t)", "2 / (pl * t * steps**0.25)")
+        "dp_sgda", "theorem_5.as_printed", Edit("Theorem3.falling", "2 / (pl * t)", "2 / (pl * t * self.steps**0.25)")
     ),
     "repaired steps that begin at 1": Fault(
         "dp_sgda", "theorem_5.repaired", Edit("Theorem3Repaired.late", "late = True", "late = False")

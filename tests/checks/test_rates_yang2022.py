@@ -11,10 +11,9 @@ from dpcheck import InputError
 from dpcheck.algorithms.kernels import gradients
 from dpcheck.algorithms.problem import data_of
 from dpcheck.bounds.registry import theorem
-from dpcheck.catalogue.yang2022 import rate_table_1 as table_1
-from dpcheck.catalogue.yang2022 import rate_theorem_2 as corner
+from dpcheck.catalogue.yang2022 import rate_convex_concave as corner
 from dpcheck.catalogue.yang2022 import rate_theorems_3_4_5 as pl
-from dpcheck.problems.hinge_game import MEAN, SPREAD, HingeGame
+from dpcheck.problems.hinge_game import HingeGame
 from dpcheck.problems.polyak import Polyak
 
 GAMES = {
@@ -30,7 +29,7 @@ def points(game, rng, size):
 
 def objective(game, w, v):
     """The population's: the game's at its mean record."""
-    record = np.full(2 * game.dim_w, MEAN * game.bound / math.sqrt(game.dim_w))
+    record = np.full(2 * game.dim_w, game.centre * game.bound / math.sqrt(game.dim_w))
     return game.value(game.params, record, w, v)
 
 
@@ -127,9 +126,9 @@ def test_the_closed_form_at_the_corner_is_what_a_simulation_gives(place):
     signs = np.array([1, 1, -1, -1])
     for _ in range(steps):
         total += x
-        chance = SPREAD / math.sqrt(2 * batch) * rng.standard_normal(x.shape)
+        chance = game.spread / math.sqrt(2 * batch) * rng.standard_normal(x.shape)
         bend = game.slope / math.sqrt(2) * np.clip((x - low) / (game.width / math.sqrt(2)), 0, 1)
-        pull = signs * game.coupling * x[:, [2, 3, 0, 1]] + MEAN / math.sqrt(2) + chance + bend
+        pull = signs * game.coupling * x[:, [2, 3, 0, 1]] + game.centre / math.sqrt(2) + chance + bend
         x = np.clip(x - eta * (pull + sigma * rng.standard_normal(x.shape)), -wall, wall)
     predicted = corner.mean_gap(game, steps, eta, batch, sigma, sigma)
     assert game.weak_gap(total / steps) == pytest.approx(predicted, rel=0.02)
@@ -141,7 +140,7 @@ def test_the_simulated_extragradient_turns_as_its_eigenvalue_says():
     theta = 1 / math.sqrt(steps)
     factor = 1 + 1j * theta - theta**2
     mean = (-1 + 1j) * (1 + 1j * theta) * (1 - factor**steps) / ((1 - factor) * steps)  # of (w, v) - (1, -1)
-    outputs = table_1.simulated(steps, theta, 0.0)
+    outputs = corner.simulated(steps, theta, 0.0)
     np.testing.assert_allclose(outputs[0] - [1, -1], [mean.real, mean.imag], rtol=1e-9)
 
 

@@ -16,8 +16,9 @@ from dpcheck import InputError
 from dpcheck.commands import inputs, rate
 from dpcheck.data.entries import parse_libsvm, unpack
 from dpcheck.errors import StoreError
-from dpcheck.problems import bounded_entries, bounded_pairs, bounded_rows
+from dpcheck.problems import bounded_pairs, bounded_rows
 from dpcheck.problems.auc import AUC
+from dpcheck.problems.cosine import Cosine
 from dpcheck.problems.mean_estimation import MeanEstimation
 from dpcheck.running.store import Store
 
@@ -216,9 +217,9 @@ def test_rows_that_were_normalised_in_single_precision(d: int) -> None:
 
 def test_entries_and_pairs_in_single_precision() -> None:
     third = np.float32(1) + np.finfo(np.float32).eps
-    assert bounded_entries([[third, -third, 0.5]], 1).tolist() == [[1, -1, 0.5]]
+    assert Cosine([[third, -third, 0.5]]).records.tolist() == [[1, -1, 0.5]]
     pairs = bounded_pairs([[third, 0, 0, 0.5]], 1)
     assert pairs.tolist() == [[1, 0, 0, 0.5]]
-    for read in (bounded_entries, bounded_rows, bounded_pairs):
+    for read in (lambda rows, bound: Cosine(rows, bound=bound), bounded_rows, bounded_pairs):
         with pytest.raises(InputError, match=r"^records must have "):
             read([[1.01, 0.0]], 1)

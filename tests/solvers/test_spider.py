@@ -19,9 +19,8 @@ from dpcheck import InputError, certify, solve
 from dpcheck.accounting import privacy_curve
 from dpcheck.algorithms.problem import Problem, with_record
 from dpcheck.catalogue.xu2026.ada_dp_spider import AdaDPSpider
-from dpcheck.catalogue.xu2026.choice import score_all
 from dpcheck.catalogue.xu2026.dp_spider import DPSpider
-from dpcheck.catalogue.xu2026.sto_spider import Limits, StoSpider, pure, scale_of
+from dpcheck.catalogue.xu2026.sto_spider import Limits, StoSpider, pure, scale_of, score_all
 from dpcheck.events import Gaussian, Laplace
 from dpcheck.problems import example
 from dpcheck.problems.bilinear import Bilinear

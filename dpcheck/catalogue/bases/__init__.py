@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Term:
-    """A term of a cost: n^n kappa^kappa kappa_w^kappa_w kappa_v^kappa_v.
-
-    Here kappa_w = l/mu_w, kappa_v = l/mu_v, and kappa is the larger.
-    """
+    """A term of a cost, n^n kappa^kappa kappa_w^kappa_w kappa_v^kappa_v, with kappa the larger of l/mu_w and l/mu_v."""
 
     n: float = 0.0
     kappa: float = 0.0
@@ -37,36 +34,18 @@ class Term:
 
 @dataclass(frozen=True)
 class Base:
-    """One base solver that output perturbation can plug in.
+    """A base solver that output perturbation can plug in, with the number of gradients that is stated of it."""
 
-    Parameters
-    ----------
-    name : str
-        Its name, and that of its kernel, of signature ``dpcheck.algorithms.kernels.jit.BASE_SIGNATURE``.
-    module : str
-        Where its kernel is, with its source and its proof.
-    setting : {"minimisation", "saddle"}
-        What it solves.
-    cost : tuple of Term
-        The stated number of gradients, a sum of terms, times log(1/accuracy) and further logarithms.
-    title : str
-        What it is, with its cost, in a line.
-    reconstructed : bool
-        Whether no paper at hand prints it in full.
-    draws : bool
-        Whether it draws records at random.
-    """
-
-    name: str
-    module: str
+    name: str  # and that of its kernel, of signature ``dpcheck.algorithms.kernels.jit.BASE_SIGNATURE``
+    module: str  # of this folder, with its source and its proof
     setting: Literal["minimisation", "saddle"]
-    cost: tuple[Term, ...]
+    cost: tuple[Term, ...]  # a sum, times log(1/accuracy) and further logarithms
     title: str
-    reconstructed: bool = False
-    draws: bool = True
+    reconstructed: bool = False  # whether no paper at hand prints it in full
+    draws: bool = True  # whether it draws records at random
 
     def work(self, n: float, kappa_w: float, kappa_v: float = 1.0) -> float:
-        """The stated cost without its logarithms."""
+        """Return the stated cost without its logarithms."""
         larger = max(kappa_w, kappa_v)
         return math.fsum(
             n**term.n * larger**term.kappa * kappa_w**term.kappa_w * kappa_v**term.kappa_v for term in self.cost
@@ -108,7 +87,7 @@ BASES = {
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What a base solver returns.
+    """The result of a base solver.
 
     Attributes
     ----------
@@ -232,6 +211,3 @@ def _point(problem: Problem, value: Array | None, name: str) -> Array:
     require(point.shape == (size,), name, f"have shape ({size},), w and v in one", point.shape)
     require(bool(np.isfinite(point).all()), name, "be finite", point)
     return point
-
-
-__all__ = ["BASES", "Base", "Solution", "Term", "base_kernel", "optimum", "require_base"]

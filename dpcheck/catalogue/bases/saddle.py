@@ -14,52 +14,19 @@ and the monotone rest B. The implicit step for the one after an explicit step fo
 (I + tau)^-1 (z - tau (B^(z) - constant)), is z - tau/(1 + tau) W^(z) with W^ = B^ + the exact part at z.
 So "regulariser by prox" is a shorter step here, and costs no code.
 
-Every record's f is convex-concave with the moduli mu_w - r_w, mu_v - r_v and its joint gradient
-l-Lipschitz.
-
-At the end are the base solvers that read all records at every step: gradient descent, gradient descent ascent,
-extragradient.
+Every record's f is convex-concave with the moduli mu_w - r_w, mu_v - r_v and its joint gradient l-Lipschitz. At the end
+are the base solvers that read all records at every step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
-
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
-from dpcheck.algorithms.kernels.jit import BASE_SIGNATURE, DATA, GRADIENT, INDICES, STREAM, VECTOR, Data, kernel
+from dpcheck.algorithms.kernels.jit import BASE_SIGNATURE, DATA, GRADIENT, INDICES, VECTOR, kernel
 from dpcheck.algorithms.kernels.parts import copy, project
 
 L, MU_W, MU_V, R_W, R_V, ENERGY, MOST = range(7)  # the entries of ``constants``
-
-
-class Operator(NamedTuple):
-    """What W is made of: the objective's gradient on its records, and the regularisers."""
-
-    data: Data
-    gradient: Callable[..., Any]
-    chosen: NDArray[np.int64]
-    constants: NDArray[np.float64]
-    centre: NDArray[np.float64]
-
-
-class Goal(NamedTuple):
-    """How near is near enough, see :func:`reached`."""
-
-    relative: NDArray[np.float64]
-    anchor: NDArray[np.float64]
-
-
-OPERATOR = types.NamedTuple((DATA, GRADIENT, INDICES, VECTOR, VECTOR), Operator)
-GOAL = types.NamedUniTuple(VECTOR, 2, Goal)
-
-# inner(operator, goal, rng, z, g): a base solver that goes on from z, where g = W(z) is known, until ``reached``;
-# z and g are then the solution's. Returns the number of gradients evaluated, or its complement -1 - number if
-# constants[MOST] of them did not suffice.
-INNER_SIGNATURE = types.int64(OPERATOR, GOAL, STREAM, VECTOR, VECTOR)
 
 
 @kernel(types.float64(VECTOR, types.int64, types.int64))
@@ -164,16 +131,6 @@ def certificate(data, constants, z, g, ahead):  # type: ignore[no-untyped-def]
     bound = lipschitz(constants, data.dim_w, z.size)
     step(data, constants, z, g, 1.0 / bound, ahead)
     return 4.0 * bound * bound * distance(data, constants, z, ahead)
-
-
-@kernel(types.boolean(OPERATOR, GOAL, VECTOR, VECTOR, VECTOR))
-def reached(operator, goal, z, g, ahead):  # type: ignore[no-untyped-def]
-    """Say whether the certificate is at most constants[ENERGY] + relative times |z - anchor|^2, block by block."""
-    data, constants, relative, anchor = operator.data, operator.constants, goal.relative, goal.anchor
-    d, most = data.dim_w, constants[ENERGY]
-    for j in range(z.size):
-        most += (relative[0] if j < d else relative[1]) * (z[j] - anchor[j]) ** 2
-    return certificate(data, constants, z, g, ahead) <= most
 
 
 @kernel(BASE_SIGNATURE)

@@ -1,9 +1,8 @@
 """Base solvers for saddle points that draw records: SVRG, SAGA, variance-reduced extragradient, Catalyst around them.
 
-Palaniappan, Bach, "Stochastic variance reduction methods for saddle-point problems", 2016, for
-monotone operators with uniform sampling: W = identity + B in the weighted coordinates, where B and
-every B_i are Lipschitz with the same constant Lbar. Steps sigma/(1 + sigma) along
-W(snapshot) + W_i(z) - W_i(snapshot) are forward in B, backward in the identity.
+SVRG and SAGA are those of Palaniappan, Bach, "Stochastic variance reduction methods for saddle-point problems", 2016,
+with uniform sampling: W = identity + B in the weighted coordinates, B and every B_i Lipschitz with the same Lbar. Steps
+sigma/(1 + sigma) along W(snapshot) + W_i(z) - W_i(snapshot) are forward in B, backward in the identity.
 
 Catalyst is Nesterov's extrapolation around any base solver, on the block with the smaller modulus mu:
 Lin, Mairal, Harchaoui, "Catalyst acceleration for first-order convex optimization", 2018, with criterion
@@ -30,42 +29,71 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
+from numpy.typing import NDArray
 
-from dpcheck.algorithms.kernels.jit import BASE_SIGNATURE, DATA, STREAM, VECTOR, kernel
+from dpcheck.algorithms.kernels.jit import BASE_SIGNATURE, DATA, GRADIENT, INDICES, STREAM, VECTOR, Data, kernel
 from dpcheck.algorithms.kernels.parts import below, copy
 from dpcheck.catalogue.bases.saddle import (
     ENERGY,
-    INNER_SIGNATURE,
     MOST,
     MU_V,
     MU_W,
-    OPERATOR,
     R_V,
     R_W,
-    Goal,
     L,
-    Operator,
     certificate,
     confine,
     distance,
     full,
     lipschitz,
     pull,
-    reached,
     rest_lipschitz,
     step,
 )
 
 
-def with_inner(loop: Callable[..., Any], inner: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Return the base solver of this name: ``loop`` around ``inner``, a kernel with a cache of its own.
+class Operator(NamedTuple):
+    """The objective's gradient on its records, and the regularisers, which W is made of."""
 
-    Numba compiles a function with the names of its module; ``inner`` is therefore added to a copy of them.
-    """
+    data: Data
+    gradient: Callable[..., Any]
+    chosen: NDArray[np.int64]
+    constants: NDArray[np.float64]
+    centre: NDArray[np.float64]
+
+
+class Goal(NamedTuple):
+    """The accuracy that :func:`reached` asks for."""
+
+    relative: NDArray[np.float64]
+    anchor: NDArray[np.float64]
+
+
+OPERATOR = types.NamedTuple((DATA, GRADIENT, INDICES, VECTOR, VECTOR), Operator)
+GOAL = types.NamedUniTuple(VECTOR, 2, Goal)
+
+# inner(operator, goal, rng, z, g): a base solver that goes on from z, where g = W(z) is known, until ``reached``;
+# z and g are then the solution's. Returns the number of gradients evaluated, or its complement -1 - number if
+# constants[MOST] of them did not suffice.
+INNER_SIGNATURE = types.int64(OPERATOR, GOAL, STREAM, VECTOR, VECTOR)
+
+
+@kernel(types.boolean(OPERATOR, GOAL, VECTOR, VECTOR, VECTOR))
+def reached(operator, goal, z, g, ahead):  # type: ignore[no-untyped-def]
+    """Say whether the certificate is at most constants[ENERGY] + relative times |z - anchor|^2, block by block."""
+    data, constants, relative, anchor = operator.data, operator.constants, goal.relative, goal.anchor
+    d, most = data.dim_w, constants[ENERGY]
+    for j in range(z.size):
+        most += (relative[0] if j < d else relative[1]) * (z[j] - anchor[j]) ** 2
+    return certificate(data, constants, z, g, ahead) <= most
+
+
+def with_inner(loop: Callable[..., Any], inner: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return the base solver of this name, ``loop`` around ``inner``: numba compiles it with that among its names."""
     copied = FunctionType(loop.__code__, {**loop.__globals__, "inner": inner}, name)
     copied.__qualname__ = name  # which names the file in the cache
     copied.__doc__ = loop.__doc__
@@ -315,10 +343,7 @@ def plan(constants, n, d, size, sub, relative):  # type: ignore[no-untyped-def]
 
 @kernel(types.void(PLAN, OPERATOR, VECTOR, VECTOR, VECTOR, VECTOR, types.float64))
 def add(planned, operator, y, z, where, g, sign):  # type: ignore[no-untyped-def]
-    """Turn g = W(z) into the subproblem's operator (sign 1), or back (-1).
-
-    ``where`` receives the centre of both its regularisers.
-    """
+    """Turn g = W(z) into the subproblem's operator (sign 1), or back (-1); ``where`` receives its centre."""
     begin, end, beta, _ = planned
     constants, centre, d = operator.constants, operator.centre, operator.data.dim_w
     copy(centre, where)

@@ -35,7 +35,7 @@ from dpcheck.algorithms.kernels.tape import CERTIFIED, OUTCOME, UNCERTIFIED, mar
 from dpcheck.algorithms.layout import descent
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.schedule import Schedule, number, positive, whole
-from dpcheck.catalogue.xu2026.spider import Drifting, Spider, spider_events
+from dpcheck.catalogue.xu2026.spider import Drifting, Spider
 from dpcheck.catalogue.xu2026.spider_kernels import Bounds, distance, estimate, scratch
 from dpcheck.events import Event
 
@@ -215,10 +215,7 @@ class AdaDPSpider(Spider):
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """The most refreshes that may happen, and a difference at every step but the first."""
         iterations = self.steps if iterations is None else iterations
-        return spider_events(
-            self.sigma_1, self.sigma_2, len(problem.records), self.b1, self.b2,
-            min(self.refreshes, iterations), max(iterations - 1, 0),
-        )  # fmt: skip
+        return self._events(problem, min(self.refreshes, iterations), max(iterations - 1, 0))
 
     @classmethod
     def games(cls) -> Iterator[Entry]:
@@ -228,4 +225,4 @@ class AdaDPSpider(Spider):
         """
         from dpcheck.checks.games import ONE
 
-        yield cls.game("repaired", ONE, {"refreshes": 2, "kappa": 300.0, "chi": 1e-9, "R": 1.0})
+        yield cls._game("repaired", ONE, {"refreshes": 2, "kappa": 300.0, "chi": 1e-9, "R": 1.0})

@@ -11,19 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
-from numba import types
 from scipy import stats
 
-from dpcheck.algorithms.kernels.jit import MATRIX, PARTS, VECTOR, Objective, kernel
 from dpcheck.algorithms.kernels.parts import project
 from dpcheck.algorithms.problem import Array
-from dpcheck.algorithms.run import History, fill
+from dpcheck.algorithms.run import History
 from dpcheck.catalogue.xu2026 import sto_spider
-from dpcheck.catalogue.xu2026.sto_spider import LIMITS, Limits, score
 from dpcheck.checks.context import Context, Stage
 from dpcheck.checks.releases import Case, cases
 from dpcheck.report.findings import Finding
@@ -36,14 +32,11 @@ _SHORT = 2.5  # scores lie about so many b below 0, where each of the noises dec
 
 
 def stages(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Stage]:
-    """Yield the stage of the check, a title and a call that yields findings."""
-    yield "private choice", partial(choices, context)
-
-
-def choices(context: Context) -> Iterator[Finding]:
-    """Look at the choice of every variant, in its small run."""
-    for case in cases("sto_spider"):
-        yield choice(context, f"sto_spider.{case.label}.choice", case)
+    """Yield the stage of the check, a title and a call that yields findings, on every variant's small run."""
+    yield (
+        "private choice",
+        lambda: (choice(context, f"sto_spider.{case.label}.choice", case) for case in cases("sto_spider")),
+    )
 
 
 def chances(scores: Array, scale: float) -> Array:
@@ -67,7 +60,7 @@ def choice(context: Context, id: str, case: Case) -> Finding:
         history = solver.run(problem, seed=context.stream(20, k), record=True).history
         paths[k] = _iterates(solver, problem, history)
         counts[int(history.released[-1, 0])] += 1  # -1, none, is the last
-    scores = _scored(solver, problem, paths.reshape(-1, problem.dim_w)).reshape(_RUNS, -1)
+    scores = solver._scores(problem, paths.reshape(-1, problem.dim_w)).reshape(_RUNS, -1)
     law = chances(scores, solver.sigma_select)
     expected = law.sum(0)
     covariance = np.diag(expected) - law.T @ law
@@ -85,19 +78,6 @@ def choice(context: Context, id: str, case: Case) -> Finding:
     )  # fmt: skip
 
 
-@kernel(types.void(PARTS, MATRIX, LIMITS, VECTOR))
-def score_all(parts, points, limits, out):  # type: ignore[no-untyped-def]
-    """Score of every row of ``points`` : (rows,)."""
-    for i in range(out.size):
-        out[i] = score(Objective(*parts), points[i], limits)
-
-
-def _scored(solver: Any, problem: Any, points: Array) -> Array:
-    found = np.empty(len(points))
-    score_all(solver.parts(problem), points, fill(Limits, solver), found)
-    return found
-
-
 def _iterates(solver: Any, problem: Any, history: History) -> Array:
     """Return all that a run chooses from, w_1 to w_T: those on its path, and the last by one step more."""
     last = history.path[-1] - solver.eta * history.released[: solver.steps].sum(0)
@@ -109,6 +89,6 @@ def _near_the_threshold(configured: Any, problem: Any) -> Any:
     """Return steps that always happen, and an accuracy that puts the first score below 0, by the slope alone."""
     solver = replace(configured, steps=_STEPS, refreshes=_STEPS, kappa=1e300, gamma=1e-300, curvature=1e6)
     start = np.asarray(problem.start, float)
-    slope = -float(_scored(replace(solver, alpha=0.0), problem, start[None])[0])
+    slope = -float(replace(solver, alpha=0.0)._scores(problem, start[None])[0])
     alpha = (slope - _SHORT * solver.sigma_select) * 2 * solver.L0 / len(problem.records)
     return replace(solver, alpha=alpha)

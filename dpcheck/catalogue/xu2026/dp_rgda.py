@@ -57,10 +57,10 @@ from dpcheck.algorithms.run import History, fill, pack
 from dpcheck.algorithms.schedule import modulus
 from dpcheck.algorithms.solver import Solver
 from dpcheck.catalogue.xu2026 import rgda as kernels
-from dpcheck.catalogue.xu2026.dp_rgda_schedule import SCHEDULES, releases, tree_releases
+from dpcheck.catalogue.xu2026.dp_rgda_schedule import SCHEDULES, releases
 from dpcheck.catalogue.xu2026.dp_rgda_schedule import refreshes as refreshes_of
 from dpcheck.errors import require
-from dpcheck.events import Event, Gaussian, Repeated, Sampled
+from dpcheck.events import Disjoint, Event, Gaussian, Repeated, Sampled
 
 if TYPE_CHECKING:
     from dpcheck.checks.games import Entry
@@ -155,7 +155,8 @@ class DPRGDA(Solver):
             return releases(z_v, z_u, len(problem.records), self.S1, self.S2, refreshes, iterations * self.K)
         if iterations == 0:
             return ()
-        return tree_releases(z_v, z_u, kernels.levels(min(iterations, self.period) * self.K - 1))
+        sums = kernels.levels(min(iterations, self.period) * self.K - 1)  # that a difference is in
+        return (Disjoint((Gaussian(z_v), Gaussian(z_u / math.sqrt(sums)))),)
 
     def rows(self, problem: Problem) -> tuple[int, int, int]:
         """Count two releases a minibatch, whatever is known of the records in them."""

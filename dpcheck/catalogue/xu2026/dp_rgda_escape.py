@@ -88,7 +88,7 @@ class Escape(Schedule):
 
     @property
     def curvature(self) -> float:
-        """What the steps of an escape are divided by beside eta_H."""
+        """The divisor of the steps of an escape beside eta_H."""
         return 1.0
 
     @property
@@ -98,7 +98,7 @@ class Escape(Schedule):
 
     @property
     def outside(self) -> tuple[str, ...]:
-        """What the analysis of the escape assumes and these numbers break."""
+        """Sentences on the assumptions of the escape's analysis that these numbers break."""
         most, r, escapes = self.most, self.r, self.bounded_escapes
         way = self.alpha / self.alpha_H if self.problem.hessian_lipschitz > 0 else 0.0  # from a saddle to alpha
         broken = {
@@ -134,7 +134,7 @@ class RepairedEscape(Escape):
 
     @property
     def unproved(self) -> tuple[str, ...]:
-        """What the repaired proofs of Lemmas 6 and 7 ask for and these numbers are short of."""
+        """A sentence on the conditions of Lemmas 6 and 7, repaired, that these numbers are short of."""
         most, t_thres = self.most, self.t_thres
         if not self.r < most < math.inf:
             return ()

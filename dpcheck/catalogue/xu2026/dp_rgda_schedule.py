@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import ClassVar
 
 from dpcheck.algorithms.schedule import (
     certified,
@@ -24,7 +25,7 @@ from dpcheck.algorithms.schedule import (
 from dpcheck.catalogue.xu2026.dp_rgda_escape import Escape, RepairedEscape
 from dpcheck.catalogue.xu2026.rgda import levels
 from dpcheck.errors import require
-from dpcheck.events import Disjoint, Event, Gaussian, Repeated, Sampled
+from dpcheck.events import Event, Gaussian, Repeated, Sampled
 
 
 class EmpiricalPrinted(Escape):
@@ -60,6 +61,7 @@ class EmpiricalPrinted(Escape):
 
     once = False
     population = False
+    falsified: ClassVar[tuple[str, ...]] = ()
 
     def require(self) -> None:
         problem, n, given = self.problem, self.sizes.n, self.given.keys()
@@ -155,11 +157,6 @@ class EmpiricalPrinted(Escape):
     sigma_u = level(1, "Standard deviation of the noise on a difference.")
 
     @property
-    def falsified(self) -> tuple[str, ...]:
-        """Say that the theorem is false, where it is."""
-        return ()
-
-    @property
     def notes(self) -> tuple[str, ...]:
         return (*private_modulus(self.problem), *self.outside, *self.falsified, self.algorithm.understated)
 
@@ -249,6 +246,7 @@ class PopulationPrinted(EmpiricalPrinted):
     """Theorem 2 with the sizes of Lemma 8's proof, its constants 1."""
 
     population = True
+    falsified = ("Theorem 2 is false: Lemma 8's steps do not take x far enough (claim 002:Thm2)",)
 
     @property
     def logs(self) -> float:
@@ -296,10 +294,6 @@ class PopulationPrinted(EmpiricalPrinted):
     @number(positive, checked=False)
     def D_bar(self) -> float:
         return self.length**2
-
-    @property
-    def falsified(self) -> tuple[str, ...]:
-        return ("Theorem 2 is false: Lemma 8's steps do not take x far enough (claim 002:Thm2)",)
 
 
 class PopulationRepaired(EmpiricalRepaired):
@@ -364,8 +358,3 @@ SCHEDULES = {
     ("2", "as_printed"): PopulationPrinted,
     ("2", "repaired"): PopulationRepaired,
 }
-
-
-def tree_releases(z_v: float, z_u: float, sums: int) -> tuple[Event, ...]:
-    """Return the events of a run that takes each record once; its difference is in so many sums."""
-    return (Disjoint((Gaussian(z_v), Gaussian(z_u / math.sqrt(sums)))),)

@@ -36,7 +36,7 @@ from dpcheck.algorithms.kernels.tape import mark
 from dpcheck.algorithms.layout import descent
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.schedule import Schedule, number, whole
-from dpcheck.catalogue.xu2026.spider import Spider, SpiderSchedule, spider_events
+from dpcheck.catalogue.xu2026.spider import Spider, SpiderSchedule
 from dpcheck.catalogue.xu2026.spider_kernels import Bounds, estimate, scratch
 from dpcheck.events import Event
 
@@ -180,9 +180,7 @@ class DPSpider(Spider):
         """A refresh every q iterations, a difference at the others."""
         iterations = self.steps if iterations is None else iterations
         refreshes = math.ceil(iterations / self.period)
-        return spider_events(
-            self.sigma_1, self.sigma_2, len(problem.records), self.b1, self.b2, refreshes, iterations - refreshes
-        )
+        return self._events(problem, refreshes, iterations - refreshes)
 
     @classmethod
     def games(cls) -> Iterator[Entry]:
@@ -193,6 +191,6 @@ class DPSpider(Spider):
         """
         from dpcheck.checks.games import ONE, RECORDS, STEPS, WHOLE
 
-        yield cls.game("repaired", ONE, {"period": STEPS // 2})
+        yield cls._game("repaired", ONE, {"period": STEPS // 2})
         settings = {"steps": 2, "period": 2, "b1": RECORDS, "b2": RECORDS}
-        yield cls.game("as_printed", WHOLE, settings, words="as printed, with c = 1", least=100_000)
+        yield cls._game("as_printed", WHOLE, settings, words="as printed, with c = 1", least=100_000)

@@ -7,13 +7,11 @@ leads away from there, so that it alone is measured. Once they have the noise of
 
 With noise the measured alpha is 21 a^{2/3}, a = sqrt(d log(1/delta))/(n epsilon). With constant 1 before a^{2/3} no n
 brings the promise within reach: T = L_Phi F_0/alpha^2 and q = 1/(T a^2) give a refresh the noise C_v sqrt(T/q) a =
-C_v T a^2 = C_v L_Phi F_0 alpha, times the accountant's constant, so that line 5 compares noise with alpha. The
-theorem's O hides this factor, which ``unreachable`` computes.
+C_v L_Phi F_0 alpha, times the accountant's constant. The theorem's O hides this factor, which ``unreachable`` computes.
 
 A perturbation leads r away from the saddle, where the gradient is still far below alpha: line 13 ends the phase within
-a few steps, and the next anchor is set. As in a random walk it takes tens of perturbations to come to |grad Phi| =
-alpha. The repaired variant pays for T/q of them by default, which is one where q > T: on this cosine at n = 40,000,
-alpha = 0.05 and F_0 = 0.5 no run leaves the saddle, with noise or without. ``escapes`` or ``period`` is given here.
+a few steps, so that it takes tens of them to come to |grad Phi| = alpha. The repaired variant pays for T/q by default,
+one where q > T, with which no run leaves the saddle. ``escapes`` or ``period`` is given here.
 """
 
 from __future__ import annotations

@@ -2,20 +2,16 @@ r"""Theorems 1 and 3 of Xu et al. 2026 measured: DP-RGDA on the empirical risk o
 
 f(x, y; (b, c)) = |x|^2/2 + <x, y>/2 - |y|^2/2 + <b, x> - <c, y>, records close to (0.18 e_1, 0) and in pairs about it,
 from x = y = 0. Phi is a quadratic of Hessian 1.25. alpha is a^{2/3}, a = sqrt(d log(1/delta))/(n epsilon), and the
-output's gradient, alpha's and the noise's share alike, is of that order. Noise of 0.18 times less would be needed of
-records of norm 1: the small ones are in place of a constant before a^{2/3}.
+output's gradient, alpha's and the noise's share alike, is of that order; the small records are in place of a constant
+before a^{2/3}.
 
 Repaired, the schedule is T = L_Phi F_0/alpha^2, eta = alpha/(2L), S_2 = n/sqrt T, and a period of the order 1/(T a^2)
-with a constant that makes several refreshes. The escape has the numbers of Lemmas 6 and 7 for rho = 1, which bounds the
-change of a Hessian that does not change; Phi is convex, so that no perturbation is paid for.
+with a constant that makes several refreshes. The escape has the numbers of Lemmas 6 and 7 for rho = 1; Phi is convex,
+so that no perturbation is paid for. As printed (Theorem 3, the same as Theorem 1) the steps are 1/(2L) long, which is
+far beyond the minimiser, y never moves, and a run without an anchor returns its start.
 
-As printed (Theorem 3, the same as Theorem 1) the steps are 1/(2L) long, which is far beyond the minimiser, y never
-moves, and a run without an anchor returns its start: the gradient of the output does not fall with n.
-
-Predictions are drawn from Algorithms 2 and 3 in plain NumPy, many runs at once, on arrays of shape (runs, 2, d), the
-second axis for x and y. A difference of two gradients of one record is the same for all records, so that minibatches of
-differences bring no error, and a minibatch of a refresh brings that of the mean of its records alone. Nothing is shared
-with the solver.
+Predictions are drawn from Algorithms 2 and 3 in plain NumPy on arrays of shape (runs, 2, d), the second axis for x and
+y; nothing is shared with the solver. Minibatches of differences bring no error, as these are the same for all records.
 """
 
 from __future__ import annotations
@@ -75,6 +71,14 @@ def slopes(x: Array, b: Array, c: Array) -> float:
     return float(np.linalg.norm(CURVATURE * x + b - COUPLING * c, axis=1).mean())
 
 
+def simulated_slope(plan: Plan, centre: float, d: int, runs: int, rng: np.random.Generator) -> float:
+    """Mean |grad Phi| at what ``runs`` simulated runs return, where the records' mean is (centre e_1, 0)."""
+    shift = np.zeros((2, d))
+    shift[0, 0] = centre
+    x = simulated_outputs(plan, np.array([[1.0, COUPLING], [COUPLING, -1.0]]), shift, runs, rng)
+    return slopes(x, shift[0], shift[1])
+
+
 def norm(problem: Quadratic, found: Array) -> float:
     """Mean |grad Phi| of the outputs, for these records."""
     d = problem.dim_w
@@ -92,7 +96,7 @@ def privacy_error(cell: Cell) -> float:
     return math.sqrt(cell["d"] * math.log(1 / cell["delta"])) / (cell["n"] * cell["epsilon"])
 
 
-def escape(alpha: float, d: float) -> dict[str, float]:
+def escape(alpha: float, d: float) -> dict[str, Any]:
     """r, t_thres and D_bar of Lemmas 6 and 7, repaired, for rho = 1 and eta_H = 1/L_Phi."""
     growth = math.sqrt(alpha)
     reach = growth / ESCAPE
@@ -105,15 +109,8 @@ def settings(problem: Quadratic, cell: Cell) -> dict[str, float]:
     a = privacy_error(cell)
     steps = math.ceil(L_PHI * F_0 / a ** (4 / 3))
     period, batch = max(1, math.floor(OFTEN / (steps * a**2))), math.ceil(cell["n"] / math.sqrt(steps))
-    return {
-        "C_v": C_V,
-        "F0": F_0,
-        "period": period,
-        "S2": batch,
-        "escapes": ESCAPES,
-        "K": ASCENT,
-        **escape(a ** (2 / 3), cell["d"]),
-    }
+    more = escape(a ** (2 / 3), cell["d"])
+    return {"C_v": C_V, "F0": F_0, "period": period, "S2": batch, "escapes": ESCAPES, "K": ASCENT, **more}
 
 
 def settings_as_printed(problem: Quadratic, cell: Cell) -> dict[str, float]:
@@ -152,7 +149,7 @@ def repaired(cell: Cell) -> Plan:
     return Plan(
         steps=steps, period=period, K=K, alpha=alpha, eta=alpha / (2 * L), eta_H=1 / L_PHI, lam=1 / (6 * L), C_u=alpha,
         sigma_v=z_v * 2 * C_V / n, sigma_u=z_u * 2 * alpha / S_2,
-        escapes=ESCAPES, repaired=True, **_escape(alpha, cell),
+        escapes=ESCAPES, repaired=True, **escape(alpha, cell["d"]),
     )  # fmt: skip
 
 
@@ -164,28 +161,16 @@ def printed(cell: Cell) -> Plan:
     noise = statement.noise(**letters, C_v=FAR_C_V, C_u=L * eta)
     return Plan(
         steps=int(schedule["T"]), period=int(schedule["q"]), K=int(schedule["K"]), alpha=alpha, eta=eta,
-        eta_H=1 / L_PHI,
-        lam=1 / (6 * L), C_u=L * eta, sigma_v=noise["sigma_omega"], sigma_u=noise["sigma_zeta"], escapes=0,
-        repaired=False, **_escape(alpha, cell),
+        eta_H=1 / L_PHI, lam=1 / (6 * L), C_u=L * eta, sigma_v=noise["sigma_omega"], sigma_u=noise["sigma_zeta"],
+        escapes=0, repaired=False, **escape(alpha, cell["d"]),
     )  # fmt: skip
-
-
-def _escape(alpha: float, cell: Cell) -> dict[str, Any]:
-    found: dict[str, Any] = escape(alpha, cell["d"])
-    return found
 
 
 @cache
 def _simulated(law: str, cell: tuple[tuple[str, float], ...]) -> float:
     at = dict(cell)
     plan = {"repaired": repaired, "as_printed": printed}[law](at)
-    d = int(at["d"])
-    shift = np.zeros((2, d))
-    shift[0, 0] = CENTRE
-    x = simulated_outputs(
-        plan, np.array([[1.0, COUPLING], [COUPLING, -1.0]]), shift, DRAWS[law], np.random.default_rng(0)
-    )
-    return slopes(x, shift[0], shift[1])
+    return simulated_slope(plan, CENTRE, int(at["d"]), DRAWS[law], np.random.default_rng(0))
 
 
 def simulated(law: str, problem: Quadratic, cell: Cell) -> float:
@@ -268,10 +253,7 @@ class _Sums:
 
 
 def simulated_outputs(plan: Plan, game: Array, shift: Array, runs: int, rng: np.random.Generator) -> Array:
-    """What x ``runs`` independent runs from 0 return : (runs, d).
-
-    game : [[mu_x, a], [a, -mu_y]];  shift : (2, d), the means of b and -c
-    """
+    """Return the x of runs from 0 : (runs, d);  game : [[mu_x, a], [a, -mu_y]];  shift : (2, d), means of b and -c."""
     d = shift.shape[1]
     shape = (runs, 2, d)
     z, last_x, old = np.zeros(shape), np.zeros((runs, d)), np.zeros(shape)

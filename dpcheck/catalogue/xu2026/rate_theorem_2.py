@@ -1,9 +1,8 @@
 r"""Theorem 2 of Xu et al. 2026 measured: DP-RGDA on the population risk of a quadratic game.
 
 The game is that of the measurement of Theorem 1, with records (b, c) on a sphere about (s e_1, 0) of a third of s.
-Repaired, alpha = n^{-1/3} + a^{1/2} is the default and leads the noise by far where s is small: records of size 1 would
-take a constant of about eight before it, which the theorem does not name. At delta = 0.4 and d = 1 the statistical term
-leads by five from n = 2^14 on; a smaller delta would need a larger n for that.
+Repaired, alpha = n^{-1/3} + a^{1/2} is the default and leads the noise by far where s is small. At delta = 0.4 and d =
+1 the statistical term leads by five from n = 2^14 on; a smaller delta would need a larger n for that.
 
 A run stops near the first point at which the estimate is below alpha, so that |grad Phi| is a share of alpha. The steps
 have one length, 1.25 alpha/L in slope, and which share it is would hang on the start: s is drawn from a range of that
@@ -24,7 +23,6 @@ from dpcheck.accounting import calibrate
 from dpcheck.algorithms.problem import Array
 from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue.xu2026.rate_theorem_1 import (
-    COUPLING,
     CURVATURE,
     FAILURE,
     L_PHI,
@@ -33,11 +31,11 @@ from dpcheck.catalogue.xu2026.rate_theorem_1 import (
     escape,
     game,
     privacy_error,
-    simulated_outputs,
+    simulated_slope,
     slopes,
 )
 from dpcheck.checks.experiment import Cell, Experiment, Grid
-from dpcheck.events import Event, Gaussian
+from dpcheck.events import Gaussian
 from dpcheck.problems.quadratic import Quadratic
 
 NEAR, FAR = 0.35, 2.0  # s, at most; and s as printed
@@ -105,15 +103,11 @@ def repaired(cell: Cell) -> Plan:
     S_1 = max(1, n // 2 // min(steps, periods + ESCAPES))
     S_2 = max(1, n // 2 // (steps * K - periods))
     layers = (min(steps, period) * K - 1).bit_length()
-
-    def events(z: float) -> tuple[Event, ...]:
-        return (Gaussian(z),)
-
-    z = math.sqrt(2) * calibrate(events, epsilon=cell["epsilon"], delta=cell["delta"])
+    z = math.sqrt(2) * calibrate(lambda z: (Gaussian(z),), epsilon=cell["epsilon"], delta=cell["delta"])
     return Plan(
         steps=steps, period=period, K=K, alpha=alpha, eta=eta, eta_H=1 / L_PHI, lam=1 / (6 * L), C_u=C_u,
         sigma_v=z * 2 * C_v / S_1, sigma_u=z * math.sqrt(layers) * 2 * C_u / S_2, escapes=ESCAPES, repaired=True,
-        once=True, spread=SPREAD * NEAR / math.sqrt(2 * cell["d"] * S_1), **_whole(escape(alpha, cell["d"])),
+        once=True, spread=SPREAD * NEAR / math.sqrt(2 * cell["d"] * S_1), **escape(alpha, cell["d"]),
     )  # fmt: skip
 
 
@@ -127,28 +121,18 @@ def printed(cell: Cell) -> Plan:
         steps=int(schedule["T"]), period=int(schedule["q"]), K=int(schedule["K"]), alpha=alpha, eta=eta,
         eta_H=1 / L_PHI, lam=schedule["lambda"], C_u=L * eta, sigma_v=noise["sigma_omega"],
         sigma_u=noise["sigma_zeta"], escapes=0, repaired=False,
-        spread=SPREAD * FAR / math.sqrt(2 * cell["d"] * schedule["S_1"]), **_whole(escape(alpha, cell["d"])),
+        spread=SPREAD * FAR / math.sqrt(2 * cell["d"] * schedule["S_1"]), **escape(alpha, cell["d"]),
     )  # fmt: skip
-
-
-def _whole(numbers: dict[str, float]) -> dict[str, Any]:
-    return dict(numbers)
 
 
 @cache
 def _simulated(far: bool, cell: tuple[tuple[str, float], ...]) -> float:
     at, rng = dict(cell), np.random.default_rng(0)
     plan, d = (printed if far else repaired)(at), int(at["d"])
-    step = 0.0 if far else CURVATURE * alpha_of(at) / L
-    found = []
-    for place in (np.arange(STARTS) + 0.5) / STARTS:
-        shift = np.zeros((2, d))
-        shift[0, 0] = (FAR if far else NEAR) - place * step
-        x = simulated_outputs(plan, np.array([[1.0, COUPLING], [COUPLING, -1.0]]), shift, RUNS, rng)
-        found.append(slopes(x, shift[0], shift[1]))
-        if far:
-            break
-    return float(np.mean(found))
+    if far:
+        return simulated_slope(plan, FAR, d, RUNS, rng)
+    step, places = CURVATURE * alpha_of(at) / L, (np.arange(STARTS) + 0.5) / STARTS
+    return float(np.mean([simulated_slope(plan, NEAR - place * step, d, RUNS, rng) for place in places]))
 
 
 def simulated(far: bool, problem: Quadratic, cell: Cell) -> float:

@@ -128,7 +128,7 @@ class Counts(NamedTuple):
 
 
 class Room(NamedTuple):
-    """What an estimate is made of, and with.
+    """The parts of an estimate, and the room that it is made in.
 
     deck, big, small : all records, room for the minibatches of a refresh and of a difference
     point, old, best : (x, y) where the ascent is, where gradients were taken last, where its step was shortest

@@ -1,4 +1,4 @@
-"""What the algorithms share that release gradient differences between refreshes, and minimise over w alone."""
+"""The schedule and the object of algorithms that release gradient differences between refreshes, without a v."""
 
 from __future__ import annotations
 
@@ -120,23 +120,19 @@ class SpiderSchedule(Schedule):
     def clipped(self) -> tuple[str, ...]:
         """A sentence for each clipping norm below the problem's constant."""
         slope, curvature = self.problem.lipschitz_w, self.problem.smoothness
-        found = {
+        clipped = {
             f"gradients of norm up to {slope:.6g} are clipped to L0 = {self.L0:.6g}": slope > self.L0,
             f"gradients that move by up to {curvature:.6g} |dw| are clipped to Ls = {self.Ls:.6g} of it":
                 curvature > self.Ls,
         }  # fmt: skip
-        return tuple(sentence for sentence, is_true in found.items() if is_true)
+        return tuple(sentence for sentence, is_true in clipped.items() if is_true)
 
 
 def spider_events(
     sigma_1: float, sigma_2: float, n: int, b1: int, b2: int, refreshes: int, differences: int
 ) -> tuple[Event, ...]:
-    """Noise sigma C on minibatch means that move by 2 C/b.
-
-    They cover every run of at most so many of each kind, in whatever order the run itself chooses from its
-    earlier releases: what is left of either kind can be thought to follow at the end, and the composed bound
-    does not depend on the order.
-    """
+    """Return noise sigma C on minibatch means that move by 2 C/b, at most so many, whatever order the run chooses."""
+    # What is left of either kind can be thought to follow at the end: the composed bound does not depend on the order.
     return (
         Repeated(Sampled((Gaussian(sigma_1 * b1 / 2),), "without_replacement", n, b1), refreshes),
         Repeated(Sampled((Gaussian(sigma_2 * b2 / 2),), "without_replacement", n, b2), differences),
@@ -199,7 +195,7 @@ class Drifting(SpiderSchedule):
 
     @property
     def noise_level(self) -> float:
-        """What noise and sampling bring to an estimate of drift kappa."""
+        """The error that noise and sampling bring to an estimate of drift kappa."""
         require(self.Ls < math.inf, "chi", "be given where there is no finite Ls", None)
         d, n, (sigma_1, sigma_2), kappa = self.sizes.d, self.sizes.n, self.noise, self.kappa
         noise = d * ((self.L0 * sigma_1) ** 2 + (self.Ls * sigma_2) ** 2 * kappa)
@@ -225,12 +221,16 @@ class Spider(Solver):
     ----------
     b1, b2 : int
         Minibatch of a refresh and of a difference.
+    sigma_1, sigma_2 : float
+        Noise over the clipping norm on either.
     reals, counts : type
         The real and the whole numbers that the kernel reads, as named tuples.
     """
 
     b1: int
     b2: int
+    sigma_1: float
+    sigma_2: float
     reals: ClassVar[type[Any]]
     counts: ClassVar[type[Any]]
 
@@ -241,32 +241,18 @@ class Spider(Solver):
         require(largest <= n, "b1 and b2", f"be at most the number of records, {n}", largest)
         return pack(fill(self.reals, self), fill(self.counts, self))
 
+    def _events(self, problem: Problem, refreshes: int, differences: int) -> tuple[Event, ...]:
+        """Return the events of at most so many refreshes and differences."""
+        sizes = len(problem.records), self.b1, self.b2
+        return spider_events(self.sigma_1, self.sigma_2, *sizes, refreshes, differences)
+
     @classmethod
-    def game(cls, variant: str, pattern: tuple[int, ...], settings: Mapping[str, Any], **more: Any) -> Entry:
-        """Return a game in which every gradient and every difference is clipped, wherever a run goes.
-
-        The canary's curvature and that of the record which replaces it are of opposite sign, and so large that the
-        difference between any two points is clipped: differences are twice as long as Ls = 1 allows. The slopes are
-        so large that the gradients are beyond L0 = 1 all over.
-
-        Parameters
-        ----------
-        variant : str
-            Which variant is run.
-        pattern : tuple of int
-            Which releases tell of a record, as in ``dpcheck.checks.games``.
-        settings : mapping
-            Overrides beside those that every game of these methods has.
-        **more : object
-            Further fields of the entry.
-
-        Returns
-        -------
-        Entry
-            The game.
-        """
+    def _game(cls, variant: str, pattern: tuple[int, ...], settings: Mapping[str, Any], **more: Any) -> Entry:
+        """Return a game in which every gradient and every difference is clipped, wherever a run goes."""
         from dpcheck.checks.games import BATCH, RADIUS, STEPS, blank, entry, record
 
+        # The slopes put gradients beyond L0 = 1 all over. Curvatures of opposite sign make differences of the canary,
+        # and of what replaces it, twice as long as Ls = 1 allows.
         bent = record(b=4 * RADIUS, p=2.0)
         norms = {"steps": STEPS, "eta": 0.1, "L0": 1.0, "Ls": 1.0, "b1": BATCH, "b2": BATCH}
         problem = blank(dim_v=0, radius_w=RADIUS)

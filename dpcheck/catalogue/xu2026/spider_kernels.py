@@ -13,7 +13,7 @@ from dpcheck.algorithms.kernels.tape import release, sample
 
 
 class Bounds(NamedTuple):
-    """What the SPIDER estimator is told: clipping norms (of a difference: a unit of distance), the noise over them."""
+    """Clipping norms of the SPIDER estimator (of a difference: a unit of distance), and the noise over them."""
 
     L0: float
     Ls: float
@@ -22,7 +22,7 @@ class Bounds(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What the SPIDER estimator works on: the estimate ``v`` of the gradient at ``old``, and what it is made with.
+    """The estimate ``v`` of the gradient at ``old``, and the room that the SPIDER estimator makes it in.
 
     deck : all records;  big, small : room for the minibatches of a refresh and of a difference
     clip : room for the clipping norms (2,);  g : room for a gradient

@@ -35,10 +35,12 @@ from numba import types
 from dpcheck.algorithms.kernels.jit import (
     MATRIX,
     OBJECTIVE,
+    PARTS,
     RUN_SIGNATURE,
     STREAM,
     TAPE,
     VECTOR,
+    Objective,
     Place,
     kernel,
     named,
@@ -46,10 +48,10 @@ from dpcheck.algorithms.kernels.jit import (
 from dpcheck.algorithms.kernels.parts import copy, norm, project
 from dpcheck.algorithms.kernels.tape import CERTIFIED, MODE, OUTCOME, RECORD, RELEASES, REPLAY, UNCERTIFIED, mark
 from dpcheck.algorithms.layout import Release, descent
-from dpcheck.algorithms.problem import Problem
-from dpcheck.algorithms.run import History
+from dpcheck.algorithms.problem import Array, Problem
+from dpcheck.algorithms.run import History, fill
 from dpcheck.algorithms.schedule import Schedule, fixed, number, positive, share
-from dpcheck.catalogue.xu2026.spider import Drifting, Spider, spider_events
+from dpcheck.catalogue.xu2026.spider import Drifting, Spider
 from dpcheck.catalogue.xu2026.spider_kernels import Bounds, distance, estimate, scratch
 from dpcheck.errors import require
 from dpcheck.events import Event, Laplace
@@ -143,7 +145,7 @@ _STEP = 1e-4  # of the central differences; only the accuracy of the test depend
 
 
 class Limits(NamedTuple):
-    """What the selection tests: clipping norms L0 and Ls, alpha, and the curvature sqrt(rho alpha)."""
+    """The numbers that the selection tests with: clipping norms L0 and Ls, alpha, and the curvature sqrt(rho alpha)."""
 
     L0: float
     Ls: float
@@ -205,6 +207,13 @@ def score(objective, w, limits):  # type: ignore[no-untyped-def]
             hessian[i, j], hessian[j, i] = half, half
     least = np.linalg.eigvalsh(hessian)[0]
     return min((alpha - slope) * n / (2 * L0), (least + curvature) * n / (2 * Ls * np.sqrt(size)))
+
+
+@kernel(types.void(PARTS, MATRIX, LIMITS, VECTOR))
+def score_all(parts, points, limits, out):  # type: ignore[no-untyped-def]
+    """Score of every row of ``points`` : (rows,)."""
+    for i in range(out.size):
+        out[i] = score(Objective(*parts), points[i], limits)
 
 
 @kernel(types.int64(OBJECTIVE, MATRIX, LIMITS, types.float64, STREAM, TAPE))
@@ -339,6 +348,12 @@ class StoSpider(Spider):
     reals, counts = Reals, Counts
     schedules: ClassVar[dict[str, type[Schedule]]] = {"repaired": Stochastic}
 
+    def _scores(self, problem: Problem, points: Array) -> Array:
+        """Return what the selection sees of points (rows, d), without its noise : (rows,)."""
+        scores = np.empty(len(points))
+        score_all(self.parts(problem), points, fill(Limits, self), scores)
+        return scores
+
     def as_laplace(self, multiplier: float) -> float:
         """Return that of :func:`pure`."""
         return pure(multiplier).noise_multiplier
@@ -346,10 +361,7 @@ class StoSpider(Spider):
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """The most refreshes there may be, a difference at every step but the first, and at the end the selection."""
         done = self.steps if iterations is None else iterations
-        steps = spider_events(
-            self.sigma_1, self.sigma_2, len(problem.records), self.b1, self.b2,
-            min(self.refreshes, done), max(done - 1, 0),
-        )  # fmt: skip
+        steps = self._events(problem, min(self.refreshes, done), max(done - 1, 0))
         return steps if done < self.steps else (*steps, pure(self.sigma_select))
 
     @classmethod
@@ -365,7 +377,7 @@ class StoSpider(Spider):
         remark = "the private choice at the end, 0.1 % of epsilon, is not looked at"
         # the canary moves either coordinate of the choice's score by as much, and its norm by sqrt(1/2) of what is
         # declared
-        yield cls.game("repaired", ONE, settings, remark=remark, least_share=0.7)
+        yield cls._game("repaired", ONE, settings, remark=remark, least_share=0.7)
 
     @classmethod
     def further(cls, context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterable[Stage]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.promises import breaches
+from dpcheck.algorithms.schedule import prescribed
 
 # Assumptions of the paper's theorems that no run can answer, with what it would have to know.
 UNKNOWN = {
@@ -14,6 +16,16 @@ UNKNOWN = {
     "saddle": "whether the mean over the records has a saddle point",
     "records": "where the records come from",
 }
+
+
+def printed_batch(n: int, steps: int, epsilon: float) -> int:
+    """Return Remark 1's minibatch, max(1, n sqrt(epsilon / (4T))) rounded up, at most n."""
+    return min(n, prescribed("yang2022.theorem_1", "m", n=n, T=steps, epsilon=epsilon))
+
+
+def printed_noise(G: float, n: int, steps: int, epsilon: float, delta: float) -> float:
+    """Return Remark 1's standard deviation, 8 G sqrt(T log(1/delta)) / (n epsilon)."""
+    return 8 * G * math.sqrt(steps * math.log(1 / delta)) / (n * epsilon)
 
 
 def unmet_in_table_1(solver: Any, problem: Problem) -> Iterator[str]:

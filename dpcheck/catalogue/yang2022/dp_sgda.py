@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -46,13 +46,13 @@ from dpcheck.algorithms.schedule import (
     number,
     one_of,
     positive,
-    prescribed,
     private_modulus,
     records,
     smoothness_for_eta,
     whole,
 )
 from dpcheck.algorithms.solver import Solver
+from dpcheck.catalogue.yang2022 import printed_batch, printed_noise
 from dpcheck.catalogue.yang2022 import sgda as kernels
 from dpcheck.errors import require, require_count, require_positive
 from dpcheck.events import Event, Repeated, Sampled, Scheme
@@ -73,8 +73,7 @@ class Theorem2a(Schedule):
         Minibatch m, at most n; by default Remark 1's max(1, n sqrt(epsilon/(4T))).
     eta : float
         Step size > 0 in w and v. By default, with N = max(sqrt n, sqrt(d log(1/delta))/epsilon), 1/(L N) where the
-        proof has L, the smoothness, as unit; 1/(n N) for Theorem 2b; for Theorem 3 its proof's steps, which fall
-        with t.
+        proof has L, the smoothness, as unit; 1/(n N) for Theorem 2b; for Theorem 3 its proof's, which fall with t.
     sampling : {"with_replacement", "without_replacement", "poisson"}
         By default with replacement as printed, and without in the repaired variant.
     clip_w, clip_v : float
@@ -89,12 +88,13 @@ class Theorem2a(Schedule):
 
     References
     ----------
-    Z. Yang et al. Differentially private SGDA for minimax problems. UAI 2022, Algorithm 1, Remark 1, Theorems 2 and
-    3.
+    Z. Yang et al. Differentially private SGDA for minimax problems. UAI 2022, Algorithm 1, Remark 1, Theorems 2, 3.
     """
 
+    falls = False  # whether the steps fall with t, by the modulus ``pl``
+
     def require(self) -> None:
-        require(self.pl is None, "pl", "be given with theorem 3, and not without", self.pl)
+        require((self.pl is not None) == self.falls, "pl", "be given with theorem 3, and not without", self.pl)
 
     @number(whole)
     def steps(self) -> int:
@@ -149,7 +149,8 @@ class Theorem2a(Schedule):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (self.algorithm.understated,) if self.sampling == "with_replacement" else ()
+        notes = (self.algorithm.understated,) if self.sampling == "with_replacement" and not self.repaired else ()
+        return (*private_modulus(self.problem), *notes) if self.falls else notes
 
 
 class Theorem2b(Theorem2a):
@@ -167,10 +168,8 @@ class Theorem2b(Theorem2a):
 class Theorem3(Theorem2a):
     """Theorem 3 with Remark 1, for problems with a Polyak-Lojasiewicz inequality in w."""
 
+    falls = True
     late = False  # whether the steps begin at t_0
-
-    def require(self) -> None:
-        require(self.pl is not None, "pl", "be given with theorem 3, and not without", self.pl)
 
     @number(positive, checked=False)
     def eta(self) -> Any:
@@ -186,12 +185,16 @@ class Theorem3(Theorem2a):
 
     @cached_property
     def falling(self) -> tuple[Array, Array]:
-        """The steps of the proof, in w and in v."""
-        return falling(self.problem, self.pl, self.steps, late=self.late)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return (*private_modulus(self.problem), *super().notes)
+        """The steps of the proof, eta_w = 2/(mu t) and eta_v = 2 M/(mu t^{2/3}) with mu = ``pl``, (T,) each."""
+        problem, pl, L, rho = self.problem, self.pl, self.problem.smoothness, modulus(self.problem)
+        require_positive(pl, "pl")
+        require(math.isfinite(L), "problem", "be smooth", problem.name)
+        require(rho > 0, "problem", "be strongly concave in v", problem.name)
+        kappa, bend = L / rho, L + L**2 / rho
+        M = max(8 * kappa**2 * math.sqrt(bend / pl), 4 * math.sqrt(2) * kappa**2)
+        # late: t goes from t_0 on, where eta_w <= 1/(L + L^2/rho) and eta_v <= 1/L, as the proof needs
+        t = np.arange(1, self.steps + 1) + (max(2 * bend / pl, (2 * L * M / pl) ** 1.5) if self.late else 0.0)
+        return 2 / (pl * t), 2 * M / (pl * t ** (2 / 3))
 
 
 class Theorem2aRepaired(Theorem2a):
@@ -207,10 +210,6 @@ class Theorem2aRepaired(Theorem2a):
     def noise(self) -> Sequence[float]:
         return certified_noise(self.bounds, self.sizes, self.sampling, self.batch, self.steps)
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return ()
-
 
 class Theorem2bRepaired(Theorem2aRepaired, Theorem2b):
     """Theorem 2b with minibatches drawn without replacement and the accountant's noise."""
@@ -220,35 +219,6 @@ class Theorem3Repaired(Theorem2aRepaired, Theorem3):
     """Theorem 3 with the accountant's noise, and with its steps from t_0 on."""
 
     late = True
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return private_modulus(self.problem)
-
-
-def printed_batch(n: int, steps: int, epsilon: float) -> int:
-    """Return Remark 1's minibatch, max(1, n sqrt(epsilon / (4T))) rounded up, at most n."""
-    return min(n, prescribed("yang2022.theorem_1", "m", n=n, T=steps, epsilon=epsilon))
-
-
-def printed_noise(G: float, n: int, steps: int, epsilon: float, delta: float) -> float:
-    """Return Remark 1's standard deviation, 8 G sqrt(T log(1/delta)) / (n epsilon)."""
-    return 8 * G * math.sqrt(steps * math.log(1 / delta)) / (n * epsilon)
-
-
-def falling(problem: Problem, pl: float, steps: int, *, late: bool) -> tuple[Array, Array]:
-    """Return eta_w = 2/(mu t) and eta_v = 2 M/(mu t^{2/3}), mu = ``pl``, the steps of Theorem 3's proof, (T,) each.
-
-    ``late`` : t from t_0 on, from where eta_w <= 1/(L + L^2/rho) and eta_v <= 1/L, as the proof needs
-    """
-    L, rho = problem.smoothness, modulus(problem)
-    require_positive(pl, "pl")
-    require(math.isfinite(L), "problem", "be smooth", problem.name)
-    require(rho > 0, "problem", "be strongly concave in v", problem.name)
-    kappa, bend = L / rho, L + L**2 / rho
-    M = max(8 * kappa**2 * math.sqrt(bend / pl), 4 * math.sqrt(2) * kappa**2)
-    t = np.arange(1, steps + 1) + (max(2 * bend / pl, (2 * L * M / pl) ** 1.5) if late else 0.0)
-    return 2 / (pl * t), 2 * M / (pl * t ** (2 / 3))
 
 
 OUTPUTS = {"average": kernels.AVERAGE, "last": kernels.LAST, "uniform": kernels.UNIFORM}
@@ -285,7 +255,7 @@ class GradientDescentAscent(Solver):
     clip_w: float = math.inf
     clip_v: float = math.inf
     output: str = "average"
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     example = "quadratic"
     differences = False
@@ -300,11 +270,10 @@ class GradientDescentAscent(Solver):
             require(bool(np.isfinite(eta).all() and (eta >= 0).all()), name, "be finite and >= 0", eta)
             object.__setattr__(self, name, eta)
         require(self.eta_w.size == self.eta_v.size, "eta_v", "have as many steps as eta_w", self.eta_v.size)
-        for name in ("sigma_w", "sigma_v"):
-            sigma = getattr(self, name)
+        for name, sigma in (("sigma_w", self.sigma_w), ("sigma_v", self.sigma_v)):
             require(0 <= sigma < math.inf, name, "be finite and >= 0", sigma)
-        for name in ("clip_w", "clip_v"):
-            require(getattr(self, name) > 0, name, "be > 0", getattr(self, name))
+        for name, clip in (("clip_w", self.clip_w), ("clip_v", self.clip_v)):
+            require(clip > 0, name, "be > 0", clip)
         require_count(self.batch, "batch")
         require(self.sampling in SCHEMES, "sampling", f"be one of {', '.join(SCHEMES)}", self.sampling)
         require(self.output in OUTPUTS, "output", f"be one of {', '.join(OUTPUTS)}", self.output)
@@ -316,25 +285,25 @@ class GradientDescentAscent(Solver):
 
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """The privacy events of a run: T times, one minibatch mean, two Gaussians."""
-        self._fits(problem)
-        in_w, in_v = moves(problem, (self.clip_w, self.clip_v), self.batch)
+        in_w, in_v = self._moves(problem)
         mechanisms = (gaussian(self.sigma_w, in_w), gaussian(self.sigma_v, in_v))
         step = Sampled(mechanisms, self.sampling, len(problem.records), self.batch, "replace_one")
         return (Repeated(step, self.steps if iterations is None else iterations),)
 
     def packed(self, problem: Problem) -> Numbers:
         """Pack noise and clipping; sampling and output; step sizes."""
-        self._fits(problem)
-        in_w, in_v = moves(problem, (self.clip_w, self.clip_v), self.batch)
+        in_w, in_v = self._moves(problem)
         return pack(
             fill(kernels.Reals, self, sensitivity_w=in_w, sensitivity_v=in_v),
             fill(kernels.Counts, self, scheme=SCHEMES[self.sampling], output=OUTPUTS[self.output]),
             np.stack([self.eta_w, self.eta_v]),
         )
 
-    def _fits(self, problem: Problem) -> None:
+    def _moves(self, problem: Problem) -> tuple[float, float]:
+        """Return how far a record moves a minibatch mean in w and in v, of a problem with records enough."""
         n = len(problem.records)
         require(self.batch <= n, "batch", f"be at most the number of records, {n}", self.batch)
+        return moves(problem, (self.clip_w, self.clip_v), self.batch)
 
 
 class DPSGDA(GradientDescentAscent):
@@ -390,10 +359,7 @@ class DPSGDA(GradientDescentAscent):
 
     @classmethod
     def games(cls) -> Iterator[Entry]:
-        """Yield games of either sampling, repaired, and one as printed.
-
-        As printed there is no clipping, and the records keep to the Lipschitz constant.
-        """
+        """Yield games of either sampling, repaired, and one as printed, of records within the Lipschitz constant."""
         from dpcheck.checks.games import BATCH, BOTH, CLIPS, FAR, LOUD, PAIR, STEPS, blank, entry, record
 
         settings = CLIPS | {"steps": STEPS, "batch": BATCH, "eta": 0.05}

@@ -31,22 +31,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpcheck.algorithms.problem import Array, Problem
+from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.schedule import Schedule, certified, fixed, number, one_of, positive, records
 from dpcheck.catalogue.yang2022 import unmet_in_table_1
-from dpcheck.catalogue.zhang2022 import BOTH_BLOCKS, ROOM, SLOPE, game_of_a_solution, near
-from dpcheck.catalogue.zhang2022.output_perturbation import (
-    FIELDS,
-    InPhases,
-    Phased,
-    phase,
-    radius_of,
-    require_convex,
-    table,
-)
+from dpcheck.catalogue.zhang2022 import SLOPE, game_of_a_solution
+from dpcheck.catalogue.zhang2022.output_perturbation import InPhases, Phase, Phased, phase, radius_of
 from dpcheck.errors import require
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 
@@ -86,7 +77,7 @@ class ProximalPoint(InPhases):
         problem = self.problem
         require_base(self.base, minimisation=False)
         require(problem.dim_v > 0, "problem", "have a v", problem.name)
-        require_convex(problem)
+        self.require_convex()
         good = math.isfinite(self.L) and math.isfinite(problem.smoothness)
         require(good, "problem", "be Lipschitz and smooth", problem.name)
         require(math.inf > self.D, "problem", "be bounded", problem.name)
@@ -114,9 +105,8 @@ class ProximalPoint(InPhases):
         problem = self.problem
         return math.hypot(radius_of(problem.domain_w, "w"), radius_of(problem.domain_v, "v"))
 
-    @cached_property
-    def phases(self) -> Array:
-        """A row for each phase, (phases, len(FIELDS))."""
+    @property
+    def planned(self) -> list[Phase]:
         n, batch, lam, many, L = self.sizes.n, self.batch, self.lam, self.many, self.L
         # released in the units sqrt(lam) z, in which the phase certifies its energy
         sensitivity = 4 * L / (math.sqrt(lam) * batch)
@@ -130,7 +120,7 @@ class ProximalPoint(InPhases):
             (0, batch), r_w=lam, r_v=lam, mu_w=lam, mu_v=lam, energy=L**2 / (lam * batch**2), joint=1,
             sigma_w=sigma, sensitivity_w=sensitivity, sigma_v=sigma, sensitivity_v=sensitivity,
         )  # fmt: skip
-        return table([row if many else row | {"first": k * batch, "last": (k + 1) * batch} for k in range(phases)])
+        return [row if many else row | {"first": k * batch, "last": (k + 1) * batch} for k in range(phases)]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -169,7 +159,7 @@ class NISPP(Phased):
         """A Gaussian a phase, on disjoint records or on a minibatch drawn with replacement."""
         if self.sampling == "single_pass":
             return super().events(problem, iterations)
-        phase = dict(zip(FIELDS, self.phases[0].tolist(), strict=True))
+        phase = self.named_phases[0]
         done = len(self.phases) if iterations is None else iterations
         multiplier = phase["sigma_w"] / phase["sensitivity_w"]
         return sampled(multiplier, len(problem.records), int(phase["last"]), done)
@@ -186,8 +176,8 @@ class NISPP(Phased):
         chosen: dict[str, Any] = {"variant": "repaired", "settings": {"lam": 4.0}}
         for part, flat, slope in (("", "lipschitz_v", "b"), ("v", "lipschitz_w", "c")):
             problem = blank(9, smoothness=0.0, **{flat: 0.0})
-            yield game_of_a_solution(cls.name, problem, near(3, **{slope: 1.0}), ROOM, part=part, **chosen)
+            yield game_of_a_solution(cls.name, problem, 3, "all", {slope: 1.0}, part=part, **chosen)
         a = 0.05
         problem = blank(9, smoothness=a, lipschitz_w=SLOPE + a, lipschitz_v=SLOPE + a)
-        roles = near(3, a=a, b=SLOPE, c=SLOPE)
-        yield game_of_a_solution(cls.name, problem, roles, BOTH_BLOCKS, part="coupled", place=3, **chosen)
+        slopes = {"b": SLOPE, "c": SLOPE}
+        yield game_of_a_solution(cls.name, problem, 3, "both blocks", slopes, a=a, part="coupled", place=3, **chosen)

@@ -57,8 +57,7 @@ from dpcheck.algorithms.schedule import (
     whole,
 )
 from dpcheck.algorithms.solver import Solver
-from dpcheck.catalogue.yang2022 import unmet_in_table_1
-from dpcheck.catalogue.yang2022.dp_sgda import printed_batch
+from dpcheck.catalogue.yang2022 import printed_batch, unmet_in_table_1
 from dpcheck.errors import require
 from dpcheck.events import Event, Gaussian, Repeated, Sampled, Scheme
 

@@ -17,38 +17,21 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpcheck.accounting import calibrate
-from dpcheck.algorithms.kernels import gradients
-from dpcheck.algorithms.kernels.jit import MEAN_SIGNATURE, kernel
 from dpcheck.algorithms.problem import Array
 from dpcheck.bounds.registry import theorem
 from dpcheck.checks.experiment import Cell, Experiment, Grid, cross
 from dpcheck.events import Gaussian, Repeated, Sampled
+from dpcheck.problems.hinge_game import HingeGame
 from dpcheck.problems.polyak import Polyak
 
 SHAPE: dict[str, Any] = {"rho": 3.0, "bound": 1.0, "radius": 3.0}
 _DRAWS = 4000
 
 
-@kernel(MEAN_SIGNATURE)
-def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
-    """The general kernel where gradients are clipped; else the gradient at the mean record, in which it is linear."""
-    if clip[0] < np.inf or clip[1] < np.inf:
-        gradients.mean(gradient, data, index, batch, x, clip, out)
-        return
-    params, records, d = data[0], data[1], data[5]
-    one = np.zeros(1)
-    for j in range(index.size):
-        one[0] += records[index[j], 0]
-    one[0] /= max(index.size, 1)
-    gradient(params, one, x[:d], x[d:], out[:d], out[d:])
-    for i in range(x.size):
-        out[i] *= index.size / batch
-
-
 class Scalar(Polyak):
-    """The problem with a kernel for its minibatches."""
+    """The problem with a kernel for minibatches of records that its gradient is linear in."""
 
-    mean: ClassVar[Callable[..., Any]] = staticmethod(mean)
+    mean: ClassVar[Callable[..., Any]] = staticmethod(HingeGame.mean)
 
 
 def sample(cell: Cell, rng: np.random.Generator) -> Scalar:
@@ -169,7 +152,7 @@ def least_noise(n: int, m: int, steps: int, epsilon: float, delta: float) -> flo
 
 
 def common(variant: str, id: str, measure: Any, constants: Any) -> dict[str, Any]:
-    """What the experiments of a variant share."""
+    """Return the fields that the experiments of a variant share."""
     return {
         "algorithm": "dp_sgda", "theorem": f"yang2022.theorem_{id}", "variant": variant, "sample": sample,
         "measure": measure, "constants": constants,

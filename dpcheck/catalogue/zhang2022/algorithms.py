@@ -13,14 +13,29 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dpcheck.algorithms.problem import Problem
-from dpcheck.algorithms.promises import Promise
+from dpcheck.algorithms.promises import Promise, breaches
 from dpcheck.algorithms.schedule import Schedule, Sizes
-from dpcheck.catalogue.zhang2022 import BOTH_BLOCKS, ONE_BLOCK, ROOM, SLOPE, answers, game_of_a_solution, near
+from dpcheck.catalogue.zhang2022 import SLOPE, game_of_a_solution
 from dpcheck.catalogue.zhang2022.output_perturbation import OutputPerturbation, Phase, phase, radius_of
 from dpcheck.errors import require, require_positive
 
 if TYPE_CHECKING:
     from dpcheck.checks.games import Entry
+
+
+def answers(problem: Problem, schedule: Schedule, side: str = "wv") -> tuple[dict[str, float], dict[str, str]]:
+    """Answer for all theorems' letters and conditions; accuracy is certified, and what is released is projected.
+
+    side : the blocks that are to start at 0
+    """
+    L = math.hypot(problem.lipschitz_w, problem.lipschitz_v)
+    values = schedule.letters | {"L": L, "ell": problem.smoothness}
+    broken = breaches(problem, side)
+    conditions = {
+        "f": " and ".join(filter(None, (broken["Lipschitz"], broken["smooth"], broken["convex-concave"]))),
+        "bounded": broken["start"], "solver": "", "released": "",
+    }  # fmt: skip
+    return values, conditions
 
 
 def blocks(n: int) -> list[tuple[int, int]]:
@@ -71,7 +86,7 @@ class StronglyConvex(OutputPerturbation):
         n = 40
         constants: dict[str, Any] = {"convexity": 1.0, "radius_w": 3 / n, "lipschitz_w": 1 + 3 / n}
         problem = blank(n, **constants, lipschitz_v=0.0, dim_v=0)
-        yield game_of_a_solution(cls.name, problem, near(n, b=1.0), ROOM)
+        yield game_of_a_solution(cls.name, problem, n, "all", {"b": 1.0})
 
 
 class PhasedConvex(OutputPerturbation):
@@ -115,8 +130,8 @@ class PhasedConvex(OutputPerturbation):
 
         n, size = 9, blocks(9)[0][1]
         problem = blank(n, smoothness=0.0, lipschitz_v=0.0, dim_v=0)
-        yield game_of_a_solution(cls.name, problem, near(size, b=1.0), ROOM)
-        yield game_of_a_solution(cls.name, problem, near(size, b=1.0), ROOM, place=size, part="later")
+        yield game_of_a_solution(cls.name, problem, size, "all", {"b": 1.0})
+        yield game_of_a_solution(cls.name, problem, size, "all", {"b": 1.0}, place=size, part="later")
 
 
 _MODULUS = {"w": "convexity", "v": "concavity"}
@@ -146,12 +161,12 @@ class _InOnePhase(OutputPerturbation):
                 f"radius_{other}": 1e-6, f"lipschitz_{other}": 1e-6,
             }  # fmt: skip
             problem, part = blank(n, **constants), "" if side == "w" else "v"
-            yield game_of_a_solution(cls.name, problem, near(n, **{slope: 1.0}), ONE_BLOCK, part=part)
+            yield game_of_a_solution(cls.name, problem, n, "one block", {slope: 1.0}, part=part)
         a, radius = 0.25, 2.5 / n
         constants = dict.fromkeys(("lipschitz_w", "lipschitz_v"), SLOPE + (1 + a) * radius)
         constants |= {"convexity": 1.0, "concavity": 1.0, "smoothness": math.hypot(1, a)}
         problem = blank(n, **constants, radius_w=radius, radius_v=radius)
-        yield game_of_a_solution(cls.name, problem, near(n, a=a, b=SLOPE, c=SLOPE), BOTH_BLOCKS, part="coupled")
+        yield game_of_a_solution(cls.name, problem, n, "both blocks", {"b": SLOPE, "c": SLOPE}, a=a, part="coupled")
 
 
 class Saddle(_InOnePhase):
@@ -208,9 +223,8 @@ class _InPhases(OutputPerturbation):
             if cls.curved:
                 constants = {_MODULUS[other]: 1.0, f"radius_{side}": 100.0, f"radius_{other}": 1e-6}
                 constants |= {f"lipschitz_{other}": 1e-6}
-            problem, roles = blank(n, **constants), near(size, **{_SLOPE[side]: 1.0})
-            part = "" if side == cls.released[0] else side
-            yield game_of_a_solution(cls.name, problem, roles, ONE_BLOCK, part=part)
+            problem, part = blank(n, **constants), "" if side == cls.released[0] else side
+            yield game_of_a_solution(cls.name, problem, size, "one block", {_SLOPE[side]: 1.0}, part=part)
         a = 0.05
         constants = {"smoothness": a, "lipschitz_w": SLOPE + a, "lipschitz_v": SLOPE + a}
         if cls.curved:
@@ -218,8 +232,10 @@ class _InPhases(OutputPerturbation):
             other, a = _other(side), 0.001
             constants = {_MODULUS[other]: 1.0, f"radius_{side}": 100.0, f"radius_{other}": 0.1, "smoothness": 1 + a}
             constants |= {f"lipschitz_{side}": SLOPE + 0.1 * a, f"lipschitz_{other}": SLOPE + 0.1 + 100 * a}
-        roles = near(size, a=a, b=SLOPE, c=SLOPE)
-        yield game_of_a_solution(cls.name, blank(n, **constants), roles, BOTH_BLOCKS, place=size, part="coupled")
+        yield game_of_a_solution(
+            cls.name, blank(n, **constants), size, "both blocks", {"b": SLOPE, "c": SLOPE}, a=a, place=size,
+            part="coupled",
+        )  # fmt: skip
 
 
 class _ConvexConcave(_InPhases):
@@ -324,12 +340,9 @@ class OneSided(_InPhases):
         (part,) = self.released
         values, conditions = answers(problem, schedule, part)
         del values["ell"]
-        dimension, domain, modulus = (
-            (problem.dim_w, problem.domain_w, problem.concavity)
-            if part == "w"
-            else (problem.dim_v, problem.domain_v, problem.convexity)
-        )
-        values |= {"d": dimension, "D": radius_of(domain, part), "mu_y": modulus, "k": len(self.phases)}
+        dimension, modulus = getattr(problem, f"dim_{part}"), getattr(problem, _MODULUS[_other(part)])
+        radius = radius_of(getattr(problem, f"domain_{part}"), part)
+        values |= {"d": dimension, "D": radius, "mu_y": modulus, "k": len(self.phases)}
         label = "Corollary B.6" if part == "w" else "Corollary B.6, mirrored,"
         yield Promise("zhang2022.corollary_b_6", label, values, conditions)
 

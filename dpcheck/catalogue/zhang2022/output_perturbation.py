@@ -59,7 +59,7 @@ SADDLE_BASE = "accelerated_svrg"
 
 
 class InPhases(Schedule):
-    """What every schedule of phases has.
+    """A schedule of phases.
 
     Attributes
     ----------
@@ -82,6 +82,23 @@ class InPhases(Schedule):
         """Lipschitz constant of the gradient of f."""
         return max(self.problem.smoothness, 1e-12)
 
+    @property
+    def planned(self) -> list[Phase]:
+        """The phases in order."""
+        raise NotImplementedError
+
+    @cached_property
+    def phases(self) -> Array:
+        """A row for each phase, (phases, len(FIELDS)), without noise where none is added."""
+        rows = np.array([[float(row[name]) for name in FIELDS] for row in self.planned])
+        return rows if self.private else without_noise(rows)
+
+    def require_convex(self) -> None:
+        """Require f to be convex-concave: where it is not, one record moves a minimiser from well to well."""
+        problem = self.problem
+        require(problem.convexity >= 0, "problem", "be convex in w", problem.name)
+        require(problem.dim_v == 0 or problem.concavity >= 0, "problem", "be concave in v", problem.name)
+
 
 class Phases(InPhases):
     """The phases of a theorem of Zhang et al. 2022, as the ``schedule`` of the algorithm has them.
@@ -100,7 +117,7 @@ class Phases(InPhases):
         problem, minimisation = self.problem, self.algorithm.minimisation
         kind = "have no v" if minimisation else "have a v"
         require((problem.dim_v == 0) == minimisation, "problem", kind, problem.name)
-        require_convex(problem)
+        self.require_convex()
         require_base(self.base, minimisation=minimisation)
         for what, value in (("Lipschitz", self.L), ("smooth", problem.smoothness)):
             require(math.isfinite(value), "problem", f"be {what}", problem.name)
@@ -109,21 +126,15 @@ class Phases(InPhases):
     def base(self) -> str:
         return "gradient_descent" if self.algorithm.minimisation else SADDLE_BASE
 
-    @cached_property
-    def phases(self) -> Array:
-        """A row for each phase, (phases, len(FIELDS))."""
-        rows = table(self.algorithm.schedule(self.problem, self.sizes, self.L))
-        return rows if self.private else without_noise(rows)
+    @property
+    def planned(self) -> list[Phase]:
+        phases: list[Phase] = self.algorithm.schedule(self.problem, self.sizes, self.L)
+        return phases
 
 
 def phase(records: tuple[int, int], **values: float) -> Phase:
     """Make a row with everything that is not named at 0."""
     return dict.fromkeys(FIELDS, 0.0) | {"first": records[0], "last": records[1]} | values
-
-
-def table(phases: list[Phase]) -> Array:
-    """Return the rows as an array."""
-    return np.array([[float(each[name]) for name in FIELDS] for each in phases])
 
 
 def without_noise(phases: Array) -> Array:
@@ -139,12 +150,6 @@ def radius_of(domain: Array, name: str) -> float:
     bounded = len(squares) > 0 and math.isfinite(sum(squares))
     require(bounded, "problem", f"bound {name}", "one that leaves it free")
     return math.sqrt(sum(squares))
-
-
-def require_convex(problem: Problem) -> None:
-    """Require f to be convex-concave: where it is not, one record moves a minimiser from well to well."""
-    require(problem.convexity >= 0, "problem", "be convex in w", problem.name)
-    require(problem.dim_v == 0 or problem.concavity >= 0, "problem", "be concave in v", problem.name)
 
 
 @kernel(BASE_SIGNATURE)
@@ -294,6 +299,11 @@ class Phased(Solver):
         """Return the same configuration without noise."""
         return replace(self, phases=without_noise(self.phases))
 
+    @property
+    def named_phases(self) -> list[Phase]:
+        """The phases with the names of their columns."""
+        return [dict(zip(FIELDS, row, strict=True)) for row in self.phases.tolist()]
+
     def origins(self) -> tuple[str, ...]:
         """Return what is reconstructed of the algorithm and of its base solver."""
         base = (f"base {self.base}: reconstructed from its abstract",) if BASES[self.base].reconstructed else ()
@@ -301,15 +311,14 @@ class Phased(Solver):
 
     def layout(self, problem: Problem, history: History) -> tuple[Release, ...]:
         """Return what the schedule releases in each phase."""
-        found: list[Release] = []
+        releases: list[Release] = []
         drawn = self.sampling != "single_pass"
-        for k, row in enumerate(self.phases):
-            phase = dict(zip(FIELDS, row.tolist(), strict=True))
+        for k, phase in enumerate(self.named_phases):
             records = None if drawn else (int(phase["first"]), int(phase["last"]))
             for part in (JOINT,) if phase["joint"] else ("w", "v"):
                 if part == JOINT or phase[f"sensitivity_{part}"] > 0:
-                    found.append(Release(len(found), part, f"in phase {k + 1}", k if drawn else None, records))
-        return tuple(found)
+                    releases.append(Release(len(releases), part, f"in phase {k + 1}", k if drawn else None, records))
+        return tuple(releases)
 
     def iterations(self, problem: Problem) -> int:
         """The phases."""
@@ -318,8 +327,7 @@ class Phased(Solver):
     def events(self, problem: Problem, iterations: int | None = None) -> tuple[Event, ...]:
         """A Gaussian a release; those of one pass over disjoint records count as the worst of them."""
         groups: list[list[Gaussian]] = []
-        for row in self.phases[:iterations]:
-            phase = dict(zip(FIELDS, row, strict=True))
+        for phase in self.named_phases[:iterations]:
             if phase["fresh"] or not groups:
                 groups.append([])
             for part in ("w",) if phase["joint"] else ("w", "v"):

@@ -7,8 +7,7 @@ point is mean + N(0, sigma^2 I), which no projection moves while the domain's en
 
     E[F(x) - min F] = mu/2 (s^2/(3 n) + d sigma^2),    and s^2/n on the corners,
 
-two terms with the powers of the theorem's. All runs on one data set share its solution, so that many cost little more
-than one.
+two terms with the powers of the theorem's.
 
 Theorem 3.4. Where all records share one curvature h, phase k of a phased output perturbation moves from the released
 point x_{k-1} to the solution on its block,
@@ -16,14 +15,12 @@ point x_{k-1} to the solution on its block,
     (mu_k x_{k-1} + h (c + zeta_k))/(mu_k + h),
 
 with c the population's solution and zeta_k the block's sampling error, adds N(0, sigma_k^2 I) and projects onto a ball
-about 0. All of this is symmetric about the line through 0 and c: it is enough to follow the coordinate along the line
-and the distance from it, which makes a draw cost the same in every dimension.
+about 0. It is enough to follow the coordinate along the line through 0 and c and the distance from it.
 
-For privacy the theorem's mu is so large that the noise of all phases together is .23 D, and the way from the start is
-.9 of the regulariser's, whatever n, d and epsilon. A curvature that is a fixed share of mu then costs a fixed share of
-mu D^2, which is the order of the bound, logarithm included. The statistical term 1/sqrt(n) leads for one problem for
-all n, with d = 1 at epsilon = 1. mu falls as log(n)/n there, and with it the regularisation and the noise, so that the
-risk falls faster than promised.
+For privacy the theorem's mu is so large that the noise of all phases together is .23 D, whatever n, d and epsilon. A
+curvature that is a fixed share of mu then costs a fixed share of mu D^2, which is the order of the bound, logarithm
+included. The statistical term 1/sqrt(n) leads at d = 1 and epsilon = 1, where mu falls as log(n)/n and with it the
+noise, so that the risk falls faster than promised.
 """
 
 from __future__ import annotations
@@ -178,10 +175,7 @@ class Declared(MeanEstimation):
     spread: float = 0.0
     name: str = "mean_estimation"
 
-    @property
-    def lipschitz_w(self) -> float:
-        """L = 1, a public constant."""
-        return 1.0
+    lipschitz_w = 1.0  # a public constant
 
     @property
     def slack(self) -> float:

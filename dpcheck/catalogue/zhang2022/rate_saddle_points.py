@@ -8,27 +8,23 @@ projection moves while the domains' ends are far, so that the expected strong ga
 two terms with the powers of the theorem's, of which the sampling errors are small here. With one joint Gaussian, by
 inequality (12), sigma_x and sigma_y are those of the theorem for twice the epsilon and delta.
 
-Theorem 4.5, Algorithms 4 and 5, apart and together, for privacy. The theorem's mu is so large that the noise of all
-phases together is .87 D, whatever n, d and epsilon. Games whose slopes and curvatures are fixed shares of mu D and mu
-then cost a fixed share of mu D^2, which is the order of the bound up to one log2(n).
-
-Corollary B.6 and its mirror image, games with one strongly curved side, for privacy. The corollary's mu is so large
-that the noise of all phases together is a fixed share of D where mu_y is a fixed share of mu. Games whose slopes and
-curvatures are such shares then cost a fixed share of mu D^2, the order of the bound's first line; its second line is of
-that order too for such mu_y, save one more log2(n).
+Theorem 4.5, Algorithms 4 and 5, apart and together, for privacy; Corollary B.6 and its mirror image, with one strongly
+curved side. mu is so large that the noise of all phases together is a fixed share of D, .87 in Theorem 4.5, whatever n,
+d and epsilon. Games whose slopes and curvatures are fixed shares of mu D and mu then cost a fixed share of mu D^2,
+which is the order of the bound up to one log2(n), and of both lines of the corollary's.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.problem import Array, ball
+from dpcheck.algorithms.problem import Array, Constants
 from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue.zhang2022.rate_minimisation import Moments, Phase, moments, phases
 from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise, cross, doubling
@@ -54,23 +50,20 @@ class Game(Quadratic):
     name: str = "game"
 
     @property
-    def domain_v(self) -> Array:
-        """The ball of v's own radius."""
-        return ball(self.dim_v, self.radius_v)
+    def reach(self) -> float:
+        return self.radius_v
 
-    @property
-    def lipschitz_w(self) -> float:
-        """The declared constant's share, as that of v."""
-        return self.lipschitz / math.sqrt(2)
-
-    lipschitz_v = lipschitz_w
+    def constants(self) -> Constants:
+        """The declared constant is shared by w and v."""
+        share = self.lipschitz / math.sqrt(2)
+        return replace(super().constants(), lipschitz_w=share, lipschitz_v=share)
 
     @property
     def slack(self) -> float:
         """The declared constants over the least true ones; at least 1 where the declaration holds."""
         G_w = self.mu_x * self.radius + self.coupling * self.radius_v + self.bound
         G_v = self.mu_y * self.radius_v + self.coupling * self.radius + self.bound
-        return self.lipschitz_w / max(G_w, G_v)
+        return float(self.lipschitz_w / max(G_w, G_v))
 
     def side(self, part: str) -> Side:
         """Return the game as one part, w or v, sees it."""
@@ -175,19 +168,6 @@ def released(problem: Game, part: str, of: tuple[Phase, ...], regulariser: float
     )  # fmt: skip
 
 
-def game_premises(problem: Game, part: str, of: tuple[Phase, ...], regulariser: float) -> Iterable[Premise]:
-    """The declared L is one, noise leaves room in the domain, all answers are inside, and the start is not the end."""
-    side, moved = problem.side(part), released(problem, part, of, regulariser)
-    noise = math.sqrt(problem.dim_w * sum(phase.sigma**2 for phase in of))
-    start = side.loss(side.at, side.at**2)
-    yield Premise("the declared Lipschitz constant over the least", problem.slack, 1.0)
-    yield Premise("distance to the domain's end over all the noise", side.radius / noise, 1.1)
-    inside = side.radius_other / max(side.farthest(regulariser), abs(side.answer(moved.mean)))
-    yield Premise("distance to the domain's end over the answers of the other part", inside, 1.0)
-    apart = abs(start / side.loss(*moved) - 1)
-    yield Premise("how far the measure at the start is from the predicted one, relative to it", apart, 0.2)
-
-
 DISTANCE = 0.05  # of the saddle from the start, in w and in v
 
 
@@ -199,7 +179,7 @@ def sample_at_once(cell: Cell, rng: np.random.Generator) -> Game:
 
 
 def strong(problem: Game, part: str, square: float) -> float:
-    """What |x - x*|^2 of a part adds to the strong gap."""
+    """Return the share of the strong gap that is due to |x - x*|^2 of a part."""
     side = problem.side(part)
     return 0.5 * (side.own + side.coupling**2 / side.other) * square
 
@@ -295,9 +275,18 @@ def predicted_phased(problem: Game, cell: Cell, *, parts: tuple[str, ...], one_s
 
 
 def premises_phased(problem: Game, cell: Cell, *, parts: tuple[str, ...], one_sided: bool) -> Iterable[Premise]:
-    """Those of each part's game."""
+    """The declared L is one, noise leaves room in the domain, all answers are inside, and the start is not the end."""
     for part in parts:
-        yield from game_premises(problem, part, *phases_and_regulariser(problem, cell, part=part, one_sided=one_sided))
+        of, regulariser = phases_and_regulariser(problem, cell, part=part, one_sided=one_sided)
+        side, moved = problem.side(part), released(problem, part, of, regulariser)
+        noise = math.sqrt(problem.dim_w * sum(phase.sigma**2 for phase in of))
+        start = side.loss(side.at, side.at**2)
+        yield Premise("the declared Lipschitz constant over the least", problem.slack, 1.0)
+        yield Premise("distance to the domain's end over all the noise", side.radius / noise, 1.1)
+        inside = side.radius_other / max(side.farthest(regulariser), abs(side.answer(moved.mean)))
+        yield Premise("distance to the domain's end over the answers of the other part", inside, 1.0)
+        apart = abs(start / side.loss(*moved) - 1)
+        yield Premise("how far the measure at the start is from the predicted one, relative to it", apart, 0.2)
 
 
 def at_once(algorithm: str, joint: bool, cells: tuple[Cell, ...]) -> Experiment:

@@ -5,11 +5,9 @@ where one term leads, to an accuracy relative to the start's distance, so that t
 
 In Algorithms 4 and 5 epsilon is so large that mu = 2L/(D sqrt n), the least regularisation that they ever take and the
 hardest case. The table leaves out logarithms. The counts are held to its order times log(n/delta) log2(n), of the
-accuracy and of the number of phases; the margin of .3 leaves room for what is left of logarithms at these sizes, and
-for numbers of epochs, which come whole.
-
-Counts are random by the records and by the solvers' own draws. Where few of them leave the verdict open, four times as
-many are counted, once; the wrong word then has at most twice the chance of one look.
+accuracy and of the number of phases; the margin of .3 leaves room for what is left of logarithms, and for whole epochs.
+Where few counts leave the verdict open, four times as many are made, once; the wrong word then has at most twice the
+chance of one look.
 """
 
 from __future__ import annotations
@@ -64,7 +62,7 @@ class Line(NamedTuple):
     """The gradients of one solver along one factor: ``runs`` of each cell, and then more where that is not enough."""
 
     id: str
-    said: str
+    subject: str
     against: str
     factor: str
     runs: int
@@ -81,7 +79,7 @@ class Cell(NamedTuple):
 
 
 def lines(algorithm: str) -> list[Line]:
-    """What is counted in the check of an algorithm: its own runs with each base solver, or the base solvers alone."""
+    """Return the lines of an algorithm's check: its own runs with each base solver, or the base solvers alone."""
     if algorithm not in SETTINGS:
         return [_phased(algorithm, base, row) for base, row in TABLES.items()]
     bases = [base for base in BASES.values() if base.setting == SETTINGS[algorithm]]
@@ -93,24 +91,24 @@ def findings(algorithm: str, context: Context, tables: Tables) -> Iterator[Findi
     for number, line in enumerate(of := lines(algorithm)):
         context.progress(number, len(of))
         for runs in (line.runs, MORE * line.runs):
-            found, row = judged(line, [counted(cell, context, runs) for cell in line.cells])
-            if found.verdict in DECIDED:
+            finding, row = judged(line, [counted(cell, context, runs) for cell in line.cells])
+            if finding.verdict in DECIDED:
                 break
         tables.setdefault(TABLE, []).append(row)
-        yield found
+        yield finding
 
 
 def _phased(name: str, base: str, row: str) -> Line:
     """Algorithm 4 or 5 with one base solver."""
-    game = _game(2, np.random.default_rng(0))
+    game = Bilinear.sample(2, DIMENSION, np.random.default_rng(0))
     r = game.smoothness * game.radius / math.hypot(game.lipschitz_w, game.lipschitz_v)
     statement = theorem(f"zhang2022.table_2_{row}")
     cells = []
     for n in SIZES:
         order = statement.bound(constant=1.0, n=n, r=r) * math.log(n / DELTA) * math.log2(n)
         cells.append(Cell(f"{name}.{base}.{n}", {"n": n}, order, partial(_phases, name, base, n)))
-    said = f"{name} with {base}: gradients against {statement.location}"
-    return Line(f"{name}.gradients.{base}", said, statement.id, "n", SEEDS["phases"], cells)
+    subject = f"{name} with {base}: gradients against {statement.location}"
+    return Line(f"{name}.gradients.{base}", subject, statement.id, "n", SEEDS["phases"], cells)
 
 
 def _alone(name: str, base: Any, factor: str) -> Line:
@@ -121,17 +119,13 @@ def _alone(name: str, base: Any, factor: str) -> Line:
     for n, kappa in itertools.product(along["n"], along["kappa"]):
         work = partial(_solve, base.name, int(n), kappa)
         cells.append(Cell(f"{base.name}.{n}.{kappa}", {"n": n, "kappa": kappa}, base.work(n, kappa), work))
-    said = f"{base.name} alone: gradients against its stated cost, along {factor}"
+    subject = f"{base.name} alone: gradients against its stated cost, along {factor}"
     runs = OF_PHASES if factor == "n" and base.name in PHASES else OWN.get(base.name, SEEDS[factor])
-    return Line(f"{name}.gradients.{base.name}.{factor}", said, "the stated cost", factor, runs, cells)
-
-
-def _game(n: int, rng: np.random.Generator) -> Bilinear:
-    return Bilinear.sample(n, DIMENSION, rng)
+    return Line(f"{name}.gradients.{base.name}.{factor}", subject, "the stated cost", factor, runs, cells)
 
 
 def _phases(name: str, base: str, n: int, rng: np.random.Generator) -> int:
-    problem = _game(n, rng)
+    problem = Bilinear.sample(n, DIMENSION, rng)
     solver = configure(name, problem, epsilon=EPSILON, delta=DELTA, base=base)
     return solver.run(problem, seed=int(rng.integers(2**31))).evaluations
 
@@ -147,8 +141,7 @@ def _solve(base: str, n: int, kappa: float, rng: np.random.Generator) -> int:
         problem = Quadratic(records, mu_x=1 / kappa, coupling=0.5 / math.sqrt(kappa), radius=1e9)
     w, v = problem.saddle()
     energy = problem.convexity * float(w @ w) + problem.concavity * float(v @ v)
-    found = optimum(base, problem, energy=ACCURACY * energy, seed=int(rng.integers(2**31)), most=10**9)
-    return found.gradients
+    return optimum(base, problem, energy=ACCURACY * energy, seed=int(rng.integers(2**31)), most=10**9).gradients
 
 
 def counted(cell: Cell, context: Context, runs: int) -> list[int]:
@@ -167,8 +160,8 @@ def judged(line: Line, counts: Sequence[Sequence[int]]) -> tuple[Finding, dict[s
 
     frame = pd.DataFrame(
         {**cell.size, "gradients": count, "order": cell.order}
-        for cell, found in zip(line.cells, counts, strict=True)
-        for count in found
+        for cell, of_cell in zip(line.cells, counts, strict=True)
+        for count in of_cell
     )
     factor = line.factor
     fit = fit_rate(frame, response="gradients", factors=[factor], claimed={factor: 0.0}, offset="order", margin=MARGIN)
@@ -182,7 +175,7 @@ def judged(line: Line, counts: Sequence[Sequence[int]]) -> tuple[Finding, dict[s
         "claimed": float(order), "largest": None, "verdict": fit.verdict,
     }  # fmt: skip
     reason = f"relative to the stated order, {fit.reason}"
-    return Finding(line.id, "rate", line.said, fit.verdict, reason, evidence={"fit": fit.to_dict()}), row
+    return Finding(line.id, "rate", line.subject, fit.verdict, reason, evidence={"fit": fit.to_dict()}), row
 
 
 STAGES = {

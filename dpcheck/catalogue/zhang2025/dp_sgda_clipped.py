@@ -37,12 +37,8 @@ from dpcheck.algorithms.schedule import (
     private_modulus,
     records,
 )
-from dpcheck.catalogue.yang2022.dp_sgda import (
-    GradientDescentAscent,
-    Theorem2a,
-    printed_batch,
-    printed_noise,
-)
+from dpcheck.catalogue.yang2022 import printed_batch, printed_noise
+from dpcheck.catalogue.yang2022.dp_sgda import GradientDescentAscent, Theorem2a
 from dpcheck.catalogue.zhang2025 import answers, too_small
 from dpcheck.errors import require
 from dpcheck.events import Scheme

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -225,9 +225,7 @@ class DPTD(Solver):
     def quiet(self) -> Self:
         """Return the same configuration without noise."""
         zero = np.zeros_like(self.nu)
-        return type(self)(
-            self.nu, zero, zero, self.batch, self.clip_w, self.clip_v, self.chi, self.eta, self.alpha, self.beta
-        )
+        return replace(self, sigma_w=zero, sigma_v=zero, notes=())
 
     def iterations(self, problem: Problem) -> int:
         """Return T."""

@@ -60,10 +60,10 @@ from dpcheck.algorithms.layout import Release
 from dpcheck.algorithms.problem import Array, Problem
 from dpcheck.algorithms.promises import Promise
 from dpcheck.algorithms.run import History, fill, pack
-from dpcheck.algorithms.schedule import Schedule, gaussian, modulus
+from dpcheck.algorithms.schedule import gaussian, modulus
 from dpcheck.algorithms.solver import Solver
 from dpcheck.catalogue.zhang2025 import answers, too_small
-from dpcheck.catalogue.zhang2025.privatediff_schedule import Printed, Repaired, ascent_steps, releases, threshold_C3
+from dpcheck.catalogue.zhang2025.privatediff_schedule import SCHEDULES, ascent_steps, releases, threshold_C3
 from dpcheck.errors import require
 from dpcheck.events import Event, Gaussian, Repeated
 
@@ -95,7 +95,7 @@ class Counts(NamedTuple):
 
 
 class Room(NamedTuple):
-    """What an ascent works on: all records twice, in a changing and in a fixed order, a minibatch and a gradient."""
+    """The room of an ascent: all records twice, in a changing and in a fixed order, a minibatch and a gradient."""
 
     deck: Indices
     everyone: Indices
@@ -231,7 +231,7 @@ class PrivateDiff(Solver):
     )
     tiny: ClassVar[dict[str, Any]] = {"rounds": 6, "restart": 3, "inner": 4, "batch": 5}
     kernel = staticmethod(run)
-    schedules: ClassVar[dict[str, type[Schedule]]] = {"as_printed": Printed, "repaired": Repaired}
+    schedules = SCHEDULES
 
     def layout(self, problem: Problem, history: History) -> tuple[Release, ...]:
         """Return the maximiser, which reads all records, and a gradient in w; as printed the other way round."""

@@ -166,6 +166,9 @@ class Repaired(Printed):
         return private_modulus(self.problem)
 
 
+SCHEDULES: dict[str, type[Schedule]] = {"as_printed": Printed, "repaired": Repaired}
+
+
 def moved(problem: Problem, C0: float, eta_y: Array) -> float:
     """Return how far replacing a record moves the end of an ascent by full passes with these steps.
 

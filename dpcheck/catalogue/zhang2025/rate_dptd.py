@@ -1,10 +1,9 @@
 """DPTD, the baseline of Zhang et al. 2025, against the law of its iterates; no theorem at hand promises it a rate.
 
-The paper runs the algorithm of Zhao et al. 2023 beside its own and states nothing of it but step sizes and noise, so
-that there is no order to hold it to. What can be held to a number is the implementation: on equal records, where no end
-of a domain is near, w, v and both running averages follow a linear recursion with Gaussian noise in each coordinate,
-and the mean gradient norm of Phi at the last iterate is exact. Only the repaired variant is measured: the printed noise
-drives the averages beyond the domain at any n that runs in minutes.
+The paper states nothing of the algorithm of Zhao et al. 2023 but step sizes and noise. On equal records, where no end
+of a domain is near, w, v and both running averages follow a linear recursion with Gaussian noise in each coordinate, so
+that the mean gradient norm of Phi at the last iterate is exact. Only the repaired variant is measured: the printed
+noise drives the averages beyond the domain at any n that runs in minutes.
 """
 
 from __future__ import annotations
@@ -19,8 +18,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from dpcheck.accounting import calibrate
-from dpcheck.catalogue.equal_records import EqualRecords, gradient_norm
-from dpcheck.catalogue.zhang2025.rate_theorem_2 import expected_norm
+from dpcheck.catalogue.equal_records import EqualRecords
 from dpcheck.checks.context import Batch, Context
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 from dpcheck.report.findings import Finding
@@ -69,7 +67,7 @@ def law(n: int) -> tuple[float, float]:
     centre = abs(problem.curvature * float(last @ mean) + PULL)
     ahead = np.array([1.0, 0.0, -CHI, 0.0])
     room = (problem.radius - PULL / problem.curvature) / math.sqrt(D * ahead @ covariance @ ahead)
-    return float(expected_norm(np.array([centre]), np.array([deviation]), D)[0]), room
+    return float(problem.expected_norm(np.array([centre]), np.array([deviation]))[0]), room
 
 
 def values(n: int, context: Context) -> list[float]:
@@ -83,7 +81,7 @@ def values(n: int, context: Context) -> list[float]:
 
 
 def _norms(problem: Any, solver: Any, rng: np.random.Generator, size: int) -> list[float]:
-    return [float(gradient_norm(problem, solver.outputs(problem, rng, RUNS))) for _ in range(size)]
+    return [problem.gradient_norm(solver.outputs(problem, rng, RUNS)) for _ in range(size)]
 
 
 def last_iterate(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterator[Finding]:

@@ -24,7 +24,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -32,7 +32,7 @@ from scipy.stats import t as student
 
 from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
 from dpcheck.algorithms.kernels.parts import SIMPLEX
-from dpcheck.algorithms.problem import Array, ball, blocks
+from dpcheck.algorithms.problem import Array, Constants, blocks, columns
 from dpcheck.bounds.registry import theorem
 from dpcheck.checks.context import Batch, Context
 from dpcheck.problems.nonconvex import StronglyConcave, spectral
@@ -93,41 +93,16 @@ class HiddenMeans(StronglyConcave):
     records: Array
     name: str = "hidden_means"
 
-    convex: ClassVar[bool] = False
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(mean_gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(mean_value)
+    gradient = staticmethod(mean_gradient)
+    value = staticmethod(mean_value)
+    convex = False
+    radius = math.inf
+    reach: Any = 1.0
 
-    @property
-    def domain_w(self) -> Array:
-        """The whole space."""
-        return ball(self.dim_w, math.inf)
-
-    @property
-    def domain_v(self) -> Array:
-        """The unit ball."""
-        return ball(self.dim_v, 1.0)
-
-    @property
-    def lipschitz_w(self) -> float:
-        """sum_k sin^2/d <= 1."""
-        return 1.0
-
-    lipschitz_v = lipschitz_w
-
-    @property
-    def smoothness(self) -> float:
-        """Return the larger smoothness of the two uncoupled blocks, 1/sqrt d and 1."""
-        return 1.0
-
-    @property
-    def concavity(self) -> float:
-        """Return the strong concavity of -|v|^2/2."""
-        return 1.0
-
-    @property
-    def hessian_lipschitz(self) -> float:
-        """Return the constant for a diagonal Hessian with entries cos/sqrt d."""
-        return 1 / math.sqrt(self.dim_w)
+    def constants(self) -> Constants:
+        """Both blocks are apart, of smoothness 1/sqrt d and 1; the Hessian is diagonal with entries cos/sqrt d."""
+        bend = 1 / math.sqrt(self.dim_w)
+        return Constants(lipschitz_w=1.0, lipschitz_v=1.0, smoothness=1.0, concavity=1.0, hessian_lipschitz=bend)
 
     def best_response(self, w: Array) -> Array:
         """0, whatever w is."""
@@ -148,18 +123,11 @@ class HiddenGroup(StronglyConcave):
     records: Array
     name: str = "hidden_group"
 
-    convex: ClassVar[bool] = False
-    gradient: ClassVar[Callable[..., Any]] = staticmethod(group_gradient)
-    value: ClassVar[Callable[..., Any]] = staticmethod(group_value)
-
-    @property
-    def dim_w(self) -> int:
-        """d, and as many groups."""
-        return int(self.records.shape[1]) - 1
-
-    dim_v = dim_w
-
-    domain_w = HiddenMeans.domain_w
+    gradient = staticmethod(group_gradient)
+    value = staticmethod(group_value)
+    convex = False
+    radius = math.inf
+    dim_w = dim_v = columns(lambda count: count - 1)
 
     @property
     def domain_v(self) -> Array:
@@ -171,27 +139,13 @@ class HiddenGroup(StronglyConcave):
         """0 and equal weights."""
         return np.concatenate([np.zeros(self.dim_w), np.full(self.dim_v, 1 / self.dim_v)])
 
-    @property
-    def lipschitz_w(self) -> float:
-        """K |v| times 1."""
-        return float(self.dim_v)
-
-    @property
-    def largest(self) -> float:
-        """F <= 2 + sqrt d."""
-        return 2 + math.sqrt(self.dim_w)
-
-    @property
-    def lipschitz_v(self) -> float:
-        """K F in one coordinate, and |v| <= 1."""
-        return self.dim_v * self.largest + 1.0
-
-    @property
-    def smoothness(self) -> float:
-        """Return the norm of [[K/sqrt d, K], [K, -1]], which bounds the smoothness."""
-        return spectral(-self.dim_v / math.sqrt(self.dim_w), float(self.dim_v), 1.0)
-
-    concavity = HiddenMeans.concavity
+    def constants(self) -> Constants:
+        """1 <= F <= 2 + sqrt d, |v| <= 1 and K = d; the Hessian is bounded by [[K/sqrt d, K], [K, -1]]."""
+        K, root = self.dim_v, math.sqrt(self.dim_w)
+        return Constants(
+            lipschitz_w=float(K), lipschitz_v=K * (2 + root) + 1.0, smoothness=spectral(-K / root, float(K), 1.0),
+            concavity=1.0,
+        )  # fmt: skip
 
     def best_response(self, w: Array) -> Array:
         """All weight on the first group."""

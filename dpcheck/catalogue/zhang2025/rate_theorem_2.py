@@ -17,12 +17,11 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln, hyp1f1
 
 from dpcheck.accounting import calibrate
 from dpcheck.algorithms.problem import Array
 from dpcheck.bounds.registry import theorem
-from dpcheck.catalogue.equal_records import EqualRecords, gradient_norm
+from dpcheck.catalogue.equal_records import EqualRecords
 from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 
@@ -91,14 +90,6 @@ def moments(problem: EqualRecords, T: int, steps: tuple[float, float], noise: tu
     return found
 
 
-def expected_norm(mean: Array, deviation: Array, d: int) -> Array:
-    """E |N(m, s^2 I)| in d dimensions, |m| = ``mean``, s = ``deviation``."""
-    s = np.maximum(deviation, 1e-300)
-    far = np.minimum(mean / s, 30.0) ** 2 / 2
-    exact = np.sqrt(2) * s * np.exp(gammaln((d + 1) / 2) - gammaln(d / 2)) * hyp1f1(-0.5, d / 2, -far)
-    return np.asarray(np.where(far < 450, exact, np.sqrt(mean**2 + (d - 1) * deviation**2)))
-
-
 def way(noise: Any, problem: EqualRecords, cell: Cell) -> Array:
     """The moments under the theorem's schedule."""
     schedule = theorem(THEOREM).schedule(**constants(problem, cell))
@@ -107,9 +98,8 @@ def way(noise: Any, problem: EqualRecords, cell: Cell) -> Array:
 
 def predicted(noise: Any, problem: EqualRecords, cell: Cell) -> float:
     """The mean of E |grad Phi(w_t)| over the iterates."""
-    found = way(noise, problem, cell)
-    deviation = np.sqrt(found[:, 1])
-    return float(expected_norm(problem.curvature * found[:, 0], problem.curvature * deviation, int(cell["d"])).mean())
+    law, curvature = way(noise, problem, cell), problem.curvature
+    return float(problem.expected_norm(curvature * law[:, 0], curvature * np.sqrt(law[:, 1])).mean())
 
 
 def premises(noise: Any, problem: EqualRecords, cell: Cell) -> Iterable[Premise]:
@@ -139,9 +129,10 @@ def experiment(name: str, variant: str, pull: float, noise: Any, grid: Grid, ful
     varied = tuple(name for name in ("n", "d", "epsilon") if len({cell[name] for cell in grid.cells}) > 1)
     return Experiment(
         name=name, algorithm="dp_sgda_clipped", theorem=THEOREM, quantity="gradient norm of Phi at a uniform iterate",
-        variant=variant, regime="privacy", sample=partial(sample, pull), measure=gradient_norm, constants=constants,
-        factors=varied, grid=grid, full=full, predicted=partial(predicted, noise), within=1.15, margin=MARGIN,
-        premises=partial(premises, noise), reach=reach, clear=2.0, attains="the instance attains the order", **other,
+        variant=variant, regime="privacy", sample=partial(sample, pull), measure=EqualRecords.gradient_norm,
+        constants=constants, factors=varied, grid=grid, full=full, predicted=partial(predicted, noise), within=1.15,
+        margin=MARGIN, premises=partial(premises, noise), reach=reach, clear=2.0,
+        attains="the instance attains the order", **other,
     )  # fmt: skip
 
 

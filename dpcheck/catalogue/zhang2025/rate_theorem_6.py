@@ -24,7 +24,7 @@ import numpy as np
 from dpcheck.accounting import calibrate
 from dpcheck.algorithms.problem import Array
 from dpcheck.bounds.registry import theorem
-from dpcheck.catalogue.equal_records import EqualRecords, gradient_norm
+from dpcheck.catalogue.equal_records import EqualRecords
 from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 
@@ -213,32 +213,32 @@ SHORT = tuple(
 )  # fmt: skip
 COMMON: dict[str, Any] = {
     "algorithm": "privatediff", "theorem": THEOREM, "quantity": "gradient norm of Phi at a uniform iterate",
-    "measure": gradient_norm, "constants": constants, "regime": "privacy", "reach": reach,
+    "measure": EqualRecords.gradient_norm, "constants": constants, "regime": "privacy",
 }  # fmt: skip
 
 EXPERIMENTS = (
     Experiment(
         name="theorem_6", variant="repaired", sample=partial(sample, COUPLED), factors=("epsilon",),
         grid=Grid(EPSILONS, 16), runs=25, predicted=partial(predicted, repaired), within=1.15, clear=None,
-        settings=lambda problem, cell: {"failure": FAILURE}, unreachable=BEYOND, **(COMMON | {"reach": None}),
+        settings=lambda problem, cell: {"failure": FAILURE}, unreachable=BEYOND, **COMMON,
     ),
     Experiment(
         name="theorem_6.as_printed", variant="as_printed", sample=partial(sample, COUPLED), factors=("epsilon",),
         grid=Grid(EPSILONS, 16), runs=25, predicted=partial(predicted, published), within=1.15, clear=None,
         settings=lambda problem, cell: {"failure": FAILURE, "batch": 1}, unreachable=BEYOND,
-        **(COMMON | {"reach": None}),
+        **COMMON,
     ),
     Experiment(  # how well the ascent follows, which noise hides
         name="theorem_6.without_noise", variant="repaired", sample=partial(sample, COUPLED), factors=("epsilon",),
         grid=Grid(WATCHED, 28), runs=60, predicted=partial(predicted, quiet), within=1.5, clear=None,
         settings=lambda problem, cell: {"failure": FAILURE, "private": False},
         unreachable="no noise is added, to see how well the ascent follows x, so that no order of privacy is left",
-        **(COMMON | {"reach": None}),
+        **COMMON,
     ),
     Experiment(
         name="theorem_6.short_threshold", variant="as_printed", sample=partial(sample, 0.0),
         factors=("n", "d", "epsilon"), grid=Grid(SHORT, 20), runs=20,
         predicted=partial(predicted, partial(published, short=True)), within=1.15, settings=shortened,
-        premises=small_noise, clear=2.0, unreachable=LATER, **COMMON,
+        premises=small_noise, reach=reach, clear=2.0, unreachable=LATER, **COMMON,
     ),
 )  # fmt: skip
