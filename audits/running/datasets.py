@@ -143,7 +143,8 @@ def _same(first: Any, other: Any) -> bool:
                 return False
             zero = first == 0
             return bool((np.signbit(first[zero]) == np.signbit(other[zero])).all())
-        return len(first) == len(other) and all(map(_same, _items(first), _items(other)))
+        first, other = (row.tolist() if isinstance(row, np.ndarray) else row for row in (first, other))
+        return len(first) == len(other) and all(map(_same, first, other))
     if isinstance(first, np.ndarray) and isinstance(other, _NUMBER):
         first = first[()]  # of no dimension, or it stays an array
     if isinstance(other, np.ndarray) and isinstance(first, _NUMBER):
@@ -155,10 +156,6 @@ def _same(first: Any, other: Any) -> bool:
 
 def _is_row(value: Any) -> bool:
     return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
-
-
-def _items(row: Any) -> Any:
-    return row.tolist() if isinstance(row, np.ndarray) else row
 
 
 def _same_numbers(first: Any, other: Any) -> bool:

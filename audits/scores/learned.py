@@ -172,7 +172,7 @@ def fit(a: Floats, b: Floats) -> list[Distance | Projection | Quadratic]:
             slope = half / ((va + vb) / 2)
             fitted.append(Projection(centre, spread, slope / np.sqrt(slope @ half)))
             fitted.append(Quadratic(centre, spread, (1 / va + 1 / vb) * half, (1 / vb - 1 / va) / 2))
-        return [score for score in fitted if all(np.isfinite(part).all() for part in vars(score).values())]
+        return [score for score in fitted if np.isfinite(np.concatenate([*map(np.ravel, vars(score).values())])).all()]
 
 
 def _slope(a: Floats, b: Floats, shrunk: Floats, half: Floats) -> Floats:
