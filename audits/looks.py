@@ -3,7 +3,7 @@
 The first block of runs is only learned from. Look k tests an output set, chosen from all earlier blocks, on its own
 fresh block at level alpha_k. The alpha_k add up to ``1 - confidence``. Each look is valid by itself, so by the union
 bound the largest of their limits is valid too. The last look gets most runs and most of the level; the early ones end
-the audit soon when a mechanism is far off. What an audit that found nothing would have found rests on the last look too.
+the audit soon when a mechanism is far off. What an audit without a violation would have found rests on the last look.
 """
 
 from __future__ import annotations

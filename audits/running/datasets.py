@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dpcheck.errors import one_line, require
 
@@ -246,30 +246,6 @@ def plain(value: Any) -> Any:
 def exactly(value: float) -> str:
     """Write a value so that it can be recognised: with all its digits where six do not identify it."""
     return shown(value) if float(shown(value)) == value else repr(float(value))
-
-
-# What the low-order bits of a double reveal: whether Laplace noise can produce it.
-# Textbook Laplace noise on doubles, NumPy's included, is ``-b log(u)`` with either sign, for u on a grid of 2^-53. Away
-# from the centre the values of that formula lie farther apart than doubles do. Most doubles are then never its outputs,
-# and which ones are depends on the value to which the noise is added.
-
-# Steps of u that are tried around the one sought, since the inverse of the formula is rounded.
-_NEAR_STEPS = range(-8, 9)
-# The C library's logarithm, as in NumPy's generators; numpy.log may round otherwise.
-_LOG = np.frompyfunc(math.log, 1, 1)
-
-
-def unreachable(outputs: ArrayLike, centre: ArrayLike, scale: ArrayLike) -> Floats:
-    """Return 1.0 where no u near the right one gives ``centre -+ scale log(u)`` exactly, else 0.0, for each output."""
-    values, middle, b = np.broadcast_arrays(*(np.asarray(v, float) for v in (outputs, centre, scale)))
-    with np.errstate(all="ignore"):
-        step = np.round(np.exp(-np.abs(values - middle) / b) * 2.0**53)
-    reached = np.zeros(values.shape, bool)
-    for near in _NEAR_STEPS:
-        u = np.clip(np.nan_to_num(step) + near, 1, 2.0**53) * 2.0**-53
-        noise = b * np.asarray(_LOG(u), float)
-        reached |= (middle - noise == values) | (middle + noise == values)
-    return np.asarray(np.where(reached, 0.0, 1.0))
 
 
 def tallied(ordered: Floats) -> tuple[Floats, NDArray[np.int64]]:
