@@ -176,10 +176,7 @@ def take_looks(
     pool: Pool, plan: Plan, width: int, claim: PrivacyClaim, epsilon: float, delta: float,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[tuple[Look, ...], list[Look], int]:  # fmt: skip
-    """Return the looks up to one that breaks the claim, those that break it, and the runs used on each dataset.
-
-    width : numbers in an output;  epsilon : claimed at ``delta``
-    """
+    """Return the looks up to one that breaks the claim, those that break it, and the runs used on each dataset."""
     earlier: tuple[list[Floats], list[Floats]] = ([], [])
     looks: list[Look] = []
     broken: list[Look] = []

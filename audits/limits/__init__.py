@@ -72,11 +72,7 @@ def epsilon_lower(x: int, y: int, trials: int, *, delta: float = 0.0, alpha: flo
 
 
 def p_value(x: int, y: int, trials: int, epsilon: float, delta: float = 0.0, *, alpha: float = 0.05) -> float:
-    """Return the p-value of the claim ``P <= e^epsilon Q + delta``, which is small if the counts contradict it.
-
-    It is valid for every P and Q, and never below ``0.002 alpha``. ``alpha``, the level to which the order of outcomes
-    is tuned, must be fixed before the counts are seen.
-    """
+    """Return the p-value of ``P <= e^epsilon Q + delta``, at least ``0.002 alpha``; alpha must be fixed before."""
     require_epsilon(epsilon)
     _, problem = _problem(x, y, trials, delta, alpha)
     if problem is None:
@@ -86,10 +82,7 @@ def p_value(x: int, y: int, trials: int, epsilon: float, delta: float = 0.0, *, 
 
 
 def rejects(x: int, y: int, trials: int, epsilon: float, *, delta: float, alpha: float) -> bool:
-    """Say whether the counts contradict ``P <= e^epsilon Q + delta`` at level ``alpha``, sooner than the p-value would.
-
-    If they do not, :func:`epsilon_lower` is at most ``epsilon``.
-    """
+    """Say whether the counts contradict ``P <= e^epsilon Q + delta`` at level ``alpha``, sooner than the p-value."""
     require_epsilon(epsilon)
     _, problem = _problem(x, y, trials, delta, alpha)
     if problem is None:
@@ -99,11 +92,8 @@ def rejects(x: int, y: int, trials: int, epsilon: float, *, delta: float, alpha:
 
 
 def most(x: int, y: int, trials: int, *, delta: float, alpha: float) -> float:
-    """Return quickly, by a normal approximation, more than :func:`epsilon_lower` can be; possibly -inf.
-
-    Infinity for a large delta, near which the limit is steeper than that approximation knows.
-    """
-    if delta > _STEEP:
+    """Return quickly, by a normal approximation, more than :func:`epsilon_lower` can be; possibly -inf."""
+    if delta > _STEEP:  # the limit is steeper here than that approximation knows
         return math.inf
     limit = float(score(x, y, trials, stand_off(alpha), delta))
     return limit + _ROUGH * (1 / math.sqrt(x + 1) + 1 / math.sqrt(y + 1))

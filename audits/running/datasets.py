@@ -54,11 +54,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 
 
 def fingerprint(dataset: Any) -> str | None:
-    """Return a digest of what a dataset holds; None for objects of other kinds, which may change without a change.
-
-    An object may cache what it computes, but a number, a text, an array of NumPy, torch or JAX, a pandas table or a
-    list, tuple or dictionary of these holds only its data.
-    """
+    """Return a digest of what a dataset holds; None where it is not plain, as objects may cache what they compute."""
     try:
         if not is_plain(dataset):
             return None
@@ -92,7 +88,7 @@ def require_unchanged(dataset: Any, before: str | None, name: str = "mechanism")
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a dataset holds only its data: see :func:`fingerprint`."""
+    """Whether a dataset is made of numbers, texts, arrays, tensors and pandas tables, which hold only their data."""
     if type(value) is list or isinstance(value, tuple):
         return all(map(is_plain, value))
     if type(value) is dict:
