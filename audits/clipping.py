@@ -2,11 +2,10 @@
 
 Null hypothesis: for every batch B, ``query(B) = sum of g(record) over B / divisor`` with a vector ``g(record)`` of norm
 at most ``bound`` that depends on its record alone. One record then moves the query by at most ``2 bound / divisor`` if
-it is replaced, and by ``bound / divisor`` if it is added or removed. Each test is an exact consequence on one or two
-batches: "violated" is certain evidence, up to rounding; "consistent" says that no batch tried contradicts the
-hypothesis. Three mistakes break it: clipping the batch's mean instead of its records, dividing by the floor of the
-norm, and dividing by the number of records that a batch happens to hold. So does textbook clipping, ``g / max(1,
-norm(g) / bound)``, where a record may hold NaN or infinity: its vector is NaN, and no noise hides that.
+it is replaced, and by ``bound / divisor`` if it is added or removed. Three mistakes break it: clipping the batch's mean
+instead of its records, dividing by the floor of the norm, and dividing by the number of records that a batch happens to
+hold. So does textbook clipping, ``g / max(1, norm(g) / bound)``, where a record may hold NaN or infinity: its vector is
+NaN, and no noise hides that.
 """
 
 from __future__ import annotations
@@ -32,12 +31,9 @@ Array = NDArray[np.float64]
 _FACTORS = (*2.0 ** np.arange(-4, 8, 0.25), 1e3, 1e6)
 # The records of every other batch are multiplied by this; a bound that depends on the batch shrinks with them.
 _SMALL = 1 / 16
-# Records in a batch that is not of a size asked for, at most.
-FEW = 32
-# Records that large batches are made of: each is asked for alone, too, and what it gives is kept.
-_POOL = 64
-# What the empty batch may differ from zero by.
-_ROUNDING = 1e-4
+FEW = 32  # records, at most, in a batch that is not of a size asked for
+_POOL = 64  # records that large batches are made of: each is asked for alone, too, and what it gives is kept
+_ROUNDING = 1e-4  # what the empty batch may differ from zero by
 
 
 @dataclass(frozen=True)
@@ -240,9 +236,8 @@ def _with_others(
         words = f"a batch of {size} with record {brief(batches_of.member(odd))}"
         due = bound / divided(size)
         addition.see(_gap(whole, parts), rounds.total(size, due), words)
-        by_size = max(
-            by_size, _gap(whole, parts * divided(size) / divided(1) / size) / rounds.total(size, bound) * size
-        )
+        apart = _gap(whole, parts * divided(size) / divided(1) / size)
+        by_size = max(by_size, apart / rounds.total(size, bound) * size)
         replacement.see(_gap(whole, before), 2 * due, words, rounds.between(size, due))
     if addition.ratio > 1 and by_size <= 1:
         addition.words += ", which is divided by its own size"
@@ -298,12 +293,7 @@ _ENDS = (Exception, SystemExit)
 
 
 class BatchQuery:
-    """A query without noise, and the records that its batches are made of.
-
-    query : ``batch -> number or array``
-    records : (n, ...) array or list; batches are arrays where it is one
-    scale : ``(record, factor) -> record``, by default the product
-    """
+    """A query without noise, and the records (n, ...) that its batches are made of, arrays where those are one."""
 
     def __init__(
         self, query: Callable[[Any], Any], records: Sequence[Any], scale: Callable[[Any, float], Any] | None

@@ -24,12 +24,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpcheck.arrays import real_numbers
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
-from dpcheck.audits.running.datasets import fingerprint, require_unchanged, unreachable
+from dpcheck.audits.running.datasets import fingerprint, require_unchanged
 from dpcheck.audits.running.recorder import Recorder, Silenced
 from dpcheck.audits.scores.exact import low_bits
 from dpcheck.errors import require, require_confidence, require_seed
@@ -178,6 +178,29 @@ def audit_floating_point(
     else:
         verdict, reason = low.verdict, "the low-order bits show nothing beyond the claim"
     return FloatingPointAudit(verdict, reason, low, rounded, grid)
+
+
+# Textbook Laplace noise on doubles, NumPy's included, is ``-b log(u)`` with either sign, for u on a grid of 2^-53. Away
+# from the centre the values of that formula lie farther apart than doubles do. Most doubles are then never its outputs,
+# and which ones are depends on the value to which the noise is added.
+
+# Steps of u that are tried around the one sought, since the inverse of the formula is rounded.
+_NEAR_STEPS = range(-8, 9)
+# The C library's logarithm, as in NumPy's generators; numpy.log may round otherwise.
+_LOG = np.frompyfunc(math.log, 1, 1)
+
+
+def unreachable(outputs: ArrayLike, centre: ArrayLike, scale: ArrayLike) -> Array:
+    """Return 1.0 where no u near the right one gives ``centre -+ scale log(u)`` exactly, else 0.0, for each output."""
+    values, middle, b = np.broadcast_arrays(*(np.asarray(v, float) for v in (outputs, centre, scale)))
+    with np.errstate(all="ignore"):
+        step = np.round(np.exp(-np.abs(values - middle) / b) * 2.0**53)
+    reached = np.zeros(values.shape, bool)
+    for near in _NEAR_STEPS:
+        u = np.clip(np.nan_to_num(step) + near, 1, 2.0**53) * 2.0**-53
+        noise = b * np.asarray(_LOG(u), float)
+        reached |= (middle - noise == values) | (middle + noise == values)
+    return np.asarray(np.where(reached, 0.0, 1.0))
 
 
 @dataclass(frozen=True)

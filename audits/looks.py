@@ -3,23 +3,28 @@
 The first block of runs is only learned from. Look k tests an output set, chosen from all earlier blocks, on its own
 fresh block at level alpha_k. The alpha_k add up to ``1 - confidence``. Each look is valid by itself, so by the union
 bound the largest of their limits is valid too. The last look gets most runs and most of the level; the early ones end
-the audit soon when a mechanism is far off.
+the audit soon when a mechanism is far off. What an audit without a violation would have found rests on the last look.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import ndtr
+from scipy.stats import norm
 
 from dpcheck.audits import limits
 from dpcheck.audits.claim import PrivacyClaim
-from dpcheck.audits.output_sets import HitCounts, OutputSet, choose
-from dpcheck.audits.running import Chunk, Pool
+from dpcheck.audits.output_sets import Choice, OutputSet, choose
+from dpcheck.audits.running import SIDES, Chunk, Pool
+from dpcheck.audits.scores import evaluate
+from dpcheck.compiled import njit
 from dpcheck.errors import require
 
 Floats = NDArray[np.float64]
@@ -97,35 +102,81 @@ class Look:
     @cached_property
     def epsilon_lower(self) -> float:
         """The exact limit at this delta, computed when it is first needed, since that is slow."""
-        limit = limits.epsilon_lower(*self._counts, delta=self.delta, alpha=self.alpha)
+        limit = limits.epsilon_lower(*self.event.counts, delta=self.delta, alpha=self.alpha)
         # The limit is computed to a thousandth; whether the claim is rejected is known to the last digit.
         return max(limit, math.nextafter(self.claimed, math.inf)) if self.breaks else limit
 
     @cached_property
     def at_most(self) -> float:
         """More than the limit can be, by its normal approximation; no guarantee rests on it."""
-        return limits.most(*self._counts, delta=self.delta, alpha=self.alpha)
+        return limits.most(*self.event.counts, delta=self.delta, alpha=self.alpha)
 
     @cached_property
     def breaks(self) -> bool:
         """Whether the claim fails at this point: the limit exceeds it."""
         if self.at_most <= self.claimed:
             return False
-        return limits.rejects(*self._counts, self.claimed, delta=self.delta, alpha=self.alpha)
+        return limits.rejects(*self.event.counts, self.claimed, delta=self.delta, alpha=self.alpha)
 
-    @property
-    def _counts(self) -> tuple[int, int, int]:
-        return self.event.hits, self.event.other_hits, self.event.trials
+
+_BARS = 80
+# Earlier runs of each dataset that decide where the bars lie.
+_GLANCED = 4_000
+
+
+class HitCounts:
+    """Counts the outputs of fresh runs as they arrive."""
+
+    def __init__(self, test: Choice, a: Floats, b: Floats) -> None:
+        self.test = test
+        values = np.sort(evaluate(test.event.score, test.event.sign, np.concatenate([a[:_GLANCED], b[:_GLANCED]])))
+        finite = values[np.isfinite(values)]
+        with np.errstate(all="ignore"):
+            cut = finite.size // 2_000
+            low, high = (finite[cut], finite[-1 - cut]) if finite.size else (0.0, 0.0)
+            self.edges = np.linspace(low, high if high > low else low + 1.0, _BARS + 1)
+            drawn = bool((np.diff(self.edges) > 0).all())
+        if not drawn:  # numbers too large or too small
+            self.edges = np.linspace(-1.0, 1.0, _BARS + 1)
+        self.bars = np.zeros((2, _BARS))
+        self._hits = [0, 0]
+
+    def add(self, side: int, outputs: Floats) -> None:
+        """Count the outputs (n, k) of runs on one dataset."""
+        event = self.test.event
+        with np.errstate(all="ignore"):
+            values = event.score(outputs)
+        level = event.sign * event.threshold
+        self._hits[side] += _count(values, event.sign, level, self.edges[0], self.edges[-1], self.bars[side])
+
+    def look(self, number: int, trials: int, learned_from: int) -> Look:
+        """Return the look at the set, by its hits in ``trials`` runs of each dataset."""
+        test, favoured = self.test, SIDES.index(self.test.event.favours)
+        event = replace(test.event, hits=self._hits[favoured], other_hits=self._hits[1 - favoured], trials=trials)
+        bars = (self.edges, *self.bars)
+        return Look(number, test.kind, event, learned_from, test.alpha, test.epsilon, test.delta, bars)
+
+
+@njit("int64(float64[:], int64, float64, float64, float64, float64[::1])", nogil=True)
+def _count(values: Floats, sign: int, level: float, low: float, high: float, bars: Floats) -> int:
+    """Return how many values, times ``sign``, reach ``level``; count all of them in ``bars``.
+
+    Values beyond an end count in the bar at that end; NaN lies below all others.
+    """
+    hits, scale = 0, bars.size / (high - low)
+    for number in values:
+        value = -np.inf if np.isnan(number) else sign * number
+        hits += value >= level
+        place = (min(max(value, low), high) - low) * scale
+        bars[int(place) if place < bars.size else bars.size - 1] += 1
+    return hits
 
 
 def take_looks(
     pool: Pool, plan: Plan, width: int, claim: PrivacyClaim, epsilon: float, delta: float,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[tuple[Look, ...], list[Look], int]:  # fmt: skip
-    """Return the looks up to one that breaks the claim, those that break it, and the runs used on each dataset.
-
-    width : numbers in an output;  epsilon : claimed at ``delta``
-    """
+    """Return the looks up to one that breaks the claim, those that break it, and the runs used on each dataset."""
     earlier: tuple[list[Floats], list[Floats]] = ([], [])
     looks: list[Look] = []
     broken: list[Look] = []
@@ -149,10 +200,10 @@ def take_looks(
             if progress is not None:
                 progress(done, total)
         for hits in counts:
-            test, bars = hits.test, (hits.edges, *hits.bars)
-            event, learned_from = hits.event(size), len(a)
-            looks.append(Look(block, test.kind, event, learned_from, test.alpha, test.epsilon, test.delta, bars))
-        if broken := [look for look in looks if look.breaks]:
+            looks.append(hits.look(block, size, len(a)))
+            if looks[-1].breaks:
+                broken.append(looks[-1])
+        if broken:
             break
     return tuple(looks), broken, done // 2
 
@@ -168,9 +219,119 @@ def in_family(claim: PrivacyClaim, looks: Sequence[Look], delta: float) -> float
     if not certify(claim.events, delta).sharp:
         return None
     look = next(look for look in reversed(looks) if look.kind == "curve")
-    counts = look.event.hits, look.event.other_hits, look.event.trials
     factor = limits.least_rejected(
-        *counts, lambda z: privacy_curve(scaled(claim.events, z)), epsilon=look.claimed, guess=1.0, alpha=look.alpha
-    )
+        *look.event.counts, lambda z: privacy_curve(scaled(claim.events, z)), epsilon=look.claimed, guess=1.0,
+        alpha=look.alpha,
+    )  # fmt: skip
     certified = certify(scaled(claim.events, factor), delta) if math.isfinite(factor) else None
     return 0.0 if certified is None else certified.epsilon if certified.sharp else None
+
+
+# What an audit that found nothing would have found: the claimed mechanism with less noise, at the same budget. The
+# mechanism meets the claim exactly on a pair, by Laplace noise for delta = 0 and Gaussian else; its noise is cut until
+# the last look would have rejected the claim in four of five audits. The chance is that of the test on the best
+# threshold, by the normal law of log((P - delta)/Q), with some room for the search of the threshold.
+CHANCE, _LESS = 0.8, 0.1
+# On the distance to the claim in standard errors, since the threshold is learned on a tenth of the runs: more where the
+# two laws are so near each other that it is learned badly.
+_ROOM, _ROOM_NEAR, _NEAR = 1.4, 1.8, 0.3
+_THRESHOLDS = np.linspace(-4.0, 8.0, 241)
+_LEVELS = np.linspace(0.0, 1.0, 41) * 6.0  # tails of Laplace noise beyond both centres
+_LARGEST, _MOST_RUNS = 60.0, 10**9
+
+
+@dataclass(frozen=True)
+class Strength:
+    """What an audit would have found.
+
+    Attributes
+    ----------
+    epsilon : float or None
+        Of the claimed mechanism with its noise cut, at the claim's delta, where four of five such audits find it; None
+        where the runs are too few to say it of any.
+    chance : float
+        In how many of all audits, at least.
+    trials : int or None
+        Runs on each data set that find noise which is a tenth too small, where these were too few; None beyond 10^9.
+    curve : bool
+        Whether the claim is one point of a curve, all of which could be tested.
+    """
+
+    epsilon: float | None
+    chance: float
+    trials: int | None
+    curve: bool
+
+    @property
+    def sentence(self) -> str:
+        """Say what was and what was not looked for, and what to do next."""
+        share = f"at least {100 * self.chance:.0f} of 100 such audits"
+        steps = ["another pair of neighbours"] + [
+            "the events as claim, which are tested at all their points"
+        ] * self.curve
+        if self.trials is not None:
+            steps.append(f"{self.trials:,} trials, which find noise that is a tenth too small")
+        after = f"other leaks were not looked for; next: {', or '.join(steps)}"
+        if self.epsilon is None:
+            return f"the runs are too few to say what {share} find;\n{after}"
+        found = (
+            f"{share} find the claimed mechanism with its noise cut so that epsilon is {self.epsilon:.3g} on this pair"
+        )
+        return f"{found};\n{after}"
+
+
+def strength(epsilon: float, delta: float, runs: int, alpha: float, trials: int) -> Strength:
+    """Return what an audit of so many trials finds; its last look tests the claim on ``runs`` of them at ``alpha``."""
+    shift = least_found(epsilon, delta, runs, alpha)
+    more = _runs_wanted(epsilon, delta, alpha)
+    wanted = None if more is None or more <= runs else int(float(f"{1.05 * more * trials / runs:.2g}"))
+    return Strength(None if shift is None else epsilon_of(shift, delta), CHANCE, wanted, delta > 0)
+
+
+def least_found(epsilon: float, delta: float, runs: int, alpha: float) -> float | None:
+    """Return the shift, in units of the noise, at which a look of so many runs rejects the claim, or None."""
+    if not _rejected(_LARGEST, epsilon, delta, runs, alpha):
+        return None
+    low, high = 0.0, _LARGEST
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if _rejected(middle, epsilon, delta, runs, alpha) else (middle, high)
+    return high
+
+
+def _rejected(shift: float, epsilon: float, delta: float, runs: int, alpha: float) -> bool:
+    """Whether some threshold's test rejects the claim with the chance or more, for noise of scale 1."""
+    if delta > 0:
+        p, q = np.asarray(ndtr(shift - _THRESHOLDS)), np.asarray(ndtr(-_THRESHOLDS))
+    else:
+        p, q = 0.5 * np.exp(-_LEVELS), 0.5 * np.exp(-_LEVELS - shift)
+    p, q = p[p > delta], q[p > delta]
+    q = np.clip(q, min(3.0 / runs, 1.0), 1.0)  # of a set that the other data set never meets, its upper limit counts
+    p = np.minimum(p, 1 - 1e-12)
+    error = np.sqrt(p * (1 - p) / (p - delta) ** 2 / runs + (1 - q) / q / runs)
+    reach = (_ROOM if epsilon >= _NEAR else _ROOM_NEAR) * (norm.isf(alpha) + norm.ppf(CHANCE)) * error
+    return bool((np.log((p - delta) / q) - reach > epsilon).any())
+
+
+def epsilon_of(shift: float, delta: float) -> float:
+    """Return epsilon of the mechanism with this shift: the shift itself for Laplace noise."""
+    if delta == 0:
+        return shift
+    from dpcheck.accounting.certificates import gaussian_epsilon
+
+    return gaussian_epsilon(shift, delta)
+
+
+def _runs_wanted(epsilon: float, delta: float, alpha: float) -> int | None:
+    """Return how many runs in the last look find noise that is a tenth too small; None beyond 10^9."""
+    claimed = epsilon if delta == 0 else brentq(lambda shift: epsilon_of(shift, delta) - epsilon, 1e-9, _LARGEST)
+    few, many, shift = 1.0, 2.0, claimed / (1 - _LESS)
+    while not _rejected(shift, epsilon, delta, int(many), alpha):
+        few, many = many, 2 * many
+        if many > _MOST_RUNS:
+            return None
+    while many > 1.05 * few:
+        middle = math.sqrt(few * many)
+        enough = _rejected(shift, epsilon, delta, int(middle), alpha)
+        few, many = (few, middle) if enough else (middle, many)
+    return math.ceil(many)

@@ -20,11 +20,10 @@ import numpy as np
 from dpcheck import __version__
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits import epsilon_lower, p_value
-from dpcheck.audits.looks import Look, Plan, in_family, take_looks
+from dpcheck.audits.looks import Look, Plan, Strength, in_family, strength, take_looks
 from dpcheck.audits.output_sets import OutputSet
 from dpcheck.audits.running import SIDES, KeptRuns, Pool, Runner, require_runs
 from dpcheck.audits.running.datasets import plain
-from dpcheck.audits.strength import Strength, strength
 from dpcheck.errors import require_confidence, require_count
 from dpcheck.shown import Shown
 
@@ -151,27 +150,25 @@ def audit_privacy(
     with Pool(runner, jobs, runs, executor, isolate) as pool:
         looks, broken, used = take_looks(pool, plan, pool.runner.probe(seeded=seeded), claimed, stated, delta, progress)
     # The look with the largest limit at this delta; of equal ones the last, which had most runs.
+    best: Look | None = None
     steady = [look for look in reversed(looks) if look.kind != "curve"]
-    best, *others = sorted(steady, key=attrgetter("at_most"), reverse=True)
-    for look in others:
-        if look.at_most > best.epsilon_lower < look.epsilon_lower:
+    for look in sorted(steady, key=attrgetter("at_most"), reverse=True):
+        if best is None or look.at_most > best.epsilon_lower < look.epsilon_lower:
             best = look
-    point, point_delta = float(claimed.epsilons[0]), float(claimed.deltas[0])
-    could_fail = (  # whether outputs that never overlap would have broken the claim
-        epsilon_lower(size, 0, size, delta=point_delta, alpha=alpha) > point
-        for size, alpha in zip(plan.blocks[1:], plan.levels, strict=True)
-    )
-    verdict = "violated" if broken else "consistent" if any(could_fail) else "inconclusive"
+    assert best is not None  # every look tests a steady choice
+    point, point_delta = claimed.at(0)
+    verdict = "violated" if broken else "inconclusive"
+    for size, alpha in zip(plan.blocks[1:], plan.levels, strict=True):
+        # Whether outputs that never overlap would have broken the claim.
+        if verdict == "inconclusive" and epsilon_lower(size, 0, size, delta=point_delta, alpha=alpha) > point:
+            verdict = "consistent"
+    # The set that goes farthest beyond the claim; where none does, the one behind the bound.
+    deciding = max(broken, key=lambda look: look.epsilon_lower - look.claimed, default=best)
     return PrivacyAudit(
-        verdict, best.epsilon_lower, used, _deciding(broken, best).event, claimed.words,
+        verdict, best.epsilon_lower, used, deciding.event, claimed.words,
         stated, float(delta), float(confidence), int(seed) if seeded else None, __version__,
         looks, in_family(claimed, looks, delta) if claimed.events else None, runner.alike, claimed.deltas_at is None,
     )  # fmt: skip
-
-
-def _deciding(broken: list[Look], best: Look) -> Look:
-    """Return the look whose set goes farthest beyond the claim; where none does, the one behind the bound."""
-    return max(broken, key=lambda look: look.epsilon_lower - look.claimed, default=best)
 
 
 _STEEP = 700.0  # an epsilon whose exponential is still a number
@@ -345,8 +342,7 @@ class PrivacyAudit(Shown):
         event, (edges, *counts) = look.event, look.bars
         figure = style.figure(style.PAGE, 3.0)
         left, right = figure.subplots(1, 2)
-        sign = 1 if event.direction == ">=" else -1
-        tails = {}
+        sign, tails = event.sign, {}
         looks = (style.MEASURED, "-"), (style.PREDICTED, "--")
         for side, count, (color, line) in zip(SIDES, counts, looks, strict=True):
             left.stairs(count / event.trials, edges * sign, color=color, linestyle=line, label=f"on {side}")

@@ -31,7 +31,6 @@ from dpcheck import __version__
 from dpcheck.arrays import real_numbers, returned_numbers
 from dpcheck.audits.claim import PrivacyClaim, deltas_of
 from dpcheck.audits.limits.guesses import (
-    Guesses,
     IndependentBound,
     epsilon_lower,
     independent_bound,
@@ -223,6 +222,31 @@ def _audit(scores: Floats, included: Bools, settings: _Settings, seed: int | Non
         verdict, max(test.epsilon_lower for test in tests), claimed.epsilon_at(delta), float(delta), claimed.words,
         float(confidence), canaries, len(scores), tests, assuming, seed, __version__,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """One test of an audit of one run: how many guesses were right.
+
+    Attributes
+    ----------
+    number : int
+        Guesses made, of the canaries with the most telling scores.
+    right : int
+        Guesses that were right.
+    alpha : float
+        The test's share of the error.
+    p_value : float
+        The largest probability of so many right guesses under the claim.
+    epsilon_lower : float
+        Lower confidence limit of level ``1 - alpha`` on epsilon (natural log), for any mechanism, at the audit's delta.
+    """
+
+    number: int
+    right: int
+    alpha: float
+    p_value: float
+    epsilon_lower: float
 
 
 class _Settings(NamedTuple):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,9 @@ from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits import stand_off, thresholds
 from dpcheck.audits.running import SIDES
 from dpcheck.audits.running.datasets import plain, shown
-from dpcheck.audits.scores import Coordinate, Score, evaluate, parameters
+from dpcheck.audits.scores import Coordinate, Score, evaluate
 from dpcheck.audits.scores.exact import Extreme, Repeats, Special, exact, given, seen
 from dpcheck.audits.scores.learned import Projection, Quadratic, fit, learned
-from dpcheck.compiled import njit
 
 Floats = NDArray[np.float64]
 
@@ -55,13 +54,13 @@ class OutputSet:
 
     @property
     def sign(self) -> int:
-        """1 or -1: the set is where the score times this reaches :attr:`level`."""
+        """1 or -1: the set is where the score times this reaches the threshold times this."""
         return 1 if self.direction == ">=" else -1
 
     @property
-    def level(self) -> float:
-        """The threshold times :attr:`sign`."""
-        return self.sign * self.threshold
+    def counts(self) -> tuple[int, int, int]:
+        """Hits on the favoured dataset and on the other, and the runs of each."""
+        return self.hits, self.other_hits, self.trials
 
     def contains(self, outputs: Any) -> NDArray[np.bool_]:
         """Say which outputs lie in the set.
@@ -77,12 +76,12 @@ class OutputSet:
             Whether each lies in the set.
         """
         rows = np.asarray(outputs, float)
-        return np.asarray(evaluate(self.score, self.sign, rows.reshape(len(rows), -1)) >= self.level)
+        return np.asarray(evaluate(self.score, self.sign, rows.reshape(len(rows), -1)) >= self.sign * self.threshold)
 
     @property
     def words(self) -> str:
         """The set as a sentence would name it."""
-        if self.level == -math.inf:
+        if self.sign * self.threshold == -math.inf:
             return "any output"
         describe = getattr(self.score, "describe", None)  # of scores that name their own sets
         if describe is not None:
@@ -101,7 +100,7 @@ class OutputSet:
         """Return the set in words and in full, and its counts, ready for JSON."""
         return {
             "words": self.words,
-            "score": parameters(self.score),
+            "score": _parameters(self.score),
             "direction": self.direction,
             "threshold": plain(self.threshold),
             "favours": self.favours,
@@ -109,6 +108,25 @@ class OutputSet:
             "other_hits": self.other_hits,
             "trials": self.trials,
         }
+
+
+# Larger arrays and longer lists of parameters are not written out, since the seed reproduces them.
+_SHOWN = 2_000
+_LISTED = 64
+
+
+def _parameters(value: Any) -> Any:
+    """Return what defines a score, ready for JSON."""
+    if is_dataclass(value):
+        defining = {f.name: _parameters(getattr(value, f.name)) for f in fields(value)}
+        return {"kind": type(value).__name__.lower(), **defining}
+    if isinstance(value, np.ndarray):
+        return f"array of shape {value.shape}" if value.size > _SHOWN else _parameters(value.tolist())
+    if isinstance(value, tuple) and len(value) > _LISTED:
+        return f"{len(value)} times {type(value[0]).__name__.lower()}"
+    if isinstance(value, tuple | list):
+        return [_parameters(v) for v in value]
+    return plain(value)
 
 
 Points = NDArray[np.int64]
@@ -164,10 +182,7 @@ def choose(
     if again is not None:
         full, alpha = alpha, alpha * (1 - _ONCE)
     levels = {"steady": alpha * (1 - _BOLD), "bold": alpha * _BOLD}
-    if len(claim.epsilons) > 1 or (claim.epsilons[0], claim.deltas[0]) != (
-        epsilon,
-        delta,
-    ):  # a point at another delta is tested there
+    if len(claim.epsilons) > 1 or claim.at(0) != (epsilon, delta):  # a point at another delta is tested there
         levels = {"curve": alpha * _CURVE} | {kind: level * (1 - _CURVE) for kind, level in levels.items()}
     apart = {kind: stand_off(level) for kind, level in levels.items()}
     best = dict.fromkeys(levels, -math.inf)
@@ -250,54 +265,3 @@ def _directions(score: Score, left: Floats, right: Floats) -> Iterator[tuple[int
     for sign, direction, values in ((1, ">=", defined), (-1, "<=", [-v[::-1] for v in defined])):
         whole = [np.concatenate([np.full(k, -np.inf), v]) for v, k in zip(values, undefined, strict=True)]
         yield sign, direction, whole
-
-
-_BARS = 80
-# Earlier runs of each dataset that decide where the bars lie.
-_GLANCED = 4_000
-
-
-class HitCounts:
-    """Counts the outputs of fresh runs as they arrive."""
-
-    def __init__(self, test: Choice, a: Floats, b: Floats) -> None:
-        self.test = test
-        values = np.sort(evaluate(test.event.score, test.event.sign, np.concatenate([a[:_GLANCED], b[:_GLANCED]])))
-        finite = values[np.isfinite(values)]
-        with np.errstate(all="ignore"):
-            cut = finite.size // 2_000
-            low, high = (finite[cut], finite[-1 - cut]) if finite.size else (0.0, 0.0)
-            self.edges = np.linspace(low, high if high > low else low + 1.0, _BARS + 1)
-            drawn = bool((np.diff(self.edges) > 0).all())
-        if not drawn:  # numbers too large or too small
-            self.edges = np.linspace(-1.0, 1.0, _BARS + 1)
-        self.bars = np.zeros((2, _BARS))
-        self._hits = [0, 0]
-
-    def add(self, side: int, outputs: Floats) -> None:
-        """Count the outputs (n, k) of runs on one dataset."""
-        event = self.test.event
-        with np.errstate(all="ignore"):
-            values = event.score(outputs)
-        self._hits[side] += _count(values, event.sign, event.level, self.edges[0], self.edges[-1], self.bars[side])
-
-    def event(self, trials: int) -> OutputSet:
-        """Return the set with its hits in ``trials`` runs of each dataset."""
-        event = self.test.event
-        favoured = SIDES.index(event.favours)
-        return replace(event, hits=self._hits[favoured], other_hits=self._hits[1 - favoured], trials=trials)
-
-
-@njit("int64(float64[:], int64, float64, float64, float64, float64[::1])", nogil=True)
-def _count(values: Floats, sign: int, level: float, low: float, high: float, bars: Floats) -> int:
-    """Return how many values, times ``sign``, reach ``level``; count all of them in ``bars``.
-
-    Values beyond an end count in the bar at that end; NaN lies below all others.
-    """
-    hits, scale = 0, bars.size / (high - low)
-    for number in values:
-        value = -np.inf if np.isnan(number) else sign * number
-        hits += value >= level
-        place = (min(max(value, low), high) - low) * scale
-        bars[int(place) if place < bars.size else bars.size - 1] += 1
-    return hits

@@ -17,11 +17,6 @@ from dpcheck.events import Gaussian, Neighbours, Sampled, Scheme
 from dpcheck.shown import Shown
 
 Floats = NDArray[np.float64]
-UNSEEDED = (
-    "gradient must draw all its randomness from rng, got two different releases for one seed: seed the library's own "
-    "generator from rng in each call, such as torch.manual_seed(int(rng.integers(2**62))), switch dropout off, and "
-    "keep no state"
-)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ groups are random too makes it no worse, as they are the same with the record an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -190,13 +190,3 @@ def cyclic_sampling_finding(
     return StepFinding(
         "sampling", "consistent", f"each record has one turn in {cycle}, and over a cycle {audit.reason}"
     )
-
-
-def cyclic_minibatches(
-    population: int, rate: float, cycle: int, rng: np.random.Generator, steps: int
-) -> Sequence[list[Any]]:
-    """Draw minibatches as accounted."""
-    group = rng.integers(cycle, size=population)
-    return [
-        np.flatnonzero((group == number % cycle) & (rng.random(population) < rate)).tolist() for number in range(steps)
-    ]

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcheck.arrays import real_numbers
 from dpcheck.audits.claim import delta_of
@@ -22,15 +23,9 @@ from dpcheck.audits.membership import audit_privacy
 from dpcheck.audits.noise import most_confidence
 from dpcheck.audits.running.datasets import read
 from dpcheck.audits.step_gradient import affordable, batch_sizes, clipping_finding, cost, noise_finding
-from dpcheck.audits.step_parts import UNSEEDED, Floats, StepFinding, TrainingStep, gathered, taken
+from dpcheck.audits.step_parts import StepFinding, TrainingStep, gathered, taken
 from dpcheck.audits.step_parts import TrainingStepAudit as TrainingStepAudit
-from dpcheck.audits.step_sampling import (
-    cyclic_minibatches,
-    cyclic_sampling_finding,
-    divisor_finding,
-    empty_finding,
-    sampling_finding,
-)
+from dpcheck.audits.step_sampling import cyclic_sampling_finding, divisor_finding, empty_finding, sampling_finding
 from dpcheck.errors import (
     InputError,
     raised,
@@ -43,6 +38,12 @@ from dpcheck.errors import (
 )
 from dpcheck.events import Neighbours, Repeated, Sampled, Scheme
 
+Floats = NDArray[np.float64]
+_UNSEEDED = (
+    "gradient must draw all its randomness from rng, got two different releases for one seed: seed the library's own "
+    "generator from rng in each call, such as torch.manual_seed(int(rng.integers(2**62))), switch dropout off, and "
+    "keep no state"
+)
 _STATISTICAL = 5  # sampling, noise of three sizes of minibatch, and the joint release
 # What is said of clipping where it cannot be tested.
 _UNTOLD = StepFinding(
@@ -231,7 +232,7 @@ def _require_gradient(step: TrainingStep, records: Any) -> None:
     except (Exception, SystemExit) as error:
         raise InputError(f"gradient must take a minibatch of the records, got {raised(error)}") from error
     if not np.array_equal(one, other, equal_nan=True):
-        raise InputError(UNSEEDED)
+        raise InputError(_UNSEEDED)
 
 
 def _require_outlier(records: Any, outlier: Any) -> None:
@@ -312,7 +313,7 @@ def release_finding(
     except InputError as error:
         if "seeded=False" not in str(error):
             raise
-        raise InputError(UNSEEDED) from error
+        raise InputError(_UNSEEDED) from error
     reason = f"{steps} steps together have epsilon >= {audit.epsilon_lower:.3g}, {audit.epsilon:.3g} is claimed"
     if len(kept) <= last:
         reason += f", on {len(kept)} of the {len(records)} records"
@@ -347,6 +348,8 @@ def _accounted(
     """Draw minibatches as accounted, where the sampler is a loader of its own data, or has a generator of its own."""
     size = int(sampled.batch)
     if sampled.scheme == "poisson":
-        return cyclic_minibatches(population, sampled.rate, cycle, rng, steps)
+        group = rng.integers(cycle, size=population)
+        drawn = ((group == number % cycle) & (rng.random(population) < sampled.rate) for number in range(steps))
+        return [np.flatnonzero(members).tolist() for members in drawn]
     again = sampled.scheme == "with_replacement"
     return [rng.choice(population, size, replace=again).tolist() for _ in range(steps)]

@@ -61,17 +61,10 @@ _LARGEST = 700.0
 
 
 def epsilon_lower(x: int, y: int, trials: int, *, delta: float = 0.0, alpha: float = 0.05) -> float:
-    """Return a lower confidence limit on epsilon (natural log, one-sided, level ``1 - alpha``), at least 0.
-
-    Whatever P and Q are, the limit exceeds an epsilon >= 0 that obeys ``P <= e^epsilon Q + delta`` with probability at
-    most ``alpha``. ``x`` and ``y`` count the hits in ``trials`` runs of each dataset; the output set must have been
-    chosen without these runs.
-    """
-    _require_counts(x, y, trials, delta, alpha)
-    extreme = score(x, y, trials, stand_off(alpha), delta)
-    if extreme == -math.inf:
+    """Return a lower confidence limit on epsilon (natural log, one-sided, level ``1 - alpha``), at least 0."""
+    extreme, problem = _problem(x, y, trials, delta, alpha)
+    if problem is None:
         return 0.0
-    problem = _problem(x, y, trials, delta, alpha, extreme)
     spread = math.sqrt((1 - x / trials) / x + (1 - y / trials) / max(y, 1)) or 1 / trials
     step = min(max(_PRECISION * extreme / spread, _FINEST), _COARSEST)
     level = alpha * (1 - _NUISANCE)
@@ -79,41 +72,28 @@ def epsilon_lower(x: int, y: int, trials: int, *, delta: float = 0.0, alpha: flo
 
 
 def p_value(x: int, y: int, trials: int, epsilon: float, delta: float = 0.0, *, alpha: float = 0.05) -> float:
-    """Return the p-value of the claim ``P <= e^epsilon Q + delta``, which is small if the counts contradict it.
-
-    It is valid for every P and Q, and never below ``0.002 alpha``. ``alpha``, the level to which the order of outcomes
-    is tuned, must be fixed before the counts are seen.
-    """
-    _require_counts(x, y, trials, delta, alpha)
+    """Return the p-value of ``P <= e^epsilon Q + delta``, at least ``0.002 alpha``; alpha must be fixed before."""
     require_epsilon(epsilon)
-    extreme = score(x, y, trials, stand_off(alpha), delta)
-    if extreme == -math.inf:
+    _, problem = _problem(x, y, trials, delta, alpha)
+    if problem is None:
         return 1.0
-    problem = _problem(x, y, trials, delta, alpha, extreme)
     worst = kernels.worst_case(trials, min(epsilon, _LARGEST), delta, problem, 0.0)
     return min(1.0, float(worst) + alpha * _NUISANCE)
 
 
 def rejects(x: int, y: int, trials: int, epsilon: float, *, delta: float, alpha: float) -> bool:
-    """Say whether the counts contradict ``P <= e^epsilon Q + delta`` at level ``alpha``, sooner than the p-value would.
-
-    If they do not, :func:`epsilon_lower` is at most ``epsilon``.
-    """
-    _require_counts(x, y, trials, delta, alpha)
+    """Say whether the counts contradict ``P <= e^epsilon Q + delta`` at level ``alpha``, sooner than the p-value."""
     require_epsilon(epsilon)
-    extreme = score(x, y, trials, stand_off(alpha), delta)
-    if extreme == -math.inf:
+    _, problem = _problem(x, y, trials, delta, alpha)
+    if problem is None:
         return False
-    problem, level = _problem(x, y, trials, delta, alpha, extreme), alpha * (1 - _NUISANCE)
+    level = alpha * (1 - _NUISANCE)
     return bool(kernels.worst_case(trials, min(epsilon, _LARGEST), delta, problem, level) < level)
 
 
 def most(x: int, y: int, trials: int, *, delta: float, alpha: float) -> float:
-    """Return quickly, by a normal approximation, more than :func:`epsilon_lower` can be; possibly -inf.
-
-    Infinity for a large delta, near which the limit is steeper than that approximation knows.
-    """
-    if delta > _STEEP:
+    """Return quickly, by a normal approximation, more than :func:`epsilon_lower` can be; possibly -inf."""
+    if delta > _STEEP:  # the limit is steeper here than that approximation knows
         return math.inf
     limit = float(score(x, y, trials, stand_off(alpha), delta))
     return limit + _ROUGH * (1 / math.sqrt(x + 1) + 1 / math.sqrt(y + 1))
@@ -136,8 +116,17 @@ def stand_off(alpha: float) -> float:
     return float(-special.ndtri(alpha)) / math.sqrt(2)
 
 
-def _problem(x: int, y: int, trials: int, delta: float, alpha: float, extreme: float) -> kernels.Problem:
-    """Return what outcomes are at least as extreme as (x, y), and where P and Q almost surely lie."""
+def _problem(x: int, y: int, trials: int, delta: float, alpha: float) -> tuple[float, kernels.Problem | None]:
+    """Return the score of (x, y), what outcomes are as extreme, and where P and Q almost surely lie; None at -inf."""
+    require_count(trials, "trials")
+    for name, count in (("x", x), ("y", y)):
+        require_count(count, name, least=0)
+        require(count <= trials, name, f"be at most trials = {trials}", count)
+    require_delta(delta)
+    require(0 < alpha < 0.5, "alpha", "lie in (0, 0.5)", alpha)
+    extreme = float(score(x, y, trials, stand_off(alpha), delta))
+    if extreme == -math.inf:
+        return extreme, None
     tail = alpha * _NUISANCE / 4
     p1, p2 = clopper_pearson_lower(x, trials, tail), clopper_pearson_upper(x, trials, tail)
     q1, q2 = clopper_pearson_lower(y, trials, tail), clopper_pearson_upper(y, trials, tail)
@@ -146,16 +135,7 @@ def _problem(x: int, y: int, trials: int, delta: float, alpha: float, extreme: f
     first = max(0, math.floor(low - 9 * math.sqrt(low) - 40))
     last = min(trials, math.ceil(high + 9 * math.sqrt(high) + 60))
     least = front(trials, stand_off(alpha), extreme - _TIE, delta, first, last)
-    return kernels.Problem(kernels.Front(least, first), p1, p2, q1, q2)
-
-
-def _require_counts(x: int, y: int, trials: int, delta: float, alpha: float) -> None:
-    require_count(trials, "trials")
-    for name, count in (("x", x), ("y", y)):
-        require_count(count, name, least=0)
-        require(count <= trials, name, f"be at most trials = {trials}", count)
-    require_delta(delta)
-    require(0 < alpha < 0.5, "alpha", "lie in (0, 0.5)", alpha)
+    return extreme, kernels.Problem(kernels.Front(least, first), p1, p2, q1, q2)
 
 
 Whole = NDArray[np.int64]

@@ -153,31 +153,6 @@ _CUT = 0.05
 
 
 @dataclass(frozen=True)
-class Guesses:
-    """One test of an audit of one run: how many guesses were right.
-
-    Attributes
-    ----------
-    number : int
-        Guesses made, of the canaries with the most telling scores.
-    right : int
-        Guesses that were right.
-    alpha : float
-        The test's share of the error.
-    p_value : float
-        The largest probability of so many right guesses under the claim.
-    epsilon_lower : float
-        Lower confidence limit of level ``1 - alpha`` on epsilon (natural log), for any mechanism, at the audit's delta.
-    """
-
-    number: int
-    right: int
-    alpha: float
-    p_value: float
-    epsilon_lower: float
-
-
-@dataclass(frozen=True)
 class IndependentBound:
     """A test and a bound under the assumptions that they state, each with the confidence asked for.
 

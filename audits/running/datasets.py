@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dpcheck.errors import one_line, require
 
@@ -54,11 +54,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 
 
 def fingerprint(dataset: Any) -> str | None:
-    """Return a digest of what a dataset holds; None for objects of other kinds, which may change without a change.
-
-    An object may cache what it computes, but a number, a text, an array of NumPy, torch or JAX, a pandas table or a
-    list, tuple or dictionary of these holds only its data.
-    """
+    """Return a digest of what a dataset holds; None where it is not plain, as objects may cache what they compute."""
     try:
         if not is_plain(dataset):
             return None
@@ -92,7 +88,7 @@ def require_unchanged(dataset: Any, before: str | None, name: str = "mechanism")
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a dataset holds only its data: see :func:`fingerprint`."""
+    """Whether a dataset is made of numbers, texts, arrays, tensors and pandas tables, which hold only their data."""
     if type(value) is list or isinstance(value, tuple):
         return all(map(is_plain, value))
     if type(value) is dict:
@@ -143,7 +139,8 @@ def _same(first: Any, other: Any) -> bool:
                 return False
             zero = first == 0
             return bool((np.signbit(first[zero]) == np.signbit(other[zero])).all())
-        return len(first) == len(other) and all(map(_same, _items(first), _items(other)))
+        first, other = (row.tolist() if isinstance(row, np.ndarray) else row for row in (first, other))
+        return len(first) == len(other) and all(map(_same, first, other))
     if isinstance(first, np.ndarray) and isinstance(other, _NUMBER):
         first = first[()]  # of no dimension, or it stays an array
     if isinstance(other, np.ndarray) and isinstance(first, _NUMBER):
@@ -155,10 +152,6 @@ def _same(first: Any, other: Any) -> bool:
 
 def _is_row(value: Any) -> bool:
     return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
-
-
-def _items(row: Any) -> Any:
-    return row.tolist() if isinstance(row, np.ndarray) else row
 
 
 def _same_numbers(first: Any, other: Any) -> bool:
@@ -249,30 +242,6 @@ def plain(value: Any) -> Any:
 def exactly(value: float) -> str:
     """Write a value so that it can be recognised: with all its digits where six do not identify it."""
     return shown(value) if float(shown(value)) == value else repr(float(value))
-
-
-# What the low-order bits of a double reveal: whether Laplace noise can produce it.
-# Textbook Laplace noise on doubles, NumPy's included, is ``-b log(u)`` with either sign, for u on a grid of 2^-53. Away
-# from the centre the values of that formula lie farther apart than doubles do. Most doubles are then never its outputs,
-# and which ones are depends on the value to which the noise is added.
-
-# Steps of u that are tried around the one sought, since the inverse of the formula is rounded.
-_NEAR_STEPS = range(-8, 9)
-# The C library's logarithm, as in NumPy's generators; numpy.log may round otherwise.
-_LOG = np.frompyfunc(math.log, 1, 1)
-
-
-def unreachable(outputs: ArrayLike, centre: ArrayLike, scale: ArrayLike) -> Floats:
-    """Return 1.0 where no u near the right one gives ``centre -+ scale log(u)`` exactly, else 0.0, for each output."""
-    values, middle, b = np.broadcast_arrays(*(np.asarray(v, float) for v in (outputs, centre, scale)))
-    with np.errstate(all="ignore"):
-        step = np.round(np.exp(-np.abs(values - middle) / b) * 2.0**53)
-    reached = np.zeros(values.shape, bool)
-    for near in _NEAR_STEPS:
-        u = np.clip(np.nan_to_num(step) + near, 1, 2.0**53) * 2.0**-53
-        noise = b * np.asarray(_LOG(u), float)
-        reached |= (middle - noise == values) | (middle + noise == values)
-    return np.asarray(np.where(reached, 0.0, 1.0))
 
 
 def tallied(ordered: Floats) -> tuple[Floats, NDArray[np.int64]]:

@@ -7,19 +7,13 @@ than on the other if it leaks; whether the score was chosen well or badly never 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.running.datasets import exactly, plain
-
 Floats = NDArray[np.float64]
-
-# Larger arrays and longer lists of parameters are not written out, since the seed reproduces them.
-_SHOWN = 2_000
-_LISTED = 64
 
 
 class Score(Protocol):
@@ -55,20 +49,6 @@ def evaluate(score: Score, sign: int, outputs: Floats) -> Floats:
     return np.where(np.isnan(values), -np.inf, values)
 
 
-def parameters(value: Any) -> Any:
-    """Return what defines a score, ready for JSON."""
-    if is_dataclass(value):
-        defining = {f.name: parameters(getattr(value, f.name)) for f in fields(value)}
-        return {"kind": type(value).__name__.lower(), **defining}
-    if isinstance(value, np.ndarray):
-        return f"array of shape {value.shape}" if value.size > _SHOWN else parameters(value.tolist())
-    if isinstance(value, tuple) and len(value) > _LISTED:
-        return f"{len(value)} times {type(value[0]).__name__.lower()}"
-    if isinstance(value, tuple | list):
-        return [parameters(v) for v in value]
-    return plain(value)
-
-
 # Values or intervals named one by one.
 _NAMED = 6
 
@@ -84,14 +64,3 @@ def one_of(name: str, pieces: Sequence[str], *, outside: bool = False) -> str:
     if list(pieces) == ["{nan}"]:
         return f"{name} is {'not ' if outside else ''}nan"
     return f"{name} {'not ' if outside else ''}in {named(pieces, ' or ')}"
-
-
-def either(direction: str, threshold: float, statement: str, denial: str) -> str:
-    """Name the set of a score that is 1 where the statement holds and 0 where its denial does."""
-    denied, stated = (value >= threshold if direction == ">=" else value <= threshold for value in (0.0, 1.0))
-    return "any output" if denied and stated else denial if denied else statement
-
-
-def values(chosen: Floats) -> list[str]:
-    """Write one set for each value."""
-    return [f"{{{exactly(value)}}}" for value in chosen.tolist()]

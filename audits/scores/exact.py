@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpcheck.audits.running.datasets import among, same, shown, tallied
-from dpcheck.audits.scores import Coordinate, Score, either, one_of, values
+from dpcheck.audits.running.datasets import among, exactly, same, shown, tallied
+from dpcheck.audits.scores import Coordinate, Score, one_of
 
 Floats = NDArray[np.float64]
 
@@ -31,13 +32,29 @@ def given(a: Floats, b: Floats) -> list[Score]:
     """Return scores that need no fitting: single numbers, of a wide output those that differ most at a first glance."""
     columns, width = telling(a, b), a.shape[1]
     ends = [Extreme(end) for end in ("smallest", "largest")] if width > 1 else []
-    return [*(Coordinate(index, width) for index in columns), *specials(a, b, columns), *ends]
+    return [*map(partial(Coordinate, width=width), columns), *specials(a, b, columns), *ends]
 
 
 def exact(a: Floats, b: Floats) -> list[Repeats | Lattice | Short]:
-    """Return scores that no continuous law gives: the runs in which they are found may also judge them."""
-    columns = telling(a, b)
-    return [*repeats(a, b, columns), *lattices(a, b, columns)]
+    """Return scores that no continuous law gives: the runs in which they are found may also judge them.
+
+    Repeats are looked for in columns that are nearly continuous, since a continuous law never repeats a value.
+    """
+    width, columns = a.shape[1], telling(a, b)
+    repeating = list[Repeats | Lattice | Short]()
+    for index in columns:
+        values, counts = tallied(np.sort(np.concatenate([a[:, index], b[:, index]])))
+        heavy = values[counts >= _OFTEN]
+        if heavy.size == 0 or values.size < _DISTINCT * counts.sum():
+            continue
+        left, right = (
+            np.bincount(np.searchsorted(heavy, v[among(v, heavy)]), minlength=heavy.size)
+            for v in (a[:, index], b[:, index])
+        )
+        sides = np.sign(left - right).astype(float)
+        if sides.any():
+            repeating.append(Repeats(Coordinate(index, width), heavy[sides != 0], sides[sides != 0]))
+    return [*repeating, *lattices(a, b, columns)]
 
 
 def telling(a: Floats, b: Floats) -> list[int]:
@@ -55,6 +72,17 @@ def telling(a: Floats, b: Floats) -> list[int]:
         spread = np.sqrt(np.maximum(low * (1 - low) + high * (1 - high), 1 / len(both)))
         apart = np.maximum(apart, (np.abs(low - high) / spread).max(axis=0))
     return sorted(np.argsort(-apart, kind="stable")[:_COORDINATES].tolist())
+
+
+def _either(direction: str, threshold: float, statement: str, denial: str) -> str:
+    """Name the set of a score that is 1 where the statement holds and 0 where its denial does."""
+    denied, stated = (value >= threshold if direction == ">=" else value <= threshold for value in (0.0, 1.0))
+    return "any output" if denied and stated else denial if denied else statement
+
+
+def _values(chosen: Floats) -> list[str]:
+    """Write one set for each value."""
+    return [f"{{{exactly(value)}}}" for value in chosen.tolist()]
 
 
 # Share of values that must differ, and the number of runs on both datasets that counts as a repeat.
@@ -86,29 +114,8 @@ class Repeats:
         low, high = (threshold, np.inf) if direction == ">=" else (-np.inf, threshold)
         inside = (self.sides >= low) & (self.sides <= high)
         if low <= 0 <= high:
-            return one_of(self.source.words, values(self.values[~inside]), outside=True)
-        return one_of(self.source.words, values(self.values[inside]))
-
-
-def repeats(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Repeats]:
-    """Yield a score for each of these columns of outputs a and b, (n, k) each, that is nearly continuous and repeats.
-
-    A continuous law never repeats a value, so chance plays no part: the runs that show the repeats may also judge them.
-    """
-    width = a.shape[1]
-    for index in columns:
-        values, counts = tallied(np.sort(np.concatenate([a[:, index], b[:, index]])))
-        heavy = values[counts >= _OFTEN]
-        if heavy.size == 0 or values.size < _DISTINCT * counts.sum():
-            continue
-        more = among(a[:, index], heavy), among(b[:, index], heavy)
-        left, right = (
-            np.bincount(np.searchsorted(heavy, v[m, index]), minlength=heavy.size)
-            for v, m in zip((a, b), more, strict=True)
-        )
-        sides = np.sign(left - right).astype(float)
-        if sides.any():
-            yield Repeats(Coordinate(index, width), heavy[sides != 0], sides[sides != 0])
+            return one_of(self.source.words, _values(self.values[~inside]), outside=True)
+        return one_of(self.source.words, _values(self.values[inside]))
 
 
 # Repeats within one dataset that a continuous law does not give; one may come from rounding.
@@ -123,7 +130,8 @@ def seen(a: Floats, b: Floats) -> Repeats | None:
     """
     width = a.shape[1]
     for index in telling(a, b):
-        (one, times), (other, other_times) = (tallied(np.sort(side[:, index])) for side in (a, b))
+        one, times = tallied(np.sort(a[:, index]))
+        other, other_times = tallied(np.sort(b[:, index]))
         counts = np.append(times, other_times)
         pairs, oftener = int((counts == 2).sum()), int((counts > 2).sum())
         few = counts.size < _DISTINCT * counts.sum() or not np.isfinite([*one[-1:], *other[-1:]]).all()
@@ -162,7 +170,7 @@ class Lattice:
 
     def describe(self, direction: str, threshold: float) -> str:
         words = self.words.removeprefix("whether ")
-        return either(direction, threshold, words, words.replace(" is ", " is not ", 1))
+        return _either(direction, threshold, words, words.replace(" is ", " is not ", 1))
 
 
 @dataclass(frozen=True)
@@ -181,7 +189,7 @@ class Short:
 
     def describe(self, direction: str, threshold: float) -> str:
         words = self.words.removeprefix("whether ")
-        return either(direction, threshold, words, words.replace(" are 0", " are not all 0"))
+        return _either(direction, threshold, words, words.replace(" are 0", " are not all 0"))
 
 
 def lattices(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Lattice | Short]:
@@ -263,7 +271,7 @@ class Special:
 
     def describe(self, direction: str, threshold: float) -> str:
         words = self.words.removeprefix("whether ")
-        return either(direction, threshold, words, words.replace(" is ", " is not "))
+        return _either(direction, threshold, words, words.replace(" is ", " is not "))
 
 
 def specials(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Special]:

@@ -15,28 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.audits.scores import Coordinate, Score
-from dpcheck.audits.scores.exact import GLANCED, telling
+from dpcheck.audits.scores.exact import telling
 from dpcheck.audits.scores.histograms import (
-    Histogram,
+    WIDE,
     Pair,
+    best,
     histogram,
-    pairs,
     partition,
     patterns,
     product,
-    promises,
+    telling_pairs,
 )
 from dpcheck.compiled import njit
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-_PRODUCT = 512
-# Numbers of an output all of whose pairs are examined, and pairs of a wider output: those most alike and most often
-# equal. Pairs kept by each criterion.
-_PAIRED = 8
-_ALIKE = 24
-_PAIRS = 2
 # Numbers of an output given to the trees: those that reveal most.
 _FEATURES = 12
 
@@ -50,48 +44,12 @@ def learned(a: Floats, b: Floats) -> list[Score]:
     single = [histogram(Coordinate(index, width), a, b) for index in telling(a, b)]
     if width == 1:
         return [*single, *fit(a, b)]
-    double = [histogram(pair, a, b) for pair in _pairs(a, b)]
-    sources = [h.source for h in (*_best(single, a, b, _FEATURES), *double)]
+    double = [histogram(pair, a, b) for pair in telling_pairs(a, b)]
+    sources = [h.source for h in (*best(single, a, b, _FEATURES), *double)]
     return [
         *single, *double, *patterns(a, b), *fit(a, b),
-        *([product(a, b)] if width <= _PRODUCT else []), trees(sources, a, b),
+        *([product(a, b)] if width <= WIDE else []), trees(sources, a, b),
     ]  # fmt: skip
-
-
-def _pairs(a: Floats, b: Floats) -> list[Pair]:
-    """Return the differences and sums that reveal most at a first glance."""
-    a, b = a[:GLANCED], b[:GLANCED]
-    tried = pairs(a, b, range(min(a.shape[1], _PAIRED)))
-    if _PAIRED < a.shape[1] <= _PRODUCT:
-        tried += [pair for columns in _alike(a, b) for pair in pairs(a, b, columns)]
-    looked = [histogram(pair, a, b) for pair in dict.fromkeys(tried)]
-    return [h.source for h in _best(looked, a, b, _PAIRS) if isinstance(h.source, Pair)]
-
-
-def _alike(a: Floats, b: Floats) -> list[list[int]]:
-    """Return the pairs of columns with the most correlated ranks on either dataset, and those most often equal."""
-    alike: dict[tuple[int, int], None] = {}
-    for v in (a, b):
-        ranks = np.argsort(np.argsort(v, axis=0, kind="stable"), axis=0, kind="stable").astype(float)
-        with np.errstate(all="ignore"):  # a constant is correlated with nothing
-            likeness = np.triu(np.abs(np.nan_to_num(np.corrcoef(ranks, rowvar=False))), 1)
-        width = likeness.shape[0]
-        for place in np.argsort(-likeness, axis=None, kind="stable")[: _ALIKE // 4]:
-            alike[divmod(int(place), width)] = None
-        order = np.argsort(v, axis=1, kind="stable")
-        ordered = np.take_along_axis(v, order, axis=1)
-        rows, places = np.nonzero(ordered[:, 1:] == ordered[:, :-1])
-        both = np.sort(np.stack([order[rows, places], order[rows, places + 1]], axis=1), axis=1)
-        equal, counts = np.unique(both, axis=0, return_counts=True)
-        for i, j in equal[np.argsort(-counts, kind="stable")][: _ALIKE // 4]:
-            alike[int(i), int(j)] = None
-    return [[i, j] for i, j in alike]
-
-
-def _best(scores: list[Histogram], a: Floats, b: Floats, most: int) -> list[Histogram]:
-    """Return the best ``most`` by each of the two criteria of :func:`~.histograms.promises`."""
-    order = np.argsort(-promises(scores, a[:GLANCED], b[:GLANCED]), axis=1, kind="stable")[:, :most]
-    return [scores[i] for i in np.unique(order)]
 
 
 # For wider outputs no full covariance is estimated.
@@ -172,7 +130,7 @@ def fit(a: Floats, b: Floats) -> list[Distance | Projection | Quadratic]:
             slope = half / ((va + vb) / 2)
             fitted.append(Projection(centre, spread, slope / np.sqrt(slope @ half)))
             fitted.append(Quadratic(centre, spread, (1 / va + 1 / vb) * half, (1 / vb - 1 / va) / 2))
-        return [score for score in fitted if all(np.isfinite(part).all() for part in vars(score).values())]
+        return [score for score in fitted if np.isfinite(np.concatenate([*map(np.ravel, vars(score).values())])).all()]
 
 
 def _slope(a: Floats, b: Floats, shrunk: Floats, half: Floats) -> Floats:

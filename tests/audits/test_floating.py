@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcheck.audits.floating import audit_floating_point
-from dpcheck.audits.running.datasets import unreachable
+from dpcheck.audits.floating import audit_floating_point, unreachable
 from dpcheck.audits.scores.exact import low_bits
 
 SIGMA = 4.0  # at epsilon 1 and sensitivity 1 a Gaussian of this size keeps delta 1e-5

@@ -13,7 +13,8 @@ from scipy import stats
 from dpcheck.audits import output_sets
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import audit_privacy
-from dpcheck.audits.scores import Coordinate, evaluate, parameters
+from dpcheck.audits.output_sets import OutputSet
+from dpcheck.audits.scores import Coordinate, evaluate
 from dpcheck.audits.scores.exact import Extreme, exact
 from dpcheck.audits.scores.histograms import (
     Histogram,
@@ -314,8 +315,12 @@ def test_all_scores_are_defined_everywhere_repeat_and_can_be_written_out() -> No
         a[::7, 2], b[::5, 3] = -np.inf, np.inf
         kinds = set()
         for score, again in zip(learned(a, b), learned(a, b), strict=True):
-            plain = parameters(score)
-            assert json.loads(json.dumps(plain, allow_nan=False)) == plain == parameters(again)
+            plain = OutputSet(score, ">=", 0.0, "data").to_dict()["score"]
+            assert (
+                json.loads(json.dumps(plain, allow_nan=False))
+                == plain
+                == OutputSet(again, ">=", 0.0, "data").to_dict()["score"]
+            )
             for sign in (1, -1):
                 assert not np.isnan(evaluate(score, sign, a)).any()
             kinds.add(plain["kind"])

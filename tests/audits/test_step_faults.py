@@ -8,7 +8,7 @@ import pytest
 from dpcheck import InputError, audit_training_step
 from dpcheck.audits.step_gradient import batch_sizes, clipping_finding, noise_finding
 from dpcheck.audits.step_parts import TrainingStep
-from dpcheck.audits.step_sampling import cyclic_minibatches, cyclic_sampling_finding, divisor_finding, sampling_finding
+from dpcheck.audits.step_sampling import cyclic_sampling_finding, divisor_finding, sampling_finding
 from dpcheck.events import Gaussian, Repeated, Sampled
 
 N, BATCH, WIDTH = 400, 100, 5
@@ -198,7 +198,8 @@ def test_a_callable_that_draws_one_epoch_is_called_again():
 
 def test_groups_that_are_dealt_anew_at_each_call_are_one_run_of_cycles():
     def draw(n, rng):
-        return iter(cyclic_minibatches(n, 1 / 4, 4, rng, 100))
+        group = rng.integers(4, size=n)
+        return (np.flatnonzero((group == number % 4) & (rng.random(n) < 1 / 4)).tolist() for number in range(100))
 
     made = TrainingStep(right, draw, 1.0, 1.0)
     found = cyclic_sampling_finding(made, 64, 4, 4, "replace_one", 0.999, 0)

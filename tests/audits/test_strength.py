@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import binom
 
 import dpcheck
-from dpcheck.audits.looks import Plan
-from dpcheck.audits.strength import CHANCE, epsilon_of, least_found, strength
+from dpcheck.audits.looks import CHANCE, Plan, epsilon_of, least_found, strength
 
 AUDITS = 60
 POINTS = [(0.03, 0.0), (0.1, 0.0), (0.3, 0.0), (0.5, 0.0), (1.0, 0.0), (2.0, 0.0), (0.1, 1e-5), (0.5, 1e-5),
