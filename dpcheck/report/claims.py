@@ -19,7 +19,7 @@ from dpcheck import __version__
 from dpcheck.audits.bugs.bug import Bug, Examination
 from dpcheck.bounds.claim import ClaimResult
 from dpcheck.errors import InputError
-from dpcheck.report.results import colour, sign, standing
+from dpcheck.report.results import standing
 from dpcheck.report.template import fill
 from dpcheck.report.terminal import listed, paragraph, say, wrapped
 
@@ -78,7 +78,7 @@ def _stacked(result: ClaimResult, command: str, console: Console) -> None:
 
 
 def _word(result: ClaimResult) -> Text:
-    return Text(f"{sign(result.verdict)} {result.verdict}", colour(result.verdict))
+    return Text(f"{standing(result.verdict).sign} {result.verdict}", standing(result.verdict).colour)
 
 
 def claim_explained(result: ClaimResult, width: int = 100, *, code: str = "") -> str:
@@ -89,7 +89,8 @@ def claim_explained(result: ClaimResult, width: int = 100, *, code: str = "") ->
     """
     claim, evidence = result.claim, result.evidence
     lines = wrapped(
-        f"{claim.id}  {sign(result.verdict)} {result.verdict}  ({result.method}, {result.seconds:.1f} s)", width
+        f"{claim.id}  {standing(result.verdict).sign} {result.verdict}  ({result.method}, {result.seconds:.1f} s)",
+        width,
     )
     parts = [("", f"{claim.paper}, {claim.location}"), ("Claim: ", str(claim.statement)), ("Verdict: ", result.note)]
     parts += [(f"{name.capitalize()}: ", evidence[name]) for name in ("condition", "repaired") if evidence[name]]
@@ -178,7 +179,7 @@ def _why(decided: Sequence[tuple[Claim, str]]) -> list[str]:
         )
     lines = ["Why (the expected verdicts on its claims; the command decides each again)"]
     for claim, verdict in decided:
-        lines += _wrapped(f"{sign(verdict)} {verdict}  {claim.location}")
+        lines += _wrapped(f"{standing(verdict).sign} {verdict}  {claim.location}")
         if verdict != "proved":
             lines += _reasons(claim)
         lines.append(f"      dpcheck prove {shlex.quote(claim.id)} --explain")
@@ -240,8 +241,8 @@ def bug_explained(examination: Examination, width: int = _WIDTH) -> str:
 
     lines = textwrap.wrap(f"{bug.id}: {bug.title}", width, subsequent_indent="  ")
     lines += _wrapped(
-        f"Result: {sign(examination.broken.verdict)} the bug is {examination.broken.verdict}; "
-        f"{sign(examination.fixed.verdict)} its fixed twin is {examination.fixed.verdict}"
+        f"Result: {standing(examination.broken.verdict).sign} the bug is {examination.broken.verdict}; "
+        f"{standing(examination.fixed.verdict).sign} its fixed twin is {examination.fixed.verdict}"
     )
     lines += [*_wrapped(f"Source: {bug.source}"), "", *_wrapped(bug.explanation), ""]
     lines += _wrapped(f"Claimed: {bug.tester.promise}")
@@ -274,7 +275,7 @@ def _halves(bug: Bug, examination: Examination | None) -> list[dict[str, Any]]:
     return [
         {
             "name": name, "code": code.rstrip(), "outcome": outcome,
-            "tone": standing(outcome.verdict) if outcome else "", "sign": sign(outcome.verdict) if outcome else "",
+            "tone": standing(outcome.verdict) if outcome else "",
             "right": outcome is None or (outcome.verdict == "violated") == expected,
         }
         for name, code, outcome, expected in zip(("broken", "fixed"), bug.code, outcomes, (True, False), strict=True)
