@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dpcheck import _HOME
 from dpcheck.commands import inputs, terminal
-from dpcheck.commands.command import LISTED, SEED, Command, add_format
+from dpcheck.commands.command import LISTED, Command, add_format, add_shared
 from dpcheck.errors import did_you_mean, one_line, require
 from dpcheck.shown import TABLE_FORMATS, table
 
@@ -163,7 +163,7 @@ def add_bugs_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "names", nargs="*", metavar="BUG|FAMILY|all", help="to be explained and audited (default: list all)"
     )
-    parser.add_argument("--seed", type=int, default=0, help=SEED)
+    add_shared(parser, "seed")
     add_format(parser, ("terminal", "json", "html"))
 
 

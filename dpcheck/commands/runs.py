@@ -10,15 +10,13 @@ from dpcheck.commands import inputs, terminal
 from dpcheck.commands.command import (
     LISTED,
     Command,
-    add_backend,
+    Picture,
     add_format,
     add_outputs,
-    chosen_executor,
+    add_shared,
+    at_work,
     deliver,
-    kept_when_interrupted,
-    require_picture,
     require_writable,
-    save_picture,
 )
 from dpcheck.errors import require
 from dpcheck.shown import TABLE_FORMATS, table
@@ -39,9 +37,9 @@ def add_reproduce_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--store", metavar="FOLDER", help="keep each run in FOLDER as it comes; the same command goes on from there"
     )
-    parser.add_argument("--jobs", type=int, help="workers (default: one a core); results do not depend on it")
+    add_shared(parser, "jobs")
     parser.add_argument("--plot", metavar="FILE", help="write the table or figure as a picture")
-    add_backend(parser)
+    add_shared(parser, "backend", "scheduler")
     add_format(parser, LISTED)
 
 
@@ -56,13 +54,12 @@ def run_reproduce(options: Namespace) -> int:
             require(getattr(options, name) is None, f"--{name}", "come with an experiment", getattr(options, name))
         return _say_list(options.format)
     experiment = find(options.experiment)
-    require_picture(options.plot)
+    picture = Picture(options.plot)
     asked = trials(experiment, chosen(experiment, options.only), options.seeds)
-    with kept_when_interrupted(options), chosen_executor(options) as workers, terminal.progress() as watch:
+    with at_work(options) as (workers, watch):
         results = run_all(experiment, asked, folder=options.store, jobs=options.jobs, executor=workers, watch=watch)
     code = terminal.say(experiment_text(experiment, results, options.format))
-    if options.plot:
-        save_picture(draw(experiment, results), options.plot)
+    picture.save(lambda: draw(experiment, results))
     return code
 
 

@@ -10,15 +10,12 @@ from contextlib import redirect_stdout
 from dpcheck.commands import terminal
 from dpcheck.commands.command import (
     LISTED,
-    SEED,
     Command,
-    add_backend,
     add_format,
     add_outputs,
-    add_store,
-    chosen_executor,
+    add_shared,
+    at_work,
     deliver,
-    kept_when_interrupted,
     require_writable,
 )
 from dpcheck.errors import InputError, one_line
@@ -36,10 +33,7 @@ def add_check_options(parser: ArgumentParser) -> None:
         default="quick",
         help="half a minute an algorithm, or the long experiments too",
     )
-    parser.add_argument("--seed", type=int, default=0, help=SEED)
-    parser.add_argument("--jobs", type=int, help="workers (default: one a core); results do not depend on it")
-    add_store(parser)
-    add_backend(parser)
+    add_shared(parser, "seed", "jobs", "store", "backend", "scheduler")
     add_outputs(parser)
 
 
@@ -55,11 +49,7 @@ def run_check(options: Namespace) -> int:
         decided.stage(stage)
         watch(stage, done, total)
 
-    # stdout is for the result: what somebody's own algorithm prints goes to stderr
-    with (
-        kept_when_interrupted(options), redirect_stdout(sys.stderr), chosen_executor(options) as workers,
-        terminal.progress() as watch,
-    ):  # fmt: skip
+    with at_work(options) as (workers, watch):
         report = check(
             options.names, profile=options.profile, seed=options.seed, jobs=options.jobs, watch=progress,
             store=options.store, executor=workers, on_finding=decided.finding,
