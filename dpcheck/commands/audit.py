@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 from dpcheck.commands import inputs, terminal
-from dpcheck.commands.baseline import against, read_baseline, write_baseline
+from dpcheck.commands.baseline import Baseline
 from dpcheck.commands.command import (
     Command,
     Picture,
@@ -106,14 +106,14 @@ def run(options: Namespace) -> int:
     if options.all:
         return _audit_all(options)
     require_writable(options)
-    known = read_baseline(options.baseline) if options.baseline else {}
+    known = Baseline.read(options.baseline) if options.baseline else Baseline()
     picture = Picture(options.plot)
     started = time.perf_counter()
     with chosen_store(options) as store:
         audit, mechanism = _attempted(options, store)
-        picture.save(audit.plot)
+        picture.save(lambda: audit.plot())  # a sequential audit has none
         name = options.mechanism.rpartition(":")[2]
-        report = against(one_report(audit, mechanism, name, time.perf_counter() - started), known, all_of=False)
+        report = known.against(one_report(audit, mechanism, name, time.perf_counter() - started), all_of=False)
         _keep(store, report)
     text = to_json_text({"schema": "dpcheck.audit/1", **audit.to_dict()})
     lines = [str(audit), *(f"{finding.subject}: {finding.reason}" for finding in report.findings[1:])]
@@ -188,11 +188,11 @@ def _audit_all(options: Namespace) -> int:
 
     require_writable(options)
     file = read_mechanisms(options.all)
-    known = read_baseline(options.baseline) if options.baseline else {}
+    known = Baseline.read(options.baseline) if options.baseline else Baseline()
     with chosen_store(options) as store:
         with at_work(options) as (workers, watch):
             report = audit_all(file, jobs=options.jobs, watch=watch, store=store, executor=workers)
-        report = against(report, known, all_of=True)
+        report = known.against(report, all_of=True)
         _keep(store, report)
     return _audited(report, options, {})
 
@@ -208,7 +208,7 @@ def _audited(report: Report, options: Namespace, texts: dict[str, str]) -> int:
     """Show the report of audits, and keep its findings as known ones where that is asked for."""
     code = deliver(report, options, texts)
     if options.write_baseline:
-        write_baseline(options.write_baseline, report.findings)
+        Baseline.write(options.write_baseline, report.findings)
         return 0
     return code
 

@@ -170,7 +170,7 @@ def add_bugs_options(parser: ArgumentParser) -> None:
 def run_bugs(options: Namespace) -> int:
     """Run ``dpcheck bugs``."""
     from dpcheck.audits.bugs.bug import examine, find
-    from dpcheck.report.claims import bug_explained, bugs_list, bugs_page
+    from dpcheck.report.claims import bugs_page, bugs_text
 
     bugs = find(options.names or ["all"])
     examinations = {}
@@ -184,10 +184,8 @@ def run_bugs(options: Namespace) -> int:
         )
     elif options.format == "html":
         terminal.say(bugs_page(bugs, examinations).removesuffix("\n"))
-    elif examinations:
-        terminal.say("\n\n".join(bug_explained(examination, terminal.width()) for examination in examinations.values()))
     else:
-        terminal.say(bugs_list(bugs, terminal.width(terminal.UNWRAPPED)))
+        terminal.say(bugs_text(bugs, examinations, terminal.width(80 if examinations else terminal.UNWRAPPED)))
     return int(not all(examination.told_apart for examination in examinations.values()))
 
 

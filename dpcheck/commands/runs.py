@@ -24,7 +24,6 @@ from dpcheck.shown import TABLE_FORMATS, table
 if TYPE_CHECKING:
     from dpcheck.experiments.experiment import Experiment
     from dpcheck.experiments.runner import Result
-    from dpcheck.report.history import Change, Comparison
 
 
 def add_reproduce_options(parser: ArgumentParser) -> None:
@@ -216,37 +215,8 @@ def run_compare(options: Namespace) -> int:
     if options.format == "json":
         terminal.say_json({"before": before.name, "after": after.name, **comparison.to_dict()})
     else:
-        terminal.say(comparison_text(comparison, before.name, after.name))
+        terminal.say(f"from {before.name} to {after.name}:\n{comparison}")
     return int(bool(comparison.changes))
-
-
-def comparison_text(comparison: Comparison, before: str, after: str) -> str:
-    """A line a change, then what was compared."""
-    lines = [f"from {before} to {after}:"]
-    lines += [f"  {_line(change)}" for change in comparison.changes] or ["  nothing changed"]
-    lines.append(
-        f"{comparison.findings} findings are in both; {comparison.numbers} measured numbers, of which any is called "
-        f"changed by chance with probability {comparison.level:g} at most"
-    )
-    return "\n".join(lines)
-
-
-def _line(change: Change) -> str:
-    if change.what == "finding":
-        return f"{change.id}: {'new' if change.before is None else 'gone'}, {change.after or change.before}"
-    values = " -> ".join(_text(value) for value in (change.before, change.after))
-    if change.interval is None:
-        return f"{change.id}: {change.what} {values}"
-    if len(change.interval) == 4:
-        low, high, other_low, other_high = map(_text, change.interval)
-        within = f"the sets that each run chose show {low} to {high}, then {other_low} to {other_high}"
-    else:
-        within = f"by {_text(change.interval[0])} to {_text(change.interval[1])}"
-    return f"{change.id}: {change.what} {values} ({within})"
-
-
-def _text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 COMPARE = Command(

@@ -104,7 +104,7 @@ def run_prove(options: Namespace) -> int:
     """Run ``dpcheck prove``."""
     from dpcheck.bounds.ledger import changed
     from dpcheck.bounds.registry import PAPERS, prove
-    from dpcheck.report.claims import claim_explained, claims_summary, claims_table
+    from dpcheck.report.claims import claims_text
     from dpcheck.shown import TABLE_FORMATS, table
 
     started = time.perf_counter()
@@ -132,15 +132,11 @@ def run_prove(options: Namespace) -> int:
     if options.format in TABLE_FORMATS:
         terminal.say(table(results.rows, options.format))
         return int(broken)
-    if options.explain:
-        places = [result.claim.place() if result.claim.paper in PAPERS else "" for result in results]
-        body = "\n\n".join(
-            claim_explained(result, terminal.width(), code=code) for result, code in zip(results, places, strict=True)
-        )
-    else:
-        file = target if own_file else None
-        body = claims_table(results, color=terminal.coloured(), width=terminal.width(160), file=file)
-    terminal.say(f"{body}\n\n{claims_summary(results, moved, time.perf_counter() - started)}")
+    places = [result.claim.place() if result.claim.paper in PAPERS else "" for result in results if options.explain]
+    terminal.say(claims_text(
+        results, moved, time.perf_counter() - started, color=terminal.coloured(),
+        width=terminal.width(80 if options.explain else 160), file=target if own_file else None, places=places,
+    ))  # fmt: skip
     return int(broken)
 
 

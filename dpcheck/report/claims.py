@@ -36,7 +36,23 @@ _HEADINGS = {
 }  # fmt: skip
 
 
-def claims_table(results: Sequence[ClaimResult], *, color: bool, width: int, file: str | None = None) -> str:
+def claims_text(
+    results: Sequence[ClaimResult], changed: Sequence[ClaimResult] | None, seconds: float, *, color: bool, width: int,
+    file: str | None = None, places: Sequence[str] = (),
+) -> str:  # fmt: skip
+    """Show claims in a table, or with every step where the ``places`` that decide them are given, then sum them up.
+
+    changed : those whose verdict is not the expected one, None where none is expected;  file : of claims of one's own
+    """
+    if places:
+        steps = (_claim_explained(result, width, place) for result, place in zip(results, places, strict=True))
+        body = "\n\n".join(steps)
+    else:
+        body = _claims_table(results, color=color, width=width, file=file)
+    return f"{body}\n\n{_claims_summary(results, changed, seconds)}"
+
+
+def _claims_table(results: Sequence[ClaimResult], *, color: bool, width: int, file: str | None = None) -> str:
     """Tabulate claims, one a row: verdict, method, seconds, critical constant or counterexample, who vouches, place.
 
     Below 100 columns they are stacked, each with the command that explains it; claims of one's own are in ``file``.
@@ -81,7 +97,7 @@ def _word(result: ClaimResult) -> Text:
     return Text(f"{standing(result.verdict).sign} {result.verdict}", standing(result.verdict).colour)
 
 
-def claim_explained(result: ClaimResult, width: int = 100, *, code: str = "") -> str:
+def _claim_explained(result: ClaimResult, width: int, code: str) -> str:
     """The verdict, the statement, what breaks or saves it, and every step, in plain text and LaTeX.
 
     Words keep within ``width`` columns; a formula stays on its line, to be copied. ``code`` is the place that decides
@@ -111,7 +127,7 @@ def claim_explained(result: ClaimResult, width: int = 100, *, code: str = "") ->
     return "\n".join(lines)
 
 
-def claims_summary(results: Sequence[ClaimResult], changed: Sequence[ClaimResult] | None, seconds: float) -> str:
+def _claims_summary(results: Sequence[ClaimResult], changed: Sequence[ClaimResult] | None, seconds: float) -> str:
     """Say what was found and, on a line of its own, whether each verdict is the expected one (``None``: none is)."""
     counts = Counter[str](result.verdict for result in results)
     verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _ORDER if counts[verdict])
@@ -219,10 +235,14 @@ def _wrapped(text: str, indent: str = "  ") -> list[str]:
     return textwrap.wrap(text, 80, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)
 
 
-_WIDTH = 100
+def bugs_text(bugs: Sequence[Bug], examinations: Mapping[str, Examination], width: int) -> str:
+    """Explain the bugs that were examined, or list all where none was."""
+    if examinations:
+        return "\n\n".join(_bug_explained(examination, width) for examination in examinations.values())
+    return _bugs_list(bugs, width)
 
 
-def bugs_list(bugs: Sequence[Bug], width: int = _WIDTH) -> str:
+def _bugs_list(bugs: Sequence[Bug], width: int) -> str:
     """List the bugs by family: id, title, what catches it."""
     lines = []
     longest = max(len(bug.id) for bug in bugs)
@@ -232,7 +252,7 @@ def bugs_list(bugs: Sequence[Bug], width: int = _WIDTH) -> str:
     return "\n".join(lines)
 
 
-def bug_explained(examination: Examination, width: int = _WIDTH) -> str:
+def _bug_explained(examination: Examination, width: int) -> str:
     """The bug, what the audit says of it and of its fixed twin, then both versions of the code with the evidence."""
     bug = examination.bug
 

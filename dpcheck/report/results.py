@@ -292,6 +292,11 @@ def parsed(text: str) -> dict[str, Any]:
     }
 
 
+def finding_of(fields: dict[str, Any]) -> Finding:
+    """Read a finding from a JSON object; InputError names the field that is none of a finding's."""
+    return _finding(_cleaned(fields), "findings[0]")
+
+
 def _stages(value: Any) -> dict[str, float]:
     """The seconds of each stage; older reports do not say."""
     _object(value, "stages")
