@@ -22,8 +22,7 @@ from dpcheck.errors import require
 from dpcheck.shown import TABLE_FORMATS, table
 
 if TYPE_CHECKING:
-    from dpcheck.experiments.experiment import Experiment
-    from dpcheck.experiments.runner import Result
+    pass
 
 
 def add_reproduce_options(parser: ArgumentParser) -> None:
@@ -45,41 +44,22 @@ def add_reproduce_options(parser: ArgumentParser) -> None:
 def run_reproduce(options: Namespace) -> int:
     """Run ``dpcheck reproduce``: list the experiments, or run one."""
     from dpcheck.experiments import find
+    from dpcheck.experiments.page import listed, text
     from dpcheck.experiments.picture import draw
     from dpcheck.experiments.runner import chosen, run_all, trials
 
     if options.experiment is None:
         for name in ("only", "seeds", "store", "plot", "jobs", "backend", "scheduler"):
             require(getattr(options, name) is None, f"--{name}", "come with an experiment", getattr(options, name))
-        return _say_list(options.format)
+        return terminal.say(listed(options.format, terminal.width(terminal.UNWRAPPED)))
     experiment = find(options.experiment)
     picture = Picture(options.plot)
     asked = trials(experiment, chosen(experiment, options.only), options.seeds)
     with at_work(options) as (workers, watch):
         results = run_all(experiment, asked, folder=options.store, jobs=options.jobs, executor=workers, watch=watch)
-    code = terminal.say(experiment_text(experiment, results, options.format))
+    code = terminal.say(text(experiment, results, options.format))
     picture.save(lambda: draw(experiment, results))
     return code
-
-
-def experiment_text(experiment: Experiment, results: Sequence[Result], format: str) -> str:
-    """Return the table of an experiment in a format of the command."""
-    from dpcheck.experiments.page import text, to_dict
-    from dpcheck.report.results import to_json_text
-
-    return to_json_text(to_dict(experiment, results)) if format == "json" else text(experiment, results, format)
-
-
-def _say_list(format: str) -> int:
-    from dpcheck.experiments.page import SCHEMA, listing, stacked
-
-    rows = listing()
-    if format == "json":
-        return terminal.say_json({"schema": SCHEMA, "experiments": rows})
-    if format in TABLE_FORMATS:
-        return terminal.say(table(rows, format))
-    lines = [{name: str(value) for name, value in row.items()} for row in rows]
-    return terminal.say(stacked(lines, terminal.width(terminal.UNWRAPPED)))
 
 
 REPRODUCE = Command(
@@ -124,16 +104,17 @@ def run_report(options: Namespace) -> int:
 def _report_kept(options: Namespace) -> int:
     """Show the table of the runs that come with the package."""
     from dpcheck.experiments import find
+    from dpcheck.experiments.page import text
     from dpcheck.experiments.runner import kept_runs
     from dpcheck.running.files import write_text
 
     experiment = find(options.file)
     require(options.format in LISTED, "--format", f"be one of {', '.join(LISTED)} for kept runs", options.format)
-    text = experiment_text(experiment, kept_runs(experiment), options.format)
+    shown = text(experiment, kept_runs(experiment), options.format)
     if options.output:
-        write_text(options.output, f"{text}\n")
+        write_text(options.output, f"{shown}\n")
         return 0
-    return terminal.say(text)
+    return terminal.say(shown)
 
 
 REPORT = Command(
