@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dpcheck.report.charts import HEIGHT, WIDTH, Chart, Strips, charts, epsilon_strips, exponent_strips
+from dpcheck.report.charts import Chart, Strips, charts, epsilon_strips, exponent_strips
 from dpcheck.report.drawing import RATES
 from dpcheck.report.results import Finding, Results, Standing, format_number, standing
 from dpcheck.report.summary import Summary
@@ -52,8 +52,8 @@ def to_html(report: Results) -> str:
             {"word": word, "count": count, "tone": standing(word)}
             for word, count in summary.totals.items()
         ],
-        sections=_sections(report, rows), stages=summary.stages, about=_about(report), inline=inline, width=WIDTH,
-        height=HEIGHT, data=base64.b64encode(data).decode(),
+        sections=_sections(report, rows), stages=summary.stages, about=_about(report), inline=inline,
+        data=base64.b64encode(data).decode(),
     )  # fmt: skip
 
 
