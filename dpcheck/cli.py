@@ -7,6 +7,7 @@ import argparse
 import difflib
 import os
 import sys
+import textwrap
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
@@ -16,7 +17,7 @@ from dpcheck import __version__
 from dpcheck.commands.algorithms import MEASURE, SOLVE
 from dpcheck.commands.audit import AUDIT
 from dpcheck.commands.certify import CERTIFY
-from dpcheck.commands.command import Command, HelpFormatter
+from dpcheck.commands.command import Command
 from dpcheck.commands.lookups import BUGS, LIST, SHOW
 from dpcheck.commands.rate import RATE
 from dpcheck.commands.runs import COMPARE, HISTORY, REPORT, REPRODUCE
@@ -104,7 +105,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
         "the algorithm, and the privacy and rate it delivers.",
         epilog=f"examples:\n  dpcheck check privatediff\n  dpcheck prove 003:Thm5 --explain\n"
         f"  dpcheck check --help    # each command has examples of its own\n\n{EXIT_CODES}",
-        formatter_class=HelpFormatter,
+        formatter_class=_HelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"dpcheck {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -112,10 +113,23 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
         examples = "\n".join(f"  {line}" for line in command.examples)
         part = subparsers.add_parser(
             command.name, help=command.help, description=f"{command.help}\n\n{command.further}".strip(),
-            epilog=f"examples:\n{examples}\n\n{EXIT_CODES}", formatter_class=HelpFormatter,
+            epilog=f"examples:\n{examples}\n\n{EXIT_CODES}", formatter_class=_HelpFormatter,
         )  # fmt: skip
         command.add_options(part)
     return parser, dict(subparsers.choices)
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Help whose paragraphs fit the terminal, while examples, which stand further in, stay as they can be typed."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Wrap each paragraph."""
+        return "\n\n".join(
+            "\n".join(indent + line for line in part.splitlines())
+            if "\n  " in part
+            else textwrap.fill(" ".join(part.split()), width, initial_indent=indent, subsequent_indent=indent)
+            for part in text.split("\n\n")
+        )
 
 
 class _Parser(argparse.ArgumentParser):

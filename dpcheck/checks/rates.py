@@ -93,13 +93,9 @@ def more(experiment: Experiment, context: Context, found: list[Point], look: int
     streams = [(number, look) if look else (number,) for number in range(len(found))]
     batches = [_batch(experiment, point, seeds, context, each) for point, each in zip(found, streams, strict=True)]
     return [
-        replace(point, values=np.concatenate([point.values, np.array(values, dtype=float)]))
-        for point, values in zip(found, map(_joined, context.all_measured(batches)), strict=True)
+        replace(point, values=np.concatenate([point.values, *chunks]))
+        for point, chunks in zip(found, context.all_measured(batches), strict=True)
     ]
-
-
-def _joined(chunks: list[list[float]]) -> list[float]:
-    return [value for chunk in chunks for value in chunk]
 
 
 def _known(experiment: Experiment, cell: Cell) -> Point:
@@ -197,9 +193,7 @@ def _judged(experiment: Experiment, found: list[Point]) -> tuple[list[Finding], 
 
 def _decided(experiment: Experiment, finding: Finding) -> bool:
     """Whether more measurements would not change the verdict, as far as one can see."""
-    if finding.verdict == "not asymptotic":
-        return bool(experiment.unreachable)
-    return finding.verdict != "inconclusive"
+    return bool(experiment.unreachable) if finding.verdict == "not asymptotic" else finding.verdict != "inconclusive"
 
 
 def _frame(found: list[Point]) -> Any:

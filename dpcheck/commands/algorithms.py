@@ -13,18 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcheck import __version__
 from dpcheck.commands import inputs, terminal
-from dpcheck.commands.command import (
-    SEED,
-    Command,
-    add_backend,
-    add_format,
-    add_store,
-    chosen_executor,
-    chosen_store,
-    require_picture,
-    require_place,
-    save_picture,
-)
+from dpcheck.commands.command import Command, Picture, add_format, add_shared, at_work, chosen_store, require_writable
 from dpcheck.errors import InputError, one_line, require, require_count
 from dpcheck.running.files import write_text
 
@@ -58,7 +47,7 @@ def add_solve_options(parser: ArgumentParser) -> None:
     parser.add_argument("--variant", help="as_printed or repaired (default: repaired where there is one)")
     parser.add_argument("--epsilon", type=float, help="natural log (default 1, or that of --like)")
     parser.add_argument("--delta", type=float, help="default 1/n^2, or that of --like")
-    parser.add_argument("--seed", type=int, default=0, help=SEED)
+    add_shared(parser, "seed")
     parser.add_argument("--plot", metavar="FILE", help="write the history as a picture")
     add_format(parser)
 
@@ -69,7 +58,7 @@ def run_solve(options: Namespace) -> int:
     from dpcheck.solvers import solve
 
     require_count(options.seed, "seed", least=0)
-    require_picture(options.plot)
+    picture = Picture(options.plot)
     like = _like(options)
     data, problem = _problem_of(options) if like is None else (None, like.problem)
     usual = 1.0 if like is None or like.epsilon is None else like.epsilon
@@ -97,8 +86,7 @@ def run_solve(options: Namespace) -> int:
         result |= {"data": data.name, "training AUC": auc_score(data.X @ run.x[:-2], data.y)}
         if data.X_test is not None and data.y_test is not None:
             result["test AUC"] = auc_score(data.X_test @ run.x[:-2], data.y_test)
-    if options.plot:
-        save_picture(run.plot(history), options.plot)
+    picture.save(lambda: run.plot(history))
     if options.format == "json":
         rows = history.to_dict("records")
         return terminal.say_json(
@@ -167,15 +155,13 @@ def add_measure_options(parser: ArgumentParser) -> None:
     parser.add_argument("--variant", help="as_printed or repaired (default: repaired where there is one)")
     parser.add_argument("--epsilon", type=float, help="natural log (default 1)")
     parser.add_argument("--delta", type=float, help="default 1/n^2")
-    parser.add_argument("--jobs", type=int, help="workers (default: one a core); results do not depend on it")
+    add_shared(parser, "jobs")
     parser.add_argument(
         "--output", metavar="FILE.csv",
         help="write to FILE.csv instead of stdout, a row as soon as it is measured; rows that it has are not measured "
         "again, so that the same command goes on where it was stopped",
     )  # fmt: skip
-
-    add_store(parser)
-    add_backend(parser)
+    add_shared(parser, "store", "backend", "scheduler")
 
 
 def run_measure(options: Namespace) -> int:
@@ -187,8 +173,7 @@ def run_measure(options: Namespace) -> int:
     for name in ("epsilon", "delta"):
         given = getattr(options, name)
         require(name not in vary or given is None, f"--{name}", "be left out where it is varied", given)
-    if options.output:
-        require_place(options.output, "--output")
+    require_writable(options)
     experiment = Experiment.of(
         options.algorithm, problem=options.problem, variant=options.variant,
         epsilon=1.0 if options.epsilon is None else options.epsilon, delta=options.delta,
@@ -199,7 +184,7 @@ def run_measure(options: Namespace) -> int:
         table = Table(experiment, options.output, store)
         code = 0
         try:
-            with chosen_executor(options) as workers, terminal.progress() as watch:
+            with at_work(options) as (workers, watch):
                 table.fill(
                     jobs=options.jobs, executor=workers,
                     watch=lambda done, total: watch(options.algorithm, done, total),

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from argparse import ArgumentParser, Namespace
-from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 from dpcheck.commands import inputs, terminal
-from dpcheck.commands.baseline import against, read_baseline, write_baseline
+from dpcheck.commands.baseline import Baseline
 from dpcheck.commands.command import (
-    SEED,
     Command,
-    add_backend,
+    Picture,
     add_outputs,
-    add_store,
-    chosen_executor,
+    add_shared,
+    at_work,
     chosen_store,
     deliver,
-    kept_when_interrupted,
-    require_picture,
     require_writable,
-    save_picture,
 )
 from dpcheck.errors import require, require_seed
 from dpcheck.report.results import to_json_text
@@ -59,7 +53,7 @@ def add_options(parser: ArgumentParser) -> None:
         help="runs a dataset at most, fewer where a violation is plain early (default 100000)",
     )  # fmt: skip
     group.add_argument("--confidence", type=float, default=0.95, help="one-sided (default 0.95)")
-    group.add_argument("--seed", type=int, default=0, help=SEED)
+    add_shared(group, "seed")
     group.add_argument("--jobs", type=int, help="processes (default 1)")
     group.add_argument("--vectorized", action="store_true", help="the function is (dataset, rng, size) -> array")
     group.add_argument("--sequential", action="store_true", help="stop as soon as the evidence is in; may go on later")
@@ -86,8 +80,7 @@ def add_options(parser: ArgumentParser) -> None:
     group.add_argument("--plot", metavar="FILE", help="write the score histograms as a picture")
 
     group = parser.add_argument_group("where the work is done")
-    add_store(group)
-    add_backend(group)
+    add_shared(group, "store", "backend", "scheduler")
 
 
 def _require_one_or_all(parser: ArgumentParser, options: Namespace) -> None:
@@ -113,14 +106,14 @@ def run(options: Namespace) -> int:
     if options.all:
         return _audit_all(options)
     require_writable(options)
-    known = read_baseline(options.baseline) if options.baseline else {}
+    known = Baseline.read(options.baseline) if options.baseline else Baseline()
+    picture = Picture(options.plot)
     started = time.perf_counter()
     with chosen_store(options) as store:
         audit, mechanism = _attempted(options, store)
-        if options.plot:
-            save_picture(audit.plot(), options.plot)
+        picture.save(lambda: audit.plot())  # a sequential audit has none
         name = options.mechanism.rpartition(":")[2]
-        report = against(one_report(audit, mechanism, name, time.perf_counter() - started), known, all_of=False)
+        report = known.against(one_report(audit, mechanism, name, time.perf_counter() - started), all_of=False)
         _keep(store, report)
     text = to_json_text({"schema": "dpcheck.audit/1", **audit.to_dict()})
     lines = [str(audit), *(f"{finding.subject}: {finding.reason}" for finding in report.findings[1:])]
@@ -132,8 +125,7 @@ def _attempted(options: Namespace, store: Store | None) -> tuple[Any, Any]:
     from dpcheck.audits.running.isolated import ContainedError
 
     try:
-        with kept_when_interrupted(options):
-            return _audit_one(options, store)
+        return _audit_one(options, store)
     except ContainedError as error:
         if options.format == "json":
             result = {"verdict": "inconclusive", "contained": error.limit, "reason": str(error)}
@@ -157,9 +149,7 @@ def _audit_one(options: Namespace, store: Store | None) -> tuple[Any, Any]:
         not (kept and options.unseeded), "--store", "be left out beside --unseeded, which no run repeats", options.store
     )
     require_seed(options.seed)
-    require_picture(options.plot)
-    # stdout is for the result: what the mechanism prints goes to stderr
-    with redirect_stdout(sys.stderr), chosen_executor(options) as workers, terminal.progress() as watch:
+    with at_work(options) as (workers, watch):
         pair = (inputs.dataset(options.data, "data"), inputs.dataset(options.neighbour, "neighbour"))
         limits = _limits(options)
         apart = limits is not None  # then it is imported where it runs
@@ -198,15 +188,11 @@ def _audit_all(options: Namespace) -> int:
 
     require_writable(options)
     file = read_mechanisms(options.all)
-    known = read_baseline(options.baseline) if options.baseline else {}
-    # stdout is for the result: what the mechanisms print goes to stderr
+    known = Baseline.read(options.baseline) if options.baseline else Baseline()
     with chosen_store(options) as store:
-        with (
-            kept_when_interrupted(options), redirect_stdout(sys.stderr), chosen_executor(options) as workers,
-            terminal.progress() as watch,
-        ):  # fmt: skip
+        with at_work(options) as (workers, watch):
             report = audit_all(file, jobs=options.jobs, watch=watch, store=store, executor=workers)
-        report = against(report, known, all_of=True)
+        report = known.against(report, all_of=True)
         _keep(store, report)
     return _audited(report, options, {})
 
@@ -222,7 +208,7 @@ def _audited(report: Report, options: Namespace, texts: dict[str, str]) -> int:
     """Show the report of audits, and keep its findings as known ones where that is asked for."""
     code = deliver(report, options, texts)
     if options.write_baseline:
-        write_baseline(options.write_baseline, report.findings)
+        Baseline.write(options.write_baseline, report.findings)
         return 0
     return code
 

@@ -6,9 +6,8 @@ behind it, ``reason``, a sentence for people, and ``until``, a date after which 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dpcheck.errors import InputError, one_line, require
 from dpcheck.json_text import parse
 from dpcheck.report.findings import Finding, Report
-from dpcheck.report.results import SCHEMA, to_json_text
+from dpcheck.report.results import finding_of, to_json_text
 from dpcheck.running.files import write_text
 
 if TYPE_CHECKING:
@@ -25,79 +24,86 @@ if TYPE_CHECKING:
 BASELINE = "dpcheck.baseline/2"
 _VERDICTS_ALONE = "dpcheck.baseline/1"  # the schema before: a verdict by id
 _OF_AUDIT = ("delta", "confidence", "trials", "seed", "claim", "event")
-_HEADER = {"algorithms": [], "profile": "", "seed": 0, "version": "", "seconds": 0, "tables": {}}
-Entries = Mapping[str, Mapping[str, Any]]
 
 
-def read_baseline(path: str) -> Entries:
-    """Return the entry of each known finding by its id; InputError for a file that is no baseline."""
-    try:
-        content = parse(Path(path).read_text("utf-8"), "the baseline")
-    except (OSError, UnicodeError, InputError) as error:
-        raise InputError(f"the baseline must be a file of --write-baseline, got {path}: {one_line(error)}") from error
-    schema = content.get("schema") if isinstance(content, dict) else None
-    require(schema in (BASELINE, _VERDICTS_ALONE), "the baseline", f"be of schema {BASELINE}", path)
-    entries = content.get("findings")
-    if schema == _VERDICTS_ALONE and isinstance(entries, dict):
-        entries = {id: {"verdict": verdict} for id, verdict in entries.items()}
-    good = isinstance(entries, dict) and all(isinstance(entry, dict) for entry in entries.values())
-    require(good, "the findings of the baseline", "be objects by id", path)
-    assert isinstance(entries, dict)
-    for id, entry in entries.items():
-        require(isinstance(entry.get("verdict"), str), f"{id} in the baseline", "have a verdict", entry)
-        require(isinstance(entry.get("reason", ""), str), f"{id} in the baseline", "have words as reason", entry)
-        _last_day(id, entry)
-        _finding(id, entry)
-    return entries
+@dataclass(frozen=True)
+class Baseline:
+    """The entry of each known finding, by its id; no finding is known by default."""
 
+    entries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-def write_baseline(path: str, findings: Iterable[Finding]) -> None:
-    """Write all findings for the next run to know; what the file said for people of one with this verdict stays."""
-    try:
-        before = read_baseline(path)
-    except InputError:
-        before = {}
-    entries: dict[str, dict[str, Any]] = {}
-    for finding in sorted(findings, key=lambda finding: finding.id):
-        audit = finding.evidence.get("audit", {})
-        old = before.get(finding.id, {})
-        kept = old if old.get("verdict") == finding.verdict else {}
-        entries[finding.id] = {
-            "verdict": finding.verdict, "claimed": finding.claimed, "audited": finding.audited,
-            "audit": {name: audit[name] for name in _OF_AUDIT if name in audit},
-            "reason": kept.get("reason") or f"seen on {date.today()}", "until": kept.get("until"),
-        }  # fmt: skip
-    write_text(path, to_json_text({"schema": BASELINE, "findings": entries}) + "\n")
+    @classmethod
+    def read(cls, path: str) -> Baseline:
+        """Read a file of known findings; InputError for a file that is no baseline."""
+        try:
+            content = parse(Path(path).read_text("utf-8"), "the baseline")
+        except (OSError, UnicodeError, InputError) as error:
+            raise InputError(
+                f"the baseline must be a file of --write-baseline, got {path}: {one_line(error)}"
+            ) from error
+        schema = content.get("schema") if isinstance(content, dict) else None
+        require(schema in (BASELINE, _VERDICTS_ALONE), "the baseline", f"be of schema {BASELINE}", path)
+        entries = content.get("findings")
+        if schema == _VERDICTS_ALONE and isinstance(entries, dict):
+            entries = {id: {"verdict": verdict} for id, verdict in entries.items()}
+        good = isinstance(entries, dict) and all(isinstance(entry, dict) for entry in entries.values())
+        require(good, "the findings of the baseline", "be objects by id", path)
+        assert isinstance(entries, dict)
+        for id, entry in entries.items():
+            require(isinstance(entry.get("verdict"), str), f"{id} in the baseline", "have a verdict", entry)
+            require(isinstance(entry.get("reason", ""), str), f"{id} in the baseline", "have words as reason", entry)
+            _last_day(id, entry)
+            _finding(id, entry)
+        return cls(entries)
 
+    @classmethod
+    def write(cls, path: str, findings: Iterable[Finding]) -> None:
+        """Write all findings for the next run to know; what the file said for people of one with this verdict stays."""
+        try:
+            before = cls.read(path).entries
+        except InputError:
+            before = {}
+        entries: dict[str, dict[str, Any]] = {}
+        for finding in sorted(findings, key=lambda finding: finding.id):
+            audit = finding.evidence.get("audit", {})
+            old = before.get(finding.id, {})
+            kept = old if old.get("verdict") == finding.verdict else {}
+            entries[finding.id] = {
+                "verdict": finding.verdict, "claimed": finding.claimed, "audited": finding.audited,
+                "audit": {name: audit[name] for name in _OF_AUDIT if name in audit},
+                "reason": kept.get("reason") or f"seen on {date.today()}", "until": kept.get("until"),
+            }  # fmt: skip
+        write_text(path, to_json_text({"schema": BASELINE, "findings": entries}) + "\n")
 
-def against(report: Report, known: Entries, *, all_of: bool) -> Report:
-    """Return a report that also says what is not as its baseline has it.
+    def against(self, report: Report, *, all_of: bool) -> Report:
+        """Return a report that also says what is not as its baseline has it.
 
-    A claim that is another one, an audited epsilon that is larger beyond chance, an entry whose last day has passed,
-    and, with ``all_of``, a finding that is gone are findings of their own.
-    """
-    from dpcheck.report.history import compare
+        A claim that is another one, an audited epsilon that is larger beyond chance, an entry whose last day has
+        passed, and, with ``all_of``, a finding that is gone are findings of their own.
+        """
+        from dpcheck.report.history import compare
 
-    ids = {finding.id for finding in report.findings}
-    here = {id: entry for id, entry in known.items() if id in ids}
-    before = Report(tuple(_finding(id, entry) for id, entry in here.items()), (), "", 0, "", 0.0)
-    there = replace(report, findings=tuple(finding for finding in report.findings if finding.id in here), tables={})
-    reasons: dict[str, list[str]] = {id: [] for id in known}
-    for change in compare(before, there).changes:
-        if change.id in here and len(here[change.id]) > 1 and (words := _worse(change)):
-            reasons[change.id].append(words)
-    for id, entry in here.items():
-        last = _last_day(id, entry)
-        if last is not None and last < date.today():
-            reasons[id].append(f"the entry ended on {last}")
-    if all_of:
-        for id in known.keys() - ids:
-            reasons[id].append("no audit of this name was made: it was removed or renamed")
-    expected = (
-        replace(finding, expected=finding.expected or known.get(finding.id, {}).get("verdict"))
-        for finding in report.findings
-    )
-    return replace(report, findings=(*expected, *_differences(reasons)))
+        known = self.entries
+        ids = {finding.id for finding in report.findings}
+        here = {id: entry for id, entry in known.items() if id in ids}
+        before = Report(tuple(_finding(id, entry) for id, entry in here.items()), (), "", 0, "", 0.0)
+        there = replace(report, findings=tuple(finding for finding in report.findings if finding.id in here), tables={})
+        reasons: dict[str, list[str]] = {id: [] for id in known}
+        for change in compare(before, there).changes:
+            if change.id in here and len(here[change.id]) > 1 and (words := _worse(change)):
+                reasons[change.id].append(words)
+        for id, entry in here.items():
+            last = _last_day(id, entry)
+            if last is not None and last < date.today():
+                reasons[id].append(f"the entry ended on {last}")
+        if all_of:
+            for id in known.keys() - ids:
+                reasons[id].append("no audit of this name was made: it was removed or renamed")
+        expected = (
+            replace(finding, expected=finding.expected or known.get(finding.id, {}).get("verdict"))
+            for finding in report.findings
+        )
+        return replace(report, findings=(*expected, *_differences(reasons)))
 
 
 def _differences(reasons: Mapping[str, list[str]]) -> Iterator[Finding]:
@@ -129,5 +135,4 @@ def _last_day(id: str, entry: Mapping[str, Any]) -> date | None:
 def _finding(id: str, entry: Mapping[str, Any]) -> Finding:
     numbers = {name: entry.get(name) for name in ("claimed", "audited")}
     one = {"id": id, "kind": "privacy", "subject": id, "verdict": entry["verdict"], "reason": "", **numbers}
-    given = {"schema": SCHEMA, "findings": [one | {"evidence": {"audit": entry.get("audit", {})}}], **_HEADER}
-    return Report.from_json(json.dumps(given)).findings[0]
+    return finding_of(one | {"evidence": {"audit": entry.get("audit", {})}})

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-import textwrap
+import sys
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,28 +57,37 @@ class Command:
     runs_others_code: bool = False
 
 
-class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Help whose paragraphs fit the terminal, while examples, which stand further in, stay as they can be typed."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        """Wrap each paragraph."""
-        return "\n\n".join(
-            "\n".join(indent + line for line in part.splitlines())
-            if "\n  " in part
-            else textwrap.fill(" ".join(part.split()), width, initial_indent=indent, subsequent_indent=indent)
-            for part in text.split("\n\n")
-        )
-
-
 FORMATS = ("terminal", "json", "junit", "sarif", "html", "github")
 LISTED = ("terminal", "json", *TABLE_FORMATS)  # of what is a table
 Options = ArgumentParser | _ArgumentGroup
-SEED = "all randomness follows from it (default 0)"
+# options that several commands take
+_SHARED: dict[str, dict[str, Any]] = {
+    "seed": {"type": int, "default": 0, "help": "all randomness follows from it (default 0)"},
+    "jobs": {"type": int, "help": "workers (default: one a core); results do not depend on it"},
+    "store": {
+        "metavar": "FOLDER",
+        "help": "keep what is measured in FOLDER as it comes, so that the same command goes on where it was stopped",
+    },
+    "backend": {
+        "choices": ("threads", "processes", "dask", "ray"),
+        "help": "who does the work (default: threads for compiled code, else processes); results do not depend on it",
+    },
+    "scheduler": {"metavar": "ADDRESS", "help": "of a cluster of Dask or Ray (default: this machine)"},
+    "fail-on": {
+        "choices": ("violated", "inconclusive"), "default": "violated", "help": "what makes the exit code 1"
+    },
+}  # fmt: skip
 
 
 def add_format(parser: Options, formats: Sequence[str] = ("terminal", "json")) -> None:
     """Add the format of stdout."""
     parser.add_argument("--format", choices=formats, default="terminal", help="of what goes to stdout")
+
+
+def add_shared(parser: Options, *names: str) -> None:
+    """Add options that several commands take."""
+    for name in names:
+        parser.add_argument(f"--{name}", **_SHARED[name])
 
 
 def add_outputs(parser: Options) -> None:
@@ -97,31 +105,7 @@ def add_outputs(parser: Options) -> None:
         "--explain", action="append", default=[], metavar="ID",
         help="print all that is known of this finding, in place of the report; may be given again",
     )  # fmt: skip
-    add_fail_on(parser)
-
-
-def add_store(parser: Options) -> None:
-    """Add the folder that keeps what is measured."""
-    parser.add_argument(
-        "--store", metavar="FOLDER",
-        help="keep what is measured in FOLDER as it comes, so that the same command goes on where it was stopped",
-    )  # fmt: skip
-
-
-def add_backend(parser: Options) -> None:
-    """Add who does the work."""
-    parser.add_argument(
-        "--backend", choices=("threads", "processes", "dask", "ray"),
-        help="who does the work (default: threads for compiled code, else processes); results do not depend on it",
-    )  # fmt: skip
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="of a cluster of Dask or Ray (default: this machine)")
-
-
-def add_fail_on(parser: Options) -> None:
-    """Add what makes a command fail."""
-    parser.add_argument(
-        "--fail-on", choices=("violated", "inconclusive"), default="violated", help="what makes the exit code 1"
-    )
+    add_shared(parser, "fail-on")
 
 
 def deliver(report: Report, options: Namespace, texts: dict[str, str] | None = None) -> int:
@@ -152,12 +136,8 @@ def deliver(report: Report, options: Namespace, texts: dict[str, str] | None = N
         terminal.say_verdict(report.findings[0].verdict, text.removesuffix("\n"))
     else:
         terminal.say(text.removesuffix("\n"))
-    return exit_code(options, broken=not report.ok, undecided=report.inconclusive)
-
-
-def exit_code(options: Namespace, *, broken: bool, undecided: bool) -> int:
-    """Return the exit code of a judgement."""
-    return int(broken or (undecided and options.fail_on == "inconclusive"))
+    undecided = report.inconclusive and options.fail_on == "inconclusive"
+    return int(not report.ok or undecided)
 
 
 def _targets(options: Namespace) -> dict[str, str]:
@@ -170,16 +150,16 @@ def require_writable(options: Namespace) -> None:
     written: dict[Path, str] = {}
     for name, target in _targets(options).items():
         option = f"--{name.replace('_', '-')}"
-        require_place(target, option)
+        _require_place(target, option)
         place = Path(target).resolve()
         if descriptor(Path(target)) is None:  # what is open already takes one text after the other
             other = written.setdefault(place, option)
             require(other == option, option, f"be another file than {other}", target)
     if getattr(options, "write_baseline", None):
-        require_place(options.write_baseline, "--write-baseline")
+        _require_place(options.write_baseline, "--write-baseline")
 
 
-def require_place(target: str, option: str) -> None:
+def _require_place(target: str, option: str) -> None:
     """Require a file that can be written."""
     require(bool(target), option, "be a file that can be written", "an empty name")
     try:
@@ -195,24 +175,29 @@ def require_place(target: str, option: str) -> None:
     require(good, option, "be a file that can be written", target)
 
 
-def require_picture(target: str | None) -> None:
-    """Require a file whose ending says what kind of picture it is, or none."""
-    if not target:
-        return
-    from matplotlib.figure import Figure
+class Picture:
+    """The picture that ``--plot`` asks for; nothing is drawn where it asks for none."""
 
-    require_place(target, "--plot")
-    known = Figure().canvas.get_supported_filetypes()
-    ending = Path(target).suffix.removeprefix(".")
-    require(ending.lower() in known, "--plot", f"end in one of .{', .'.join(known)}", target)
+    def __init__(self, target: str | None) -> None:
+        """Require a file whose ending says what kind of picture it is, before there is anything to draw."""
+        self.target = target
+        if target:
+            from matplotlib.figure import Figure
 
+            _require_place(target, "--plot")
+            known = Figure().canvas.get_supported_filetypes()
+            ending = Path(target).suffix.removeprefix(".")
+            require(ending.lower() in known, "--plot", f"end in one of .{', .'.join(known)}", target)
 
-def save_picture(figure: Any, path: str) -> None:
-    """Write a figure."""
-    try:
-        figure.savefig(path, dpi=150)
-    except (OSError, ValueError, RuntimeError) as error:  # such as a picture for which TeX is missing
-        raise InputError(f"--plot must be a writable picture file, got {path}: {one_line(error)}") from error
+    def save(self, draw: Callable[[], Any]) -> None:
+        """Write the figure that ``draw`` returns."""
+        if self.target:
+            figure = draw()
+            try:
+                figure.savefig(self.target, dpi=150)
+            except (OSError, ValueError, RuntimeError) as error:  # such as a picture for which TeX is missing
+                must = f"--plot must be a writable picture file, got {self.target}"
+                raise InputError(f"{must}: {one_line(error)}") from error
 
 
 @contextmanager
@@ -228,23 +213,22 @@ def chosen_store(options: Namespace) -> Iterator[Store | None]:
 
 
 @contextmanager
-def chosen_executor(options: Namespace) -> Iterator[Executor | None]:
-    """Start the workers that were asked for; None where each kind of work chooses for itself."""
-    if options.backend is None:
+def at_work(options: Namespace) -> Iterator[tuple[Executor | None, Callable[[str, int, int], None]]]:
+    """Start the workers that were asked for, None where each kind of work chooses for itself, and show progress.
+
+    stdout is for the result: what the user's code prints meanwhile goes to stderr. An interrupt says where the store
+    keeps what was done.
+    """
+    workers: AbstractContextManager[Executor | None] = nullcontext()
+    if options.backend is not None:
+        from dpcheck.running.process_pool import executor
+
+        workers = executor(options.backend, jobs=options.jobs, scheduler=options.scheduler)
+    else:
         require(options.scheduler is None, "--scheduler", "come with --backend dask or ray", options.scheduler)
-        yield None
-        return
-    from dpcheck.running.process_pool import executor
-
-    with executor(options.backend, jobs=options.jobs, scheduler=options.scheduler) as workers:
-        yield workers
-
-
-@contextmanager
-def kept_when_interrupted(options: Namespace) -> Iterator[None]:
-    """Let an interrupt say where the store keeps what was done."""
     try:
-        yield
+        with redirect_stdout(sys.stderr), workers as started, terminal.progress() as watch:
+            yield started, watch
     except KeyboardInterrupt:
         if options.store is None:
             raise

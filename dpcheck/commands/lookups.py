@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dpcheck import _HOME
 from dpcheck.commands import inputs, terminal
-from dpcheck.commands.command import LISTED, SEED, Command, add_format
+from dpcheck.commands.command import LISTED, Command, add_format, add_shared
 from dpcheck.errors import did_you_mean, one_line, require
 from dpcheck.shown import TABLE_FORMATS, table
 
@@ -163,14 +163,14 @@ def add_bugs_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "names", nargs="*", metavar="BUG|FAMILY|all", help="to be explained and audited (default: list all)"
     )
-    parser.add_argument("--seed", type=int, default=0, help=SEED)
+    add_shared(parser, "seed")
     add_format(parser, ("terminal", "json", "html"))
 
 
 def run_bugs(options: Namespace) -> int:
     """Run ``dpcheck bugs``."""
     from dpcheck.audits.bugs.bug import examine, find
-    from dpcheck.report.claims import bug_explained, bugs_list, bugs_page
+    from dpcheck.report.claims import bugs_page, bugs_text
 
     bugs = find(options.names or ["all"])
     examinations = {}
@@ -184,10 +184,8 @@ def run_bugs(options: Namespace) -> int:
         )
     elif options.format == "html":
         terminal.say(bugs_page(bugs, examinations).removesuffix("\n"))
-    elif examinations:
-        terminal.say("\n\n".join(bug_explained(examination, terminal.width()) for examination in examinations.values()))
     else:
-        terminal.say(bugs_list(bugs, terminal.width(terminal.UNWRAPPED)))
+        terminal.say(bugs_text(bugs, examinations, terminal.width(80 if examinations else terminal.UNWRAPPED)))
     return int(not all(examination.told_apart for examination in examinations.values()))
 
 

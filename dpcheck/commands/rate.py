@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcheck.commands import inputs, terminal
-from dpcheck.commands.command import Command, add_fail_on, add_format, exit_code, require_picture, save_picture
+from dpcheck.commands.command import Command, Picture, add_format, add_shared
 from dpcheck.errors import InputError, one_line, require
 
 if TYPE_CHECKING:
@@ -39,14 +39,14 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--theorem", help="its bound at each row is the known factor, such as yang2022.theorem_2a")
     parser.add_argument("--plot", metavar="FILE", help="write the fit as a picture")
     add_format(parser)
-    add_fail_on(parser)
+    add_shared(parser, "fail-on")
 
 
 def run(options: Namespace) -> int:
     """Run ``dpcheck rate``."""
     from dpcheck.audits.rates import fit_rate
 
-    require_picture(options.plot)
+    picture = Picture(options.plot)
     both = "since rows share one thing"
     require(not (options.cluster and options.seed), "--seed", f"be left out beside --cluster, {both}", options.seed)
     require(not (options.offset and options.theorem), "--offset", "be left out beside --theorem", options.offset)
@@ -64,13 +64,13 @@ def run(options: Namespace) -> int:
         margin=options.margin, cluster=options.cluster or options.seed, offset=options.offset or options.theorem,
         equal=options.equal,
     )  # fmt: skip
-    if options.plot:
-        save_picture(fit.plot(), options.plot)
+    picture.save(fit.plot)
     if options.format == "json":
         terminal.say_json({"schema": "dpcheck.rate/1", **fit.to_dict()})
     else:
         terminal.say_verdict(fit.verdict, summary(fit))
-    return exit_code(options, broken=fit.verdict == "contradicted", undecided=fit.verdict != "supported")
+    failing = fit.verdict != "supported" if options.fail_on == "inconclusive" else fit.verdict == "contradicted"
+    return int(failing)
 
 
 _SEPARATORS = (",", ";", "\t")

@@ -10,23 +10,19 @@ from dpcheck.commands import inputs, terminal
 from dpcheck.commands.command import (
     LISTED,
     Command,
-    add_backend,
+    Picture,
     add_format,
     add_outputs,
-    chosen_executor,
+    add_shared,
+    at_work,
     deliver,
-    kept_when_interrupted,
-    require_picture,
     require_writable,
-    save_picture,
 )
 from dpcheck.errors import require
 from dpcheck.shown import TABLE_FORMATS, table
 
 if TYPE_CHECKING:
-    from dpcheck.experiments.experiment import Experiment
-    from dpcheck.experiments.runner import Result
-    from dpcheck.report.history import Change, Comparison
+    pass
 
 
 def add_reproduce_options(parser: ArgumentParser) -> None:
@@ -39,51 +35,31 @@ def add_reproduce_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--store", metavar="FOLDER", help="keep each run in FOLDER as it comes; the same command goes on from there"
     )
-    parser.add_argument("--jobs", type=int, help="workers (default: one a core); results do not depend on it")
+    add_shared(parser, "jobs")
     parser.add_argument("--plot", metavar="FILE", help="write the table or figure as a picture")
-    add_backend(parser)
+    add_shared(parser, "backend", "scheduler")
     add_format(parser, LISTED)
 
 
 def run_reproduce(options: Namespace) -> int:
     """Run ``dpcheck reproduce``: list the experiments, or run one."""
     from dpcheck.experiments import find
+    from dpcheck.experiments.page import listed, text
     from dpcheck.experiments.picture import draw
     from dpcheck.experiments.runner import chosen, run_all, trials
 
     if options.experiment is None:
         for name in ("only", "seeds", "store", "plot", "jobs", "backend", "scheduler"):
             require(getattr(options, name) is None, f"--{name}", "come with an experiment", getattr(options, name))
-        return _say_list(options.format)
+        return terminal.say(listed(options.format, terminal.width(terminal.UNWRAPPED)))
     experiment = find(options.experiment)
-    require_picture(options.plot)
+    picture = Picture(options.plot)
     asked = trials(experiment, chosen(experiment, options.only), options.seeds)
-    with kept_when_interrupted(options), chosen_executor(options) as workers, terminal.progress() as watch:
+    with at_work(options) as (workers, watch):
         results = run_all(experiment, asked, folder=options.store, jobs=options.jobs, executor=workers, watch=watch)
-    code = terminal.say(experiment_text(experiment, results, options.format))
-    if options.plot:
-        save_picture(draw(experiment, results), options.plot)
+    code = terminal.say(text(experiment, results, options.format))
+    picture.save(lambda: draw(experiment, results))
     return code
-
-
-def experiment_text(experiment: Experiment, results: Sequence[Result], format: str) -> str:
-    """Return the table of an experiment in a format of the command."""
-    from dpcheck.experiments.page import text, to_dict
-    from dpcheck.report.results import to_json_text
-
-    return to_json_text(to_dict(experiment, results)) if format == "json" else text(experiment, results, format)
-
-
-def _say_list(format: str) -> int:
-    from dpcheck.experiments.page import SCHEMA, listing, stacked
-
-    rows = listing()
-    if format == "json":
-        return terminal.say_json({"schema": SCHEMA, "experiments": rows})
-    if format in TABLE_FORMATS:
-        return terminal.say(table(rows, format))
-    lines = [{name: str(value) for name, value in row.items()} for row in rows]
-    return terminal.say(stacked(lines, terminal.width(terminal.UNWRAPPED)))
 
 
 REPRODUCE = Command(
@@ -128,16 +104,17 @@ def run_report(options: Namespace) -> int:
 def _report_kept(options: Namespace) -> int:
     """Show the table of the runs that come with the package."""
     from dpcheck.experiments import find
+    from dpcheck.experiments.page import text
     from dpcheck.experiments.runner import kept_runs
     from dpcheck.running.files import write_text
 
     experiment = find(options.file)
     require(options.format in LISTED, "--format", f"be one of {', '.join(LISTED)} for kept runs", options.format)
-    text = experiment_text(experiment, kept_runs(experiment), options.format)
+    shown = text(experiment, kept_runs(experiment), options.format)
     if options.output:
-        write_text(options.output, f"{text}\n")
+        write_text(options.output, f"{shown}\n")
         return 0
-    return terminal.say(text)
+    return terminal.say(shown)
 
 
 REPORT = Command(
@@ -219,37 +196,8 @@ def run_compare(options: Namespace) -> int:
     if options.format == "json":
         terminal.say_json({"before": before.name, "after": after.name, **comparison.to_dict()})
     else:
-        terminal.say(comparison_text(comparison, before.name, after.name))
+        terminal.say(f"from {before.name} to {after.name}:\n{comparison}")
     return int(bool(comparison.changes))
-
-
-def comparison_text(comparison: Comparison, before: str, after: str) -> str:
-    """A line a change, then what was compared."""
-    lines = [f"from {before} to {after}:"]
-    lines += [f"  {_line(change)}" for change in comparison.changes] or ["  nothing changed"]
-    lines.append(
-        f"{comparison.findings} findings are in both; {comparison.numbers} measured numbers, of which any is called "
-        f"changed by chance with probability {comparison.level:g} at most"
-    )
-    return "\n".join(lines)
-
-
-def _line(change: Change) -> str:
-    if change.what == "finding":
-        return f"{change.id}: {'new' if change.before is None else 'gone'}, {change.after or change.before}"
-    values = " -> ".join(_text(value) for value in (change.before, change.after))
-    if change.interval is None:
-        return f"{change.id}: {change.what} {values}"
-    if len(change.interval) == 4:
-        low, high, other_low, other_high = map(_text, change.interval)
-        within = f"the sets that each run chose show {low} to {high}, then {other_low} to {other_high}"
-    else:
-        within = f"by {_text(change.interval[0])} to {_text(change.interval[1])}"
-    return f"{change.id}: {change.what} {values} ({within})"
-
-
-def _text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 COMPARE = Command(

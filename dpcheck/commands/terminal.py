@@ -81,9 +81,9 @@ def say_verdict(verdict: str, text: str) -> int:
     if coloured() and text.startswith(verdict):
         from rich.style import Style
 
-        from dpcheck.report.results import colour
+        from dpcheck.report.results import standing
 
-        text = Style.parse(colour(verdict)).render(verdict) + text.removeprefix(verdict)
+        text = Style.parse(standing(verdict).colour).render(verdict) + text.removeprefix(verdict)
     return say(text)
 
 

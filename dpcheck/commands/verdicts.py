@@ -10,15 +10,12 @@ from contextlib import redirect_stdout
 from dpcheck.commands import terminal
 from dpcheck.commands.command import (
     LISTED,
-    SEED,
     Command,
-    add_backend,
     add_format,
     add_outputs,
-    add_store,
-    chosen_executor,
+    add_shared,
+    at_work,
     deliver,
-    kept_when_interrupted,
     require_writable,
 )
 from dpcheck.errors import InputError, one_line
@@ -36,10 +33,7 @@ def add_check_options(parser: ArgumentParser) -> None:
         default="quick",
         help="half a minute an algorithm, or the long experiments too",
     )
-    parser.add_argument("--seed", type=int, default=0, help=SEED)
-    parser.add_argument("--jobs", type=int, help="workers (default: one a core); results do not depend on it")
-    add_store(parser)
-    add_backend(parser)
+    add_shared(parser, "seed", "jobs", "store", "backend", "scheduler")
     add_outputs(parser)
 
 
@@ -55,11 +49,7 @@ def run_check(options: Namespace) -> int:
         decided.stage(stage)
         watch(stage, done, total)
 
-    # stdout is for the result: what somebody's own algorithm prints goes to stderr
-    with (
-        kept_when_interrupted(options), redirect_stdout(sys.stderr), chosen_executor(options) as workers,
-        terminal.progress() as watch,
-    ):  # fmt: skip
+    with at_work(options) as (workers, watch):
         report = check(
             options.names, profile=options.profile, seed=options.seed, jobs=options.jobs, watch=progress,
             store=options.store, executor=workers, on_finding=decided.finding,
@@ -114,7 +104,7 @@ def run_prove(options: Namespace) -> int:
     """Run ``dpcheck prove``."""
     from dpcheck.bounds.ledger import changed
     from dpcheck.bounds.registry import PAPERS, prove
-    from dpcheck.report.claims import claim_explained, claims_summary, claims_table
+    from dpcheck.report.claims import claims_text
     from dpcheck.shown import TABLE_FORMATS, table
 
     started = time.perf_counter()
@@ -142,15 +132,11 @@ def run_prove(options: Namespace) -> int:
     if options.format in TABLE_FORMATS:
         terminal.say(table(results.rows, options.format))
         return int(broken)
-    if options.explain:
-        places = [result.claim.place() if result.claim.paper in PAPERS else "" for result in results]
-        body = "\n\n".join(
-            claim_explained(result, terminal.width(), code=code) for result, code in zip(results, places, strict=True)
-        )
-    else:
-        file = target if own_file else None
-        body = claims_table(results, color=terminal.coloured(), width=terminal.width(160), file=file)
-    terminal.say(f"{body}\n\n{claims_summary(results, moved, time.perf_counter() - started)}")
+    places = [result.claim.place() if result.claim.paper in PAPERS else "" for result in results if options.explain]
+    terminal.say(claims_text(
+        results, moved, time.perf_counter() - started, color=terminal.coloured(),
+        width=terminal.width(80 if options.explain else 160), file=target if own_file else None, places=places,
+    ))  # fmt: skip
     return int(broken)
 
 

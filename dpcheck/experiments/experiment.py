@@ -77,14 +77,6 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Missing:
-    """A part of what was published that cannot be run here, and why."""
-
-    part: str
-    why: str
-
-
-@dataclass(frozen=True)
 class Curve:
     """One panel of a picture: numbers whose metric is ``metric@x``, or cells along the key ``along``."""
 
@@ -121,8 +113,8 @@ class Experiment:
         Standard deviation of such a run as the paper states it, 0 where it does not.
     seeds : int
         Runs behind a measured one.
-    missing : tuple of Missing
-        What cannot be run.
+    missing : tuple of (str, str)
+        Parts that cannot be run here, and why.
     panels : tuple of Curve
         The panels of its picture.
     data : tuple of str
@@ -141,7 +133,7 @@ class Experiment:
     runs: int
     spread: float = 0.0
     seeds: int = 5
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[tuple[str, str], ...] = ()
     panels: tuple[Curve, ...] = ()
     data: tuple[str, ...] = ()
 

@@ -21,8 +21,9 @@ from dpcheck.experiments import NAMES, find
 from dpcheck.experiments.experiment import Cell, Experiment
 from dpcheck.experiments.runner import Result, duration, finished_cells, kept_runs
 from dpcheck.experiments.table import FAR, NEAR, causes, rows, shown_rows
+from dpcheck.report.results import to_json_text
 from dpcheck.running.files import write_text
-from dpcheck.shown import table
+from dpcheck.shown import TABLE_FORMATS, table
 
 Row = dict[str, Any]
 _CERTIFIED = ", certified noise"
@@ -166,7 +167,9 @@ SCHEMA = "dpcheck.reproduce/1"
 
 
 def text(experiment: Experiment, results: Sequence[Result], format: str) -> str:
-    """Return the table of an experiment, format "terminal" or one of :data:`dpcheck.shown.TABLE_FORMATS`."""
+    """Return the table of an experiment in a format: "terminal", "json", or one that tables have."""
+    if format == "json":
+        return to_json_text(to_dict(experiment, results))
     if format == "csv":
         return table(rows(experiment, results), format)
     lines = shown_rows(experiment, results)
@@ -230,7 +233,7 @@ def not_run(experiment: Experiment, results: Sequence[Result]) -> list[tuple[str
         some = cells[0].name if len(cells) == 1 else f"{len(cells)} cells from {cells[0].name} to {cells[-1].name}"
         cost = costs[why, part]
         parts.append((some + part, f"{why} (about {duration(cost)} of one core)" if cost else why))
-    return parts + [(missing.part, missing.why) for missing in experiment.missing]
+    return [*parts, *experiment.missing]
 
 
 def filled(rows: Sequence[dict[str, str]]) -> list[dict[str, str]]:
@@ -248,7 +251,7 @@ def aligned(rows: Sequence[dict[str, str]]) -> str:
     return "\n".join("  ".join(line[name].ljust(widths[name]) for name in names).rstrip() for line in lines)
 
 
-def stacked(rows: Sequence[dict[str, str]], width: int) -> str:
+def _stacked(rows: Sequence[dict[str, str]], width: int) -> str:
     """Return rows as columns or, where those are wider than the terminal, with the last column on a line below."""
     text = aligned(rows)
     if not rows or max(map(len, text.splitlines())) <= width:
@@ -257,6 +260,16 @@ def stacked(rows: Sequence[dict[str, str]], width: int) -> str:
     head, *lines = aligned([{name: row[name] for name in row if name != last} for row in rows]).splitlines()
     below = [textwrap.fill(row[last], width, initial_indent="    ", subsequent_indent="    ") for row in rows]
     return "\n".join([head, *(f"{line}\n{last_cell}" for line, last_cell in zip(lines, below, strict=True))])
+
+
+def listed(format: str, width: int) -> str:
+    """Return the list of all experiments in a format; at a terminal in ``width`` columns."""
+    rows = listing()
+    if format == "json":
+        return to_json_text({"schema": SCHEMA, "experiments": rows})
+    if format in TABLE_FORMATS:
+        return table(rows, format)
+    return _stacked([{name: str(value) for name, value in row.items()} for row in rows], width)
 
 
 def listing() -> list[dict[str, Any]]:

@@ -27,7 +27,7 @@ import numpy as np
 from dpcheck.algorithms.problem import Array
 from dpcheck.errors import InputError, require, require_count
 from dpcheck.experiments import find
-from dpcheck.experiments.experiment import CERTIFIED, EPSILON, Cell, Experiment, Measure, Trial, key_text
+from dpcheck.experiments.experiment import CERTIFIED, EPSILON, Cell, Experiment, Trial, key_text
 from dpcheck.running.executor import Executor, Serial, Threads, workers
 from dpcheck.running.files import write_text
 from dpcheck.running.store import Store, digest_of
@@ -120,7 +120,7 @@ def run_all(
     missing = [number for number in range(len(asked)) if number not in results]
     clock = _Clock(len(asked), [_cost(asked[number]) for number in missing])
     watch(f"{experiment.id}{clock.left}", len(results), len(asked))
-    work = partial(_measured, experiment.measure, asked)
+    work = partial(_measured, experiment, asked)
     threads = min(workers(jobs), len(missing))
     own: Executor = Threads(threads) if threads > 1 else Serial()
     with nullcontext(executor) if executor is not None else own as pool:
@@ -140,11 +140,11 @@ def _cost(trial: Trial) -> float:
     return trial.cell.cost(trial.noise)
 
 
-def _measured(measure: Measure, asked: Sequence[Trial], number: int) -> tuple[dict[str, float], float]:
+def _measured(experiment: Experiment, asked: Sequence[Trial], number: int) -> tuple[dict[str, float], float]:
     """Return what one run measures, and the seconds that it took."""
     trial, started = asked[number], time.perf_counter()
     try:
-        values = measure(trial.cell.plan, trial.noise, trial.seed)
+        values = experiment.measure(trial.cell.plan, trial.noise, trial.seed)
     except InputError as error:
         where = f"{trial.cell.name}, {trial.noise} noise, seed {trial.seed}"
         raise InputError(f"{error} (in the run of {where})") from error

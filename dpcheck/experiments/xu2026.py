@@ -21,7 +21,7 @@ import numpy as np
 from dpcheck.accounting import certify
 from dpcheck.algorithms.problem import Array, Problem
 from dpcheck.algorithms.solver import Solver
-from dpcheck.experiments.experiment import CERTIFIED, EPSILON, Cell, Curve, Experiment, Missing, Plan, Setting
+from dpcheck.experiments.experiment import CERTIFIED, EPSILON, Cell, Curve, Experiment, Plan, Setting
 from dpcheck.problems.matrix_sensing import MatrixSensing
 from dpcheck.problems.sensing import Sensing
 from dpcheck.running.executor import one_blas_thread
@@ -169,7 +169,5 @@ FIGURE_1: Experiment = replace(
     place="Xu et al. 2026, Figure 1",
     cells=tuple(replace(cell, published={}) for cell in CELLS),
     panels=tuple(Curve(metric, metric, log=metric != "lambda_min") for metric in METRICS),
-    missing=(
-        Missing("DP-SGDA", "the caption names it as the single-loop baseline, and no curve or setting of it is given"),
-    ),
+    missing=(("DP-SGDA", "the caption names it as the single-loop baseline, and no curve or setting of it is given"),),
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 from dpcheck.experiments import auc_runs
 from dpcheck.experiments.auc_runs import chosen, unchosen
-from dpcheck.experiments.experiment import CERTIFIED, NONE, PUBLISHED, Cell, Curve, Experiment, Missing, Setting, Value
+from dpcheck.experiments.experiment import CERTIFIED, NONE, PUBLISHED, Cell, Curve, Experiment, Setting
 
 EPSILONS = (0.1, 0.5, 1.0, 5.0, 10.0)
 METHODS = (("linear", "nseg"), ("linear", "dp_sgda"), ("mlp", "dp_sgda"))
@@ -97,13 +97,15 @@ def _cells_of_table_2() -> tuple[Cell, ...]:
     for number, data in enumerate(DATA):
         for column, (model, algorithm) in enumerate(METHODS):
             for epsilon, printed in PRINTED_TABLE_2.items():
-                keys: dict[str, Value] = {"data": data, "model": model, "algorithm": algorithm, "epsilon": epsilon}
                 noises = (NONE,) if epsilon == float("inf") else (PUBLISHED, CERTIFIED)
                 seconds = SECONDS["ijcnn1" if data == "ijcnn1" else "mnist"][model]
                 published = {"AUC": printed[3 * number + column]}
                 made = plan(data, model, algorithm, epsilon, 1e-6)
                 not_run = unchosen(made) if CERTIFIED in noises else ""
-                cells.append(Cell(keys, made, published, noises, seconds, not_run=not_run))
+                cells.append(Cell(
+                    {"data": data, "model": model, "algorithm": algorithm, "epsilon": epsilon}, made, published, noises,
+                    seconds, not_run=not_run,
+                ))  # fmt: skip
     return (*cells, *(_nispp(epsilon) for epsilon in EPSILONS))
 
 
@@ -114,7 +116,7 @@ def _nispp(epsilon: float) -> Cell:
         "printed_rows": PRINTED_ROWS, "algorithm": "nispp", "epsilon": epsilon, "delta": 1e-6, "settings": {},
         "published": {},
     }  # fmt: skip
-    keys: dict[str, Value] = {"data": "ijcnn1", "model": "linear", "algorithm": "nispp", "epsilon": epsilon}
+    keys: dict[str, str | float] = {"data": "ijcnn1", "model": "linear", "algorithm": "nispp", "epsilon": epsilon}
     return Cell(keys, made, noises=(CERTIFIED,), seconds=1.0)
 
 
@@ -217,7 +219,7 @@ def _cells_of_table_5() -> tuple[Cell, ...]:
         for column, (model, algorithm) in enumerate(METHODS):
             for delta, lines in PRINTED_TABLE_5.items():
                 for epsilon, printed in lines.items():
-                    keys: dict[str, Value] = {
+                    keys: dict[str, str | float] = {
                         "data": data, "model": model, "algorithm": algorithm, "delta": delta, "epsilon": epsilon,
                     }  # fmt: skip
                     seconds = SECONDS["ijcnn1" if data == "ijcnn1" else "mnist"][model]
@@ -241,7 +243,7 @@ BATCHES = (16, 64, 256, 1024)
 
 
 def _cell_of_figure_1(panel: str, model: str, algorithm: str, epsilon: float, hidden: int, batch: int) -> Cell:
-    keys: dict[str, Value] = {
+    keys: dict[str, str | float] = {
         "panel": panel, "model": model, "algorithm": algorithm, "epsilon": epsilon, "hidden units": float(hidden),
         "batch": float(batch),
     }  # fmt: skip
@@ -277,6 +279,6 @@ FIGURE_1: Experiment = replace(
         Curve("AUC", "(b) AUC, perceptron", along="hidden units", only={"panel": "b", "epsilon": 1.0, "batch": 64.0}),
         Curve("AUC", "(c) AUC", along="batch", only={"panel": "c", "epsilon": 1.0}),
     ),
-    missing=(Missing("MNIST and Fashion-MNIST", "panels b and c would take about 3 h of one core each"),),
+    missing=(("MNIST and Fashion-MNIST", "panels b and c would take about 3 h of one core each"),),
     data=("ijcnn1",),
 )

@@ -25,10 +25,8 @@ from dpcheck.experiments.experiment import (
     PUBLISHED,
     Cell,
     Experiment,
-    Missing,
     Plan,
     Setting,
-    Value,
 )
 from dpcheck.problems import problem_class
 from dpcheck.running.executor import one_blas_thread
@@ -116,12 +114,12 @@ def _auc_cells() -> tuple[Cell, ...]:
     for number, (data, classes) in enumerate(DATA):
         for column, algorithm in enumerate(ALGORITHMS):
             for epsilon, printed in PRINTED_TABLE_1.items():
-                keys: dict[str, Value] = {"data": data, "classes": classes, "algorithm": algorithm, "epsilon": epsilon}
                 costs = {CERTIFIED: AUC_SECONDS_REPAIRED[classes]} if algorithm == "privatediff" else {}
                 noises = (NONE,) if epsilon == float("inf") else (PUBLISHED, CERTIFIED)
                 published = {"AUC": 100 * printed[2 * number + column]}
                 cells.append(
-                    Cell(keys, auc_plan(data, classes, algorithm, epsilon), published, noises,
+                    Cell({"data": data, "classes": classes, "algorithm": algorithm, "epsilon": epsilon},
+                         auc_plan(data, classes, algorithm, epsilon), published, noises,
                          AUC_SECONDS[classes][algorithm], costs, AUC_SEEDS[algorithm], LEFT_OUT[algorithm])
                 )  # fmt: skip
     return tuple(cells)
@@ -168,7 +166,7 @@ TABLE_1 = Experiment(
     measure=auc_runs.measure,
     runs=0,
     missing=(
-        Missing(
+        (
             "Table 3 of the appendix (CIFAR-10)",
             "neither the images nor the network trained on CIFAR-100 come with the package or its downloads",
         ),
@@ -179,9 +177,7 @@ TABLE_1 = Experiment(
 
 # Figures 6 to 8: whose noise is run.
 NOISES = {"dp_sgda": (PUBLISHED, CERTIFIED), "privatediff": (CERTIFIED,)}
-UNSOUND = Missing(
-    "PrivateDiff with noise as published", "its Lemma 9 needs a loss strongly concave in the dual variable"
-)
+UNSOUND = ("PrivateDiff with noise as published", "its Lemma 9 needs a loss strongly concave in the dual variable")
 
 TD_N, TD_EPOCHS, TD_BATCH = 2000, 100, 200
 TD_ENVIRONMENTS = {"CartPole-v1": 4.0, "Acrobot-v1": 8.0}  # the public radius that states are divided by
@@ -227,8 +223,8 @@ TD = Experiment(
     runs=0,
     missing=(
         UNSOUND,
-        Missing("Atari Pong", "its emulator and game are not to be had from the package's registries alone"),
-        Missing("DPTD", "its box of radius 1 and its noise belong to linear values; the figure has it for reference"),
+        ("Atari Pong", "its emulator and game are not to be had from the package's registries alone"),
+        ("DPTD", "its box of radius 1 and its noise belong to linear values; the figure has it for reference"),
     ),
     data=("gymnasium",),
 )  # fmt: skip
@@ -274,7 +270,7 @@ WGAN = Experiment(
     runs=0,
     missing=(
         UNSOUND,
-        Missing("all 11,750 iterations", "about 2 h of one core a run of DP-SGDA, 0.65 s an iteration"),
+        ("all 11,750 iterations", "about 2 h of one core a run of DP-SGDA, 0.65 s an iteration"),
     ),
     data=("mnist",),
 )  # fmt: skip

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
-from dpcheck.report.drawing import RATES, Variant, along_of, has_bound, number_in, settings_of, variants_of, words_of
+from dpcheck.report.drawing import RATES, Row, Variant, along_of, grouped, has_bound, number_in
 from dpcheck.report.results import Finding, format_number, standing
 from dpcheck.style import plain
 
@@ -67,7 +67,6 @@ class Axis:
         return [round(i * step, 12) for i in range(first, math.floor(self.high / step + 1e-9) + 1)]
 
 
-WIDTH, HEIGHT = 330, 190  # of the space between the axes, in units that are pixels on a screen of usual size
 _KINDS = 7  # series told apart by colour and shape
 
 
@@ -105,6 +104,9 @@ class Chart:
     y_ticks: tuple[tuple[float, str], ...]
     series: tuple[Series, ...]
     words: str
+    # of the space between the axes, in units that are pixels on a screen of usual size
+    width: ClassVar[int] = 330
+    height: ClassVar[int] = 190
 
 
 def charts(tables: Mapping[str, Sequence[dict[str, Any]]]) -> list[Chart]:
@@ -127,9 +129,9 @@ def charts(tables: Mapping[str, Sequence[dict[str, Any]]]) -> list[Chart]:
     return drawn
 
 
-def _values(title: str, rows: Sequence[dict[str, Any]], along: str, fit: dict[str, Any] | None) -> Chart:
+def _values(title: str, rows: Sequence[Row], along: str, fit: dict[str, Any] | None) -> Chart:
     drawn = [row for row in rows if number_in(row, "measured") > 0]
-    groups = _grouped(drawn, along)
+    groups = grouped(sorted(drawn, key=lambda row: number_in(row, along)), along)
     names = ("measured", "predicted", "bound")
     x = Axis.around([number_in(row, along) for row in drawn], logarithmic=True)
     y = Axis.around([number_in(row, name) for row in drawn for name in names], logarithmic=True)
@@ -162,7 +164,7 @@ def _fit_words(fit: dict[str, Any], along: str) -> str:
     return f"Measured exponent of {along}: {number_in(fit, 'measured'):.2f}{interval}{claim}: {fit.get('verdict')}."
 
 
-def _span(rows: Sequence[dict[str, Any]], along: str) -> str:
+def _span(rows: Sequence[Row], along: str) -> str:
     first, last = (key(rows, key=lambda row: number_in(row, along)) for key in (min, max))
     return (
         f"From {number_in(first, 'measured'):.3g} at {along} = {number_in(first, along):g} "
@@ -170,8 +172,8 @@ def _span(rows: Sequence[dict[str, Any]], along: str) -> str:
     )
 
 
-def _over_bound(title: str, rows: Sequence[dict[str, Any]], along: str) -> Chart:
-    groups = _grouped(rows, along)
+def _over_bound(title: str, rows: Sequence[Row], along: str) -> Chart:
+    groups = grouped(sorted(rows, key=lambda row: number_in(row, along)), along)
     ratios = [number_in(row, "measured") / number_in(row, "bound") for row in rows]
     x = Axis.around([number_in(row, along) for row in rows], logarithmic=True)
     y = Axis.around([*ratios, 1.0], logarithmic=True)
@@ -193,25 +195,16 @@ def _over_bound(title: str, rows: Sequence[dict[str, Any]], along: str) -> Chart
     return Chart(f"{title}: measured over bound", along, _x(x), _y(y), _once(series), words)
 
 
-def _grouped(rows: Sequence[dict[str, Any]], along: str) -> dict[str, list[dict[str, Any]]]:
-    """The rows of each setting of the other factors, in order of the factor along."""
-    names = settings_of(rows, along)
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for row in sorted(rows, key=lambda row: number_in(row, along)):
-        groups.setdefault(words_of(names, row), []).append(row)
-    return groups
-
-
 def _points(rows: Sequence[tuple[float, float, float]], x: Axis, y: Axis) -> tuple[Point, ...]:
     points = []
     for along, value, error in rows:
         error = 0.0 if math.isnan(error) else 2 * error
         ends = (_up(y, value - error), _up(y, value + error))
-        points.append(Point(round(x.at(along) * WIDTH / 100, 1), _up(y, value), *ends))
+        points.append(Point(round(x.at(along) * Chart.width / 100, 1), _up(y, value), *ends))
     return tuple(points)
 
 
-def _power(rows: Sequence[dict[str, Any]], along: str, slope: float, x: Axis, y: Axis) -> tuple[Point, ...]:
+def _power(rows: Sequence[Row], along: str, slope: float, x: Axis, y: Axis) -> tuple[Point, ...]:
     """A power law through the middle of what was measured."""
     logs = [(math.log(number_in(row, along)), math.log(number_in(row, "measured"))) for row in rows]
     middle = [sum(values) / len(logs) for values in zip(*logs, strict=True)]
@@ -226,15 +219,15 @@ def _once(series: Sequence[Series]) -> tuple[Series, ...]:
 
 
 def _up(axis: Axis, value: float) -> float:
-    return round(HEIGHT - axis.at(value) * HEIGHT / 100, 1)
+    return round(Chart.height - axis.at(value) * Chart.height / 100, 1)
 
 
 def _x(axis: Axis) -> tuple[tuple[float, str], ...]:
-    return tuple((round(at * WIDTH / 100, 1), words) for at, words in axis.ticks)
+    return tuple((round(at * Chart.width / 100, 1), words) for at, words in axis.ticks)
 
 
 def _y(axis: Axis) -> tuple[tuple[float, str], ...]:
-    return tuple((round(HEIGHT - at * HEIGHT / 100, 1), words) for at, words in axis.ticks)
+    return tuple((round(Chart.height - at * Chart.height / 100, 1), words) for at, words in axis.ticks)
 
 
 _FARTHEST = 100.0  # how many times above or below the claims epsilon is drawn
@@ -279,7 +272,7 @@ class Strips:
 
 def epsilon_strips(findings: Sequence[Finding], algorithm: str) -> Strips | None:
     """Draw audited, certified and claimed epsilon of an algorithm's variants; None where nothing is claimed."""
-    variants = variants_of(f for f in findings if f.id.split(".", 1)[0] == algorithm)
+    variants = Variant.of(f for f in findings if f.id.split(".", 1)[0] == algorithm)
     if not variants:
         return None
     claims = [variant.claimed for variant in variants if 0 < variant.claimed < math.inf] or [1.0]

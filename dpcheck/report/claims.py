@@ -19,7 +19,7 @@ from dpcheck import __version__
 from dpcheck.audits.bugs.bug import Bug, Examination
 from dpcheck.bounds.ledger import ClaimResult
 from dpcheck.errors import InputError
-from dpcheck.report.results import colour, sign, standing
+from dpcheck.report.results import standing
 from dpcheck.report.template import fill
 from dpcheck.report.terminal import listed, paragraph, say, wrapped
 
@@ -37,7 +37,23 @@ _HEADINGS = {
 }  # fmt: skip
 
 
-def claims_table(results: Sequence[ClaimResult], *, color: bool, width: int, file: str | None = None) -> str:
+def claims_text(
+    results: Sequence[ClaimResult], changed: Sequence[ClaimResult] | None, seconds: float, *, color: bool, width: int,
+    file: str | None = None, places: Sequence[str] = (),
+) -> str:  # fmt: skip
+    """Show claims in a table, or with every step where the ``places`` that decide them are given, then sum them up.
+
+    changed : those whose verdict is not the expected one, None where none is expected;  file : of claims of one's own
+    """
+    if places:
+        steps = (_claim_explained(result, width, place) for result, place in zip(results, places, strict=True))
+        body = "\n\n".join(steps)
+    else:
+        body = _claims_table(results, color=color, width=width, file=file)
+    return f"{body}\n\n{_claims_summary(results, changed, seconds)}"
+
+
+def _claims_table(results: Sequence[ClaimResult], *, color: bool, width: int, file: str | None = None) -> str:
     """Tabulate claims, one a row: verdict, method, seconds, critical constant or counterexample, who vouches, place.
 
     Below 100 columns they are stacked, each with the command that explains it; claims of one's own are in ``file``.
@@ -79,10 +95,10 @@ def _stacked(result: ClaimResult, command: str, console: Console) -> None:
 
 
 def _word(result: ClaimResult) -> Text:
-    return Text(f"{sign(result.verdict)} {result.verdict}", colour(result.verdict))
+    return Text(f"{standing(result.verdict).sign} {result.verdict}", standing(result.verdict).colour)
 
 
-def claim_explained(result: ClaimResult, width: int = 100, *, code: str = "") -> str:
+def _claim_explained(result: ClaimResult, width: int, code: str) -> str:
     """The verdict, the statement, what breaks or saves it, and every step, in plain text and LaTeX.
 
     Words keep within ``width`` columns; a formula stays on its line, to be copied. ``code`` is the place that decides
@@ -90,7 +106,8 @@ def claim_explained(result: ClaimResult, width: int = 100, *, code: str = "") ->
     """
     claim, evidence = result.claim, result.evidence
     lines = wrapped(
-        f"{claim.id}  {sign(result.verdict)} {result.verdict}  ({result.method}, {result.seconds:.1f} s)", width
+        f"{claim.id}  {standing(result.verdict).sign} {result.verdict}  ({result.method}, {result.seconds:.1f} s)",
+        width,
     )
     parts = [("", f"{claim.paper}, {claim.location}"), ("Claim: ", str(claim.statement)), ("Verdict: ", result.note)]
     parts += [(f"{name.capitalize()}: ", evidence[name]) for name in ("condition", "repaired") if evidence[name]]
@@ -111,7 +128,7 @@ def claim_explained(result: ClaimResult, width: int = 100, *, code: str = "") ->
     return "\n".join(lines)
 
 
-def claims_summary(results: Sequence[ClaimResult], changed: Sequence[ClaimResult] | None, seconds: float) -> str:
+def _claims_summary(results: Sequence[ClaimResult], changed: Sequence[ClaimResult] | None, seconds: float) -> str:
     """Say what was found and, on a line of its own, whether each verdict is the expected one (``None``: none is)."""
     counts = Counter[str](result.verdict for result in results)
     verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _ORDER if counts[verdict])
@@ -179,7 +196,7 @@ def _why(decided: Sequence[tuple[Claim, str]]) -> list[str]:
         )
     lines = ["Why (the expected verdicts on its claims; the command decides each again)"]
     for claim, verdict in decided:
-        lines += _wrapped(f"{sign(verdict)} {verdict}  {claim.location}")
+        lines += _wrapped(f"{standing(verdict).sign} {verdict}  {claim.location}")
         if verdict != "proved":
             lines += _reasons(claim)
         lines.append(f"      dpcheck prove {shlex.quote(claim.id)} --explain")
@@ -219,10 +236,14 @@ def _wrapped(text: str, indent: str = "  ") -> list[str]:
     return textwrap.wrap(text, 80, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)
 
 
-_WIDTH = 100
+def bugs_text(bugs: Sequence[Bug], examinations: Mapping[str, Examination], width: int) -> str:
+    """Explain the bugs that were examined, or list all where none was."""
+    if examinations:
+        return "\n\n".join(_bug_explained(examination, width) for examination in examinations.values())
+    return _bugs_list(bugs, width)
 
 
-def bugs_list(bugs: Sequence[Bug], width: int = _WIDTH) -> str:
+def _bugs_list(bugs: Sequence[Bug], width: int) -> str:
     """List the bugs by family: id, title, what catches it."""
     lines = []
     longest = max(len(bug.id) for bug in bugs)
@@ -232,7 +253,7 @@ def bugs_list(bugs: Sequence[Bug], width: int = _WIDTH) -> str:
     return "\n".join(lines)
 
 
-def bug_explained(examination: Examination, width: int = _WIDTH) -> str:
+def _bug_explained(examination: Examination, width: int) -> str:
     """The bug, what the audit says of it and of its fixed twin, then both versions of the code with the evidence."""
     bug = examination.bug
 
@@ -241,8 +262,8 @@ def bug_explained(examination: Examination, width: int = _WIDTH) -> str:
 
     lines = textwrap.wrap(f"{bug.id}: {bug.title}", width, subsequent_indent="  ")
     lines += _wrapped(
-        f"Result: {sign(examination.broken.verdict)} the bug is {examination.broken.verdict}; "
-        f"{sign(examination.fixed.verdict)} its fixed twin is {examination.fixed.verdict}"
+        f"Result: {standing(examination.broken.verdict).sign} the bug is {examination.broken.verdict}; "
+        f"{standing(examination.fixed.verdict).sign} its fixed twin is {examination.fixed.verdict}"
     )
     lines += [*_wrapped(f"Source: {bug.source}"), "", *_wrapped(bug.explanation), ""]
     lines += _wrapped(f"Claimed: {bug.tester.promise}")
@@ -275,7 +296,7 @@ def _halves(bug: Bug, examination: Examination | None) -> list[dict[str, Any]]:
     return [
         {
             "name": name, "code": code.rstrip(), "outcome": outcome,
-            "tone": standing(outcome.verdict) if outcome else "", "sign": sign(outcome.verdict) if outcome else "",
+            "tone": standing(outcome.verdict) if outcome else "",
             "right": outcome is None or (outcome.verdict == "violated") == expected,
         }
         for name, code, outcome, expected in zip(("broken", "fixed"), bug.code, outcomes, (True, False), strict=True)

@@ -48,7 +48,7 @@ def along_of(rows: Sequence[Row]) -> str | None:
     return None
 
 
-def settings_of(rows: Sequence[Row], along: str) -> list[str]:
+def _settings_of(rows: Sequence[Row], along: str) -> list[str]:
     """The columns that tell the lines apart: words, and numbers that differ at one place along."""
     settings: list[str] = []
     for name in rows[0]:
@@ -66,7 +66,16 @@ def _count(rows: Sequence[Row], *names: str) -> int:
     return len({tuple(row.get(name) for name in names) for row in rows})
 
 
-def words_of(names: Sequence[str], row: Row) -> str:
+def grouped(rows: Sequence[Row], along: str) -> dict[str, list[Row]]:
+    """Group rows by the setting of the columns but ``along``, each group under its setting in words."""
+    names = _settings_of(rows, along)
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(_words_of(names, row), []).append(row)
+    return groups
+
+
+def _words_of(names: Sequence[str], row: Row) -> str:
     """Say which setting of some columns a row has."""
     values = [(name, row.get(name)) for name in names]
     return ", ".join(
@@ -89,19 +98,19 @@ class Variant:
         """The largest of the audited bounds, NaN where there is none."""
         return max(self.audits.values(), default=float("nan"))
 
-
-def variants_of(findings: Iterable[Finding]) -> list[Variant]:
-    """Return what can be drawn: findings about privacy with a claimed epsilon, those of one certificate together."""
-    variants: dict[tuple[str, float | None, float], Variant] = {}
-    for f in findings:
-        if f.kind != "privacy" or f.claimed is None or np.isnan(f.claimed):
-            continue
-        name, _, what = f.id.rpartition(".")
-        if what not in RELEASED or not name:
-            name, what = f.id, ""
-        label = ", ".join([part if i == 0 else part.replace("_", " ") for i, part in enumerate(name.split("."))])
-        certified = float("nan") if f.certified is None else float(f.certified)
-        variant = variants.setdefault((name, f.certified, f.claimed), Variant(label, {}, certified, float(f.claimed)))
-        if f.audited is not None and not np.isnan(f.audited):
-            variant.audits[what] = max(float(f.audited), variant.audits.get(what, 0.0))
-    return list(variants.values())
+    @classmethod
+    def of(cls, findings: Iterable[Finding]) -> list[Variant]:
+        """Collect findings about privacy with a claimed epsilon, those of one certificate together."""
+        variants: dict[tuple[str, float | None, float], Variant] = {}
+        for f in findings:
+            if f.kind != "privacy" or f.claimed is None or np.isnan(f.claimed):
+                continue
+            name, _, what = f.id.rpartition(".")
+            if what not in RELEASED or not name:
+                name, what = f.id, ""
+            label = ", ".join([part if i == 0 else part.replace("_", " ") for i, part in enumerate(name.split("."))])
+            certified = float("nan") if f.certified is None else float(f.certified)
+            variant = variants.setdefault((name, f.certified, f.claimed), cls(label, {}, certified, float(f.claimed)))
+            if f.audited is not None and not np.isnan(f.audited):
+                variant.audits[what] = max(float(f.audited), variant.audits.get(what, 0.0))
+        return list(variants.values())

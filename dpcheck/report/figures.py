@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +17,9 @@ from dpcheck.report.drawing import (
     Row,
     Variant,
     along_of,
+    grouped,
     has_bound,
     number_in,
-    settings_of,
-    variants_of,
-    words_of,
 )
 from dpcheck.style import ALARM, CLAIMED, FAINT, MEASURED, PAGE, PREDICTED, SERIES, TEXT
 
@@ -56,7 +54,7 @@ def figures(report: Results) -> dict[str, Figure]:
     rates = report.tables.get(RATES, [])
     if rates and all(row.keys() >= _NEEDED for row in rates):
         drawn["rates"] = forest(rates)
-    if variants_of(report.findings):
+    if Variant.of(report.findings):
         drawn["epsilon"] = sandwiches(report.findings)
     for name, rows in report.tables.items():
         if along := along_of([row for row in rows if has_bound(row)]):
@@ -191,7 +189,7 @@ def sandwiches(findings: Iterable[Finding], *, width: float = PAGE) -> Figure:
     InputError
         Where no finding is about privacy and has a claimed epsilon.
     """
-    variants = variants_of(findings)
+    variants = Variant.of(findings)
     require(bool(variants), "findings", "hold one about privacy with a claimed epsilon", "none")
     figure, axis, places = _rows_of([variant.label for variant in variants], width)
     positive = [variant.claimed for variant in variants if 1 / _ABSURD < variant.claimed < _ABSURD] or [1.0]
@@ -266,16 +264,12 @@ def over_bound(rows: Sequence[Row], *, along: str = "n", width: float = PAGE) ->
     for row in drawn:
         good = 0 < number_in(row, along) < np.inf
         require(good, along, "be a positive number in each row", row.get(along))
-    settings = settings_of(drawn, along)
-    lines: dict[tuple[Any, ...], list[Row]] = {}
-    for row in drawn:
-        lines.setdefault(tuple(row.get(name) for name in settings), []).append(row)
+    lines = grouped(drawn, along)
     figure = style.figure(width, 2.9)
     axis = figure.subplots()
     axis.set_xscale("log")
     axis.axhline(1, color=CLAIMED, linewidth=1.2)
-    for i, (values, members) in enumerate(lines.items()):
-        label = words_of(settings, dict(zip(settings, values, strict=True)))
+    for i, (label, members) in enumerate(lines.items()):
         color, mark = SERIES[i % len(SERIES)], _MARKS[(i + i // len(SERIES)) % len(_MARKS)]
         x, ratio, error = np.array(sorted((number_in(row, along), *_ratio(row)) for row in members)).T
         good = ratio > 0
@@ -299,7 +293,7 @@ def over_bound(rows: Sequence[Row], *, along: str = "n", width: float = PAGE) ->
         else:
             _below(figure, axis, width)
     left_out = f"; rows left out for lack of numbers: {len(rows) - len(drawn)}" if len(drawn) < len(rows) else ""
-    _title(figure, _largest(drawn, along, settings) + left_out, width)
+    _title(figure, _largest(drawn, lines, along) + left_out, width)
     return figure
 
 
@@ -309,7 +303,7 @@ def _ratio(row: Row) -> tuple[float, float]:
     return number_in(row, "measured") / bound, number_in(row, "error") / bound
 
 
-def _largest(rows: Sequence[Row], along: str, settings: list[str]) -> str:
+def _largest(rows: Sequence[Row], lines: Mapping[str, Sequence[Row]], along: str) -> str:
     """The largest measured over bound in words; one that is above 1 beyond its error goes first."""
 
     def clear(row: Row) -> bool:
@@ -317,8 +311,9 @@ def _largest(rows: Sequence[Row], along: str, settings: list[str]) -> str:
         return bool(ratio - 2 * np.nan_to_num(error) > 1)
 
     row = max([row for row in rows if clear(row)] or rows, key=lambda row: _ratio(row)[0])
+    label = next(label for label, members in lines.items() if any(member is row for member in members))
     ratio = f"{_ratio(row)[0]:.2g} times the bound"
-    place = f"at {words_of((along, *settings), row)}"
+    place = "at " + ", ".join(filter(None, (f"{along} = {style.plain(number_in(row, along))}", label)))
     if clear(row):
         return f"Measured exceeds the bound: {ratio}, {place}"
     if _ratio(row)[0] > 1:

@@ -8,7 +8,6 @@ than they are, never more.
 
 from __future__ import annotations
 
-import json
 import math
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -23,7 +22,7 @@ from dpcheck.audits.limits import clopper_pearson_lower, clopper_pearson_upper
 from dpcheck.errors import InputError, is_finite, one_line
 from dpcheck.json_text import parse
 from dpcheck.report.findings import Report
-from dpcheck.report.results import SCHEMA, Finding, Results
+from dpcheck.report.results import Finding, Results, finding_of
 from dpcheck.running.store import KeptRun, Store, open_store
 
 LEVEL = 0.05
@@ -138,9 +137,7 @@ def read(text: str) -> Report:
     kind, within = _SINGLE[schema]
     numbers = {"audited": content.get("epsilon_lower"), "claimed": content.get("epsilon")} if kind == "privacy" else {}
     one = {"id": within, "kind": kind, "subject": within, "verdict": content.get("verdict"), "reason": ""}
-    given = {"schema": SCHEMA, "findings": [one | numbers | {"evidence": {within: content}}]}
-    header = {"algorithms": [], "profile": within, "seed": 0, "version": "", "seconds": 0, "tables": {}}
-    return Report.from_json(json.dumps(given | header))
+    return Report((finding_of(one | numbers | {"evidence": {within: content}}),), (), within, 0, "", 0.0)
 
 
 def _is(run: KeptRun, wanted: str) -> bool:
@@ -172,6 +169,22 @@ class Change:
     after: str | float | None
     interval: tuple[float, ...] | None = None
 
+    def __str__(self) -> str:
+        """The change on a line."""
+        if self.what == "finding":
+            return f"{self.id}: {'new' if self.before is None else 'gone'}, {self.after or self.before}"
+        change = f"{self.id}: {self.what} {_short(self.before)} -> {_short(self.after)}"
+        if self.interval is None:
+            return change
+        ends = [*map(_short, self.interval)]
+        if len(ends) == 4:
+            return f"{change} (the sets that each run chose show {ends[0]} to {ends[1]}, then {ends[2]} to {ends[3]})"
+        return f"{change} (by {ends[0]} to {ends[1]})"
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -193,6 +206,15 @@ class Comparison:
     findings: int
     numbers: int
     level: float = LEVEL
+
+    def __str__(self) -> str:
+        """A line a change, then what was compared."""
+        lines = [f"  {change}" for change in self.changes] or ["  nothing changed"]
+        lines.append(
+            f"{self.findings} findings are in both; {self.numbers} measured numbers, of which any is called changed by "
+            f"chance with probability {self.level:g} at most"
+        )
+        return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""

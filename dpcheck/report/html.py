@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dpcheck.report.charts import HEIGHT, WIDTH, Chart, Strips, charts, epsilon_strips, exponent_strips
+from dpcheck.report.charts import Chart, Strips, charts, epsilon_strips, exponent_strips
 from dpcheck.report.drawing import RATES
-from dpcheck.report.results import Finding, Results, format_number, sign, standing
+from dpcheck.report.results import Finding, Results, Standing, format_number, standing
 from dpcheck.report.summary import Summary
 from dpcheck.report.template import fill, part
 
@@ -49,11 +49,11 @@ def to_html(report: Results) -> str:
         result=summary.result, holds=summary.holds, badge=summary.badge if summary.expecting else "",
         changed=[row for row in rows if not row.finding.ok], rows=rows,
         tiles=[
-            {"word": word, "count": count, "tone": standing(word), "sign": sign(word)}
+            {"word": word, "count": count, "tone": standing(word)}
             for word, count in summary.totals.items()
         ],
-        sections=_sections(report, rows), stages=summary.stages, about=_about(report), inline=inline, width=WIDTH,
-        height=HEIGHT, data=base64.b64encode(data).decode(),
+        sections=_sections(report, rows), stages=summary.stages, about=_about(report), inline=inline,
+        data=base64.b64encode(data).decode(),
     )  # fmt: skip
 
 
@@ -239,9 +239,8 @@ class Row:
         The name of its place on the page.
     index : int
         Its place in the report, and in the JSON that the page holds.
-    tone, sign : str
-        What the verdict means, as a word for the style and as a sign; a broken guarantee is never good, expected or
-        not.
+    tone : Standing
+        What the verdict means, a word for the style with its sign; a broken guarantee is never good, expected or not.
     weight : int
         Its place where what needs a look comes first: broken, then changed, then undecided.
     stated : str
@@ -257,8 +256,7 @@ class Row:
     finding: Finding
     anchor: str
     index: int
-    tone: str
-    sign: str
+    tone: Standing
     weight: int
     stated: str
     numbers: tuple[tuple[str, str], ...]
@@ -290,7 +288,7 @@ def _row(summary: Summary, f: Finding, index: int, anchor: str, name: str) -> Ro
     stated = f.evidence.get("stated") if f.kind == "claim" else None
     numbers = tuple((name, format_number(value)) for name, value in words if value is not None)
     return Row(
-        f, anchor, index, tone, sign(f.verdict), weight,
+        f, anchor, index, tone, weight,
         f"{f.evidence.get('location', '')}: {stated}" if isinstance(stated, str) else "",
         numbers, summary.command(f), evidence_of(f.evidence), name,
     )  # fmt: skip

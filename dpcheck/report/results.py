@@ -7,8 +7,9 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, fields
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from dpcheck.errors import is_finite, require
 from dpcheck.json_text import parse
@@ -23,11 +24,26 @@ NO_ALARM = frozenset({
     "consistent", "inconclusive", "proved", "conditional", "unresolved", "supported", "not asymptotic", "not checked",
 })  # fmt: skip
 
-Standing = Literal["good", "broken", "conditional", "undecided"]
-
 _GOOD = frozenset({"consistent", "proved", "supported"})
-_SIGNS: dict[Standing, str] = {"good": "✓", "broken": "✗", "conditional": "•", "undecided": "?"}
-COLOURS: dict[Standing, str] = {"good": "green", "broken": "bold red", "conditional": "yellow", "undecided": "magenta"}
+
+
+class Standing(StrEnum):
+    """What a verdict says of a guarantee, with the sign before it, so that colour is never all, and its colour."""
+
+    GOOD = "good", "✓", "green"
+    BROKEN = "broken", "✗", "bold red"
+    CONDITIONAL = "conditional", "•", "yellow"
+    UNDECIDED = "undecided", "?", "magenta"
+
+    sign: str
+    colour: str
+
+    def __new__(cls, word: str, sign: str, colour: str) -> Standing:
+        """Make a word that has a sign and a colour."""
+        member = str.__new__(cls, word)
+        member._value_, member.sign, member.colour = word, sign, colour
+        return member
+
 
 # What no XML holds, what moves a terminal's cursor or turns its text round, and halves of characters.
 _UNREADABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
@@ -223,20 +239,10 @@ def _finite(value: Any) -> Any:
 def standing(verdict: str) -> Standing:
     """Return what a verdict says of a guarantee, whatever was expected: a leak is never ``good``."""
     if verdict in _GOOD:
-        return "good"
+        return Standing.GOOD
     if verdict in BROKEN:
-        return "broken"
-    return "conditional" if verdict == "conditional" else "undecided"
-
-
-def sign(verdict: str) -> str:
-    """Return the sign that stands before a verdict, so that colour is never all that tells them apart."""
-    return _SIGNS[standing(verdict)]
-
-
-def colour(verdict: str) -> str:
-    """Return the terminal's colour of a verdict."""
-    return COLOURS[standing(verdict)]
+        return Standing.BROKEN
+    return Standing.CONDITIONAL if verdict == "conditional" else Standing.UNDECIDED
 
 
 def format_number(value: float | int | None) -> str:
@@ -284,6 +290,11 @@ def parsed(text: str) -> dict[str, Any]:
         "stages": _stages(report.get("stages", {})),
         "shown": tuple(_list(report, "shown", _text) if "shown" in report else ()),
     }
+
+
+def finding_of(fields: dict[str, Any]) -> Finding:
+    """Read a finding from a JSON object; InputError names the field that is none of a finding's."""
+    return _finding(_cleaned(fields), "findings[0]")
 
 
 def _stages(value: Any) -> dict[str, float]:

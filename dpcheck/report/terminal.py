@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dpcheck.errors import InputError
-from dpcheck.report.results import BROKEN, Finding, Results, colour, format_number, sign, standing
+from dpcheck.report.results import BROKEN, Finding, Results, format_number, standing
 from dpcheck.report.summary import Summary
 
 _STACKED = "    "
@@ -61,9 +61,9 @@ def print_report(report: Results, console: Console, *, verbose: bool = False) ->
 
 def _result(summary: Summary, console: Console, *, most: int | None) -> None:
     """The two statements, apart: what was found, and where verdicts are expected whether it is what was expected."""
-    fine = colour("consistent") if summary.holds else ""
+    fine = standing("consistent").colour if summary.holds else ""
     sentences = summary.headlines if summary.several else summary.sentences
-    result = Text(" ").join(Text(words, colour("violated") if broken else fine) for words, broken in sentences)
+    result = Text(" ").join(Text(words, standing("violated").colour if broken else fine) for words, broken in sentences)
     paragraph(console, result, first="Result:     ", most=most)
     if summary.expecting:
         style = "bold yellow" if summary.changed else "green"
@@ -168,7 +168,7 @@ def _table(rows: list[dict[str, Any]], console: Console) -> None:
 
 
 def _sign(finding: Finding) -> Text:
-    return Text(sign(finding.verdict), colour(finding.verdict))
+    return Text(standing(finding.verdict).sign, standing(finding.verdict).colour)
 
 
 def _word(finding: Finding) -> Text:
@@ -176,7 +176,7 @@ def _word(finding: Finding) -> Text:
     expectation = _surprise(finding)
     return Text.assemble(
         _sign(finding),
-        (f" {finding.verdict}", colour(finding.verdict)),
+        (f" {finding.verdict}", standing(finding.verdict).colour),
         (expectation and f", {expectation}", "bold yellow"),
     )
 
@@ -214,7 +214,7 @@ class Decided:
         unexpected = f", {_surprise(finding)}" * bool(_surprise(finding))
         words = _in_words(finding) if finding.kind == "privacy" else ""  # the reason of a certificate says its epsilon
         reasons = "; ".join(filter(None, (words, finding.reason)))
-        self._say(f"{sign(finding.verdict)}{word}{unexpected} {finding.id}: {reasons}")
+        self._say(f"{standing(finding.verdict).sign}{word}{unexpected} {finding.id}: {reasons}")
 
     def _say(self, text: str) -> None:
         line = " ".join(text.split())
@@ -238,7 +238,7 @@ def explanation(finding: Finding, width: int) -> str:
     """Say all that is known of a finding, each of its parts under a word."""
     f = finding
     state = "as expected" if f.ok and f.expected else _surprise(f)
-    lines = [f.id, f"{sign(f.verdict)} {f.verdict}{f' ({state})' * bool(state)}"]
+    lines = [f.id, f"{standing(f.verdict).sign} {f.verdict}{f' ({state})' * bool(state)}"]
     epsilons = [
         f"{name} {value:.4g}"
         for name, value in (("audited", f.audited), ("certified", f.certified), ("claimed", f.claimed))
@@ -316,7 +316,7 @@ def _family(finding: Finding) -> float | None:
 def _order(left: float | None, right: float | None) -> Text:
     if left is None or right is None:
         return Text()
-    return Text("<=") if left <= right else Text(">", colour("violated"))
+    return Text("<=") if left <= right else Text(">", standing("violated").colour)
 
 
 _GAP = "  "

@@ -11,7 +11,7 @@ from pages import looked_at
 from dpcheck.audits.bugs.bug import Examination, find
 from dpcheck.audits.bugs.testers import Outcome
 from dpcheck.report import template
-from dpcheck.report.charts import HEIGHT, WIDTH, Axis, charts, epsilon_strips
+from dpcheck.report.charts import Axis, Chart, charts, epsilon_strips
 from dpcheck.report.claims import bugs_page
 from dpcheck.report.findings import Finding, Report
 from dpcheck.report.html import to_html
@@ -187,7 +187,7 @@ def test_a_rate_is_drawn_with_its_fit_its_claim_and_its_bound():
     assert order[1].y - order[0].y == pytest.approx((fit[1].y - fit[0].y) / 2, abs=0.3)
     assert looks["order"].words == "claimed: order n^-0.50"
     assert ratio.words == "Measured is at most 0.5 times the bound."
-    assert all(0 <= p.x <= WIDTH and 0 <= p.y <= HEIGHT for each in values.series for p in each.points)
+    assert all(0 <= p.x <= Chart.width and 0 <= p.y <= Chart.height for each in values.series for p in each.points)
     assert charts({"Other": [{"n": 1, "gap": 2.0}], "None": []}) == []
 
 

@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpcheck.commands.runs import experiment_text
 from dpcheck.experiments import NAMES, find, page, runner
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED, Cell, Trial
-from dpcheck.experiments.page import headlines
+from dpcheck.experiments.page import headlines, text
 from dpcheck.experiments.picture import draw
 from dpcheck.experiments.runner import Result, trials
 from dpcheck.experiments.table import causes, measured, rows, shown_rows
@@ -106,7 +105,7 @@ def test_certified_noise_keeps_the_claim(name):
 @pytest.mark.parametrize("format", ["csv", "markdown", "latex", "json", "terminal"])
 def test_formats(format):
     experiment, results = made_up([20.0, 20.1, 19.9])
-    said = experiment_text(experiment, results, format)
+    said = text(experiment, results, format)
     assert "20" in said and "10" in said
     if format == "json":
         found = json.loads(said)

@@ -10,7 +10,7 @@ import pytest
 from dpcheck.algorithms.registry import titles
 from dpcheck.cli import _parse
 from dpcheck.report.findings import Finding, Report
-from dpcheck.report.results import Catalogue, sign, standing
+from dpcheck.report.results import Catalogue, standing
 from dpcheck.report.summary import Summary
 
 
@@ -126,4 +126,4 @@ def test_the_command_that_explains_a_finding_can_be_run(finding):
 
 def test_no_broken_guarantee_has_the_sign_of_a_good_one():
     assert {standing(word) for word in ("violated", "refuted", "contradicted")} == {"broken"}
-    assert len({sign(word) for word in ("violated", "conditional", "inconclusive", "proved")}) == 4
+    assert len({standing(word).sign for word in ("violated", "conditional", "inconclusive", "proved")}) == 4
