@@ -468,22 +468,6 @@ class TestPower:
         assert by_curve.epsilon == pytest.approx(2, abs=1e-6)
         assert by_curve.epsilon_lower == by_point.epsilon_lower
 
-    @pytest.mark.experiment
-    def test_table(self) -> None:
-        """Bound over truth, mean of 50 runs at delta = 1e-5, prints a table; no mean limit exceeds the truth."""
-        print("\nmechanism            truth  canaries  any mechanism  assuming independent Gaussians")
-        for label, algorithm, truth, delta in [
-            *((f"response {e:g}", randomised_response(e), e, 0.0) for e in (0.5, 1, 2, 4)),
-            *((f"gaussian mu {mu:g}", gaussian(mu), gaussian_epsilon(mu, 1e-5), 1e-5) for mu in (0.5, 1, 2)),
-        ]:
-            for m in (100, 1_000, 10_000):
-                audits = [audit_one_run(algorithm, m, epsilon=50.0, delta=delta, seed=s) for s in range(50)]
-                limit = float(np.mean([a.epsilon_lower for a in audits]))
-                assumed = [a.if_independent.gaussian_epsilon for a in audits]
-                shown = f"{np.mean(assumed) / truth:>14.2f}" if delta else ""
-                print(f"{label:18} {truth:>7.2f} {m:>9} {limit / truth:>14.2f}  {shown}")
-                assert limit < truth
-
 
 def scores_at_hand(seed: int = 0, m: int = 400) -> tuple[Floats, NDArray[np.bool_]]:
     rng = np.random.default_rng(seed)

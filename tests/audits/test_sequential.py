@@ -432,12 +432,6 @@ class TestVerdicts:
         assert ends[-1] == 1_000_000
         assert len({(c.side, c.number) for c in _chunks(0, 1_000_000, 0)}) == 2 * len(ends)
 
-    def test_progress_is_told_and_ends_at_the_total(self) -> None:
-        told: list[tuple[int, int]] = []
-        _audit(laplace, most=500, progress=lambda done, total: told.append((done, total)))
-        assert told == sorted(told)
-        assert told[-1] == (1_000, 1_000)
-
     @pytest.mark.parametrize("vectorized", [False, True])
     def test_same_bits_for_any_number_of_workers(self, vectorized: bool) -> None:
         def mechanism(value: float, rng: np.random.Generator, size: int | None = None) -> Any:
@@ -493,24 +487,3 @@ class TestGoingOn:
             _audit(laplace, earlier=earlier, most=60)
         with pytest.raises(InputError, match=r"^earlier must have left the claim standing, got violated"):
             _audit(tells_all, earlier=_audit(tells_all))
-
-
-class TestWrongInput:
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            ({"delta": 1.5}, "delta must lie in [0, 1), got 1.5"),
-            ({"confidence": 1.0}, "confidence must lie in (0.5, 1), got 1.0"),
-            ({"jobs": 0}, "jobs must be a whole number >= 1, got 0"),
-        ],
-    )
-    def test_arguments(self, options: dict[str, Any], message: str) -> None:
-        with pytest.raises(InputError) as raised:
-            _audit(laplace, **options)
-        assert str(raised.value) == message
-
-    def test_mechanisms(self) -> None:
-        with pytest.raises(InputError, match=r"^mechanism must be callable, got int"):
-            audit_sequential(3, 1, 0, epsilon=1.0)  # type: ignore[arg-type]
-        with pytest.raises(InputError, match=r"^mechanism must return outputs of one shape"):
-            _audit(lambda v, rng, size: np.zeros((size, 1 if size in (24, 10) or v else 2)), most=300)

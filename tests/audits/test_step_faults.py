@@ -188,14 +188,6 @@ def sampled(sampler, batch, n=64):
     return sampling_finding(made, n, batch, "poisson", 0.99, 0)
 
 
-def test_a_callable_that_draws_one_epoch_is_called_again():
-    def epoch(rate):
-        return lambda n, rng: (np.flatnonzero(rng.random(n) < rate) for _ in range(8))
-
-    assert sampled(epoch(1 / 8), 8).reason == "the minibatches look like poisson (200 of them)"
-    assert sampled(epoch(1.2 / 8), 8).verdict == "violated"
-
-
 def test_groups_that_are_dealt_anew_at_each_call_are_one_run_of_cycles():
     def draw(n, rng):
         return iter(cyclic_minibatches(n, 1 / 4, 4, rng, 100))
@@ -261,8 +253,3 @@ def test_a_label_that_may_not_grow_is_asked_for():
         audit_training_step(made, records, events=EVENTS, **CLAIM)
     kept = lambda record, factor: np.append(record[:-1] * factor, record[-1])  # noqa: E731
     assert audit_training_step(made, records, events=EVENTS, outlier=kept, **CLAIM).verdict == "consistent"
-
-
-def test_a_gradient_that_returns_nothing_is_named():
-    with pytest.raises(InputError, match="gradient must return numbers, got None"):
-        audit_training_step(step(lambda w, batch, rng: None), RECORDS, events=EVENTS, **CLAIM)

@@ -112,17 +112,6 @@ def test_claims_are_left_to_the_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(differing([found("a.p.new", "refuted")], [])) == []
 
 
-def test_a_new_id_follows_those_it_resembles() -> None:
-    changes = [("verdicts", "a.p.zero", "consistent"), ("verdicts", "b.r.one", "violated"), ("certified", "c.p", 1.0)]
-    assert [list(part) for part in updated(FILE, changes).values()] == [
-        ["a.p.one", "a.p.zero", "a.r.one", "b.p.one", "b.r.one"],
-        ["a.p.one", "a.p.two", "c.p"],
-    ]
-    gone = updated(FILE, [("verdicts", "a.r.one", None), ("certified", "a.p.one", 3.0), ("certified", "a.x", None)])
-    assert list(gone["verdicts"]) == ["a.p.one", "b.p.one"]
-    assert gone["certified"] == {"a.p.one": 3.0, "a.p.two": 1.0}
-
-
 @pytest.mark.usefixtures("file")
 def test_the_command_prints_and_writes_what_differs(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

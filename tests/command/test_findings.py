@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import math
 import re
@@ -23,7 +22,6 @@ from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.place import place_for
 from dpcheck.report.findings import Finding, Report, render
 from dpcheck.report.results import BROKEN, Catalogue, to_json_text
-from dpcheck.report.terminal import Decided
 from dpcheck.source import shown_place
 
 FINE = ("consistent", "inconclusive", "proved", "conditional", "unresolved", "supported", "not asymptotic")
@@ -110,13 +108,6 @@ def test_sarif_locations_are_relative_to_a_base_that_is_declared():
     assert set(run["originalUriBaseIds"]) == {"%SRCROOT%"}
     for result in run["results"]:
         assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
-
-
-def test_every_kind_of_finding_has_help():
-    from dpcheck.report import findings as sarif
-
-    kinds = re.search(r"kind : (.*?)\nsubject", inspect.cleandoc(Finding.__doc__), re.S).group(1)
-    assert set(re.findall(r'"(\w+)"', kinds)) | {"missing", "stopped", "baseline"} == set(sarif._HELP)
 
 
 XU = "dpcheck/catalogue/xu2026"
@@ -319,21 +310,6 @@ def test_terminal_cuts_nothing_off(width):
     assert all(len(line) <= width or line.strip().startswith(fixed) for line in lines)
 
 
-def test_the_result_is_said_first_and_once():
-    found = finding(
-        "violated", id="nseg.as_printed.output", kind="privacy", audited=4.05, claimed=1.0, expected="violated"
-    )
-    for verbose in (False, True):
-        text = render(report(found), "terminal", verbose=verbose)
-        first, second, *_ = text.splitlines()
-        assert first == "Result:     nseg as published leaks: epsilon >= 4.05 where 1 is claimed."
-        assert second == "Regression: as expected"
-        assert text.count("leaks: ") == text.count("Regression: ") == 1
-    coloured = render(report(found), "terminal", color=True)
-    leak = coloured[: coloured.index("leaks")]
-    assert leak.rindex("\x1b[1;31m") > leak.rfind("\x1b[32m")  # bold red, and never green
-
-
 LONG = "a sentence of many words that goes on and on, until no terminal has room for all of it, and further still, "
 SENTENCES = tuple(
     f"{name} is shown as this code measured it before; the first part was measured again and came out alike. "
@@ -359,28 +335,6 @@ def screen(text, width=80):
 @given(st.lists(MANY, min_size=1, max_size=30))
 def test_whatever_is_found_of_an_algorithm_fits_one_screen(found):
     assert screen(render(report(*found, shown=SENTENCES, stages={"audits": 1.5}), "terminal", width=80)) <= 40
-
-
-def test_findings_are_told_as_they_are_decided():
-    """Alarms and epsilons in a line each, cut to the terminal; what else a stage decided in counts when it is over."""
-    said = []
-    decided = Decided(said.append, 60)
-    decided.stage("claims of a")
-    for verdict in ("proved", "proved", "refuted"):
-        decided.finding(finding(verdict, kind="claim", expected=verdict))
-    decided.stage("a: audits")
-    decided.finding(finding(id="a.out", audited=0.5, certified=0.9, claimed=1.0, reason=LONG))
-    decided.finding(finding("violated", kind="noise", id="a.noise", expected="violated"))
-    decided.finding(finding("refuted", kind="claim", id="a.claim", expected="proved"))
-    decided.finding(finding(kind="sampling"))
-    decided.stage("")
-    assert said[0] == "claims of a: 2 proved, 1 refuted"
-    assert said[1].startswith("✓ a.out: audited 0.500 <= certified 0.900 <= claimed ")
-    assert said[1].endswith(" ...")
-    assert said[2:] == [
-        "✗ violated a.noise: why", "✗ refuted, expected proved a.claim: why", "a: audits: 1 consistent"
-    ]  # fmt: skip
-    assert max(map(len, said)) <= 60
 
 
 def test_a_stage_that_stops_is_a_finding_and_the_others_go_on(monkeypatch):

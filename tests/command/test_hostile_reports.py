@@ -241,14 +241,3 @@ def test_any_edit_is_refused_or_shown(edits: list[tuple[tuple[str | int, ...], A
 def test_any_bytes_are_refused(content: bytes) -> None:
     with pytest.raises(InputError, match=r"^[^\n]+$"):
         Report.from_json(content.decode("utf-8", "surrogateescape"))
-
-
-def cut(text: str, at: float) -> str:
-    return text[: int(at * len(text))]
-
-
-@settings(deadline=None, max_examples=100, derandomize=True, database=None)
-@given(st.floats(0, 1, exclude_max=True))
-def test_a_report_that_was_cut_off_is_refused(at: float) -> None:
-    with pytest.raises(InputError, match=r"^[^\n]+$"):
-        Report.from_json(cut(json.dumps(GOOD), at))
