@@ -327,6 +327,9 @@ CORRECT = {
 CURVES = {"gaussian": (gaussian(0.5), Gaussian(1 / 0.5)), "ten steps": (gaussian(1.0), Repeated(Gaussian(10**0.5), 10))}
 
 
+LONG = [pytest.param(canaries, 2_000, marks=pytest.mark.experiment) for canaries in (100, 1_000)]
+
+
 class TestFalseAlarms:
     """Null hypothesis: a mechanism at exactly its epsilon is called violated with probability at most 5%.
 
@@ -343,27 +346,19 @@ class TestFalseAlarms:
         seen = violations(worst_mechanism(law), 100, 600, epsilon=1.0, delta=delta, guesses=100)
         assert stats.binom.ppf(1e-3, 600, exact) <= seen <= stats.binom.isf(1e-3, 600, exact)
 
+    @pytest.mark.parametrize(("canaries", "repeats"), [(200, 250), *LONG])
     @pytest.mark.parametrize("name", CORRECT)
-    def test_correct_mechanisms(self, name: str) -> None:
+    def test_correct_mechanisms(self, name: str, canaries: int, repeats: int) -> None:
         algorithm, delta = CORRECT[name]
-        seen = violations(algorithm, 200, 250, epsilon=1.0, delta=delta)
-        assert seen <= stats.binom.isf(1e-3, 250, 0.05)
+        seen = violations(algorithm, canaries, repeats, epsilon=1.0, delta=delta)
+        assert seen <= stats.binom.isf(1e-3, repeats, 0.05)
 
+    @pytest.mark.parametrize(("canaries", "repeats"), [(200, 120), *LONG])
     @pytest.mark.parametrize("name", CURVES)
-    def test_mechanisms_at_their_own_curve(self, name: str) -> None:
+    def test_mechanisms_at_their_own_curve(self, name: str, canaries: int, repeats: int) -> None:
         algorithm, claim = CURVES[name]
-        seen = sum(audit_one_run(algorithm, 200, claim=claim, seed=seed).verdict == "violated" for seed in range(120))
-        assert seen <= stats.binom.isf(1e-3, 120, 0.05)
-
-    @pytest.mark.experiment
-    @pytest.mark.parametrize("canaries", [100, 1_000])
-    @pytest.mark.parametrize("name", CURVES)
-    def test_two_thousand_audits_of_a_curve(self, name: str, canaries: int) -> None:
-        algorithm, claim = CURVES[name]
-        curve = PrivacyClaim.read(claim)
-        seen = violations(algorithm, canaries, 2_000, claim=curve)
-        print(f"\n{name}, {canaries} canaries: {seen} of 2000 correct audits called violated")
-        assert seen <= stats.binom.isf(1e-3, 2_000, 0.05)
+        seen = violations(algorithm, canaries, repeats, claim=PrivacyClaim.read(claim))
+        assert seen <= stats.binom.isf(1e-3, repeats, 0.05)
 
     @pytest.mark.thorough
     @pytest.mark.parametrize("canaries", [40, 100])
@@ -392,15 +387,6 @@ class TestFalseAlarms:
         alarms = sum(a.verdict == "violated" for a in audits)
         assert 0 < above <= stats.binom.isf(1e-3, 200, 0.05)
         assert 0 < alarms <= stats.binom.isf(1e-3, 200, 0.05)
-
-    @pytest.mark.experiment
-    @pytest.mark.parametrize("canaries", [100, 1_000])
-    @pytest.mark.parametrize("name", CORRECT)
-    def test_two_thousand_audits(self, name: str, canaries: int) -> None:
-        algorithm, delta = CORRECT[name]
-        seen = violations(algorithm, canaries, 2_000, epsilon=1.0, delta=delta)
-        print(f"\n{name}, {canaries} canaries: {seen} of 2000 correct audits called violated")
-        assert seen <= stats.binom.isf(1e-3, 2_000, 0.05)
 
 
 def private_descent(clipped: bool, multiplier: float, steps: int = 10) -> Any:

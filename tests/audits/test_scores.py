@@ -180,19 +180,15 @@ def _false_alarms(repeats: int, trials: int) -> int:
     )
 
 
-def test_false_alarms_stay_below_the_level() -> None:
+@pytest.mark.parametrize(
+    ("repeats", "trials"), [(12, 600), *(pytest.param(150, n, marks=pytest.mark.experiment) for n in (1_000, 6_000))]
+)
+def test_false_alarms_stay_below_the_level(repeats: int, trials: int) -> None:
     """Null hypothesis: an audit cries "violated" with probability <= 5%.
 
-    Rejected above the 0.999 quantile of Bin(48, 0.05): error rate 0.1%.
+    Rejected above the 0.999 quantile of Bin(4 repeats, 0.05): error rate 0.1%.
     """
-    assert _false_alarms(12, 600) <= stats.binom.isf(1e-3, 48, 0.05)
-
-
-@pytest.mark.experiment
-@pytest.mark.parametrize("trials", [1_000, 6_000])
-def test_six_hundred_audits(trials: int) -> None:
-    """The same null hypothesis; rejected above the 0.999 quantile of Bin(600, 0.05)."""
-    assert _false_alarms(150, trials) <= stats.binom.isf(1e-3, 600, 0.05)
+    assert _false_alarms(repeats, trials) <= stats.binom.isf(1e-3, 4 * repeats, 0.05)
 
 
 def test_correct_mechanisms_are_seen_more_closely() -> None:

@@ -264,18 +264,11 @@ def _alarms(mechanism: Mechanism, delta: float, repeats: int, most: int) -> int:
 class TestFalseAlarms:
     """Null hypothesis: an audit at confidence 95 % ever gives up a claim that is kept with probability <= 5 %."""
 
+    @pytest.mark.parametrize(("audits", "most"), [(16, 100), pytest.param(2_000, 300, marks=pytest.mark.experiment)])
     @pytest.mark.parametrize(("mechanism", "delta"), EXACT)
-    def test_at_the_very_epsilon_that_is_kept(self, mechanism: Mechanism, delta: float) -> None:
-        """Rejected above the 0.999 quantile of Bin(16, 0.05), 4: error rate at most 0.1 % each."""
-        assert _alarms(mechanism, delta, 16, 100) <= stats.binom.isf(1e-3, 16, 0.05)
-
-    @pytest.mark.experiment
-    @pytest.mark.parametrize(("mechanism", "delta"), EXACT)
-    def test_two_thousand_audits(self, mechanism: Mechanism, delta: float) -> None:
-        """Rejected above the 0.999 quantile of Bin(2000, 0.05), 131."""
-        alarms = _alarms(mechanism, delta, 2_000, 300)
-        print(f"{mechanism.__name__}: {alarms} of 2000")
-        assert alarms <= stats.binom.isf(1e-3, 2_000, 0.05)
+    def test_at_the_very_epsilon_that_is_kept(self, mechanism: Mechanism, delta: float, audits: int, most: int) -> None:
+        """Rejected above the 0.999 quantile of Bin(audits, 0.05), 4 or 131: error rate at most 0.1 % each."""
+        assert _alarms(mechanism, delta, audits, most) <= stats.binom.isf(1e-3, audits, 0.05)
 
     def test_the_limit_is_covered_for_any_claim(self) -> None:
         """Null hypothesis: epsilon_lower ever reaches the true epsilon 1, on the grid of the claim 2, in <= 5 %.
@@ -305,29 +298,21 @@ class TestFalseAlarms:
 class TestMeans:
     """Mean mechanisms whose count of records is secret in one place and true in another, confidence 99.9 %."""
 
+    @pytest.mark.parametrize(
+        ("seeds", "delta", "confidence"),
+        [(7, 0.0, 0.999), *(pytest.param(200, delta, confidence, marks=pytest.mark.experiment)
+                            for delta in (0.0, 1e-5) for confidence in (0.95, 0.999))],
+    )  # fmt: skip
     @pytest.mark.parametrize("epsilon", [0.1, 0.01])
     @pytest.mark.parametrize("true_count_in", ["scale", "both", "divisor"])
-    def test_wrong_ones_fall_in_a_few_hundred_runs(self, true_count_in: str, epsilon: float) -> None:
-        """Median under 250 over 7 seeds."""
-        found = [_of_mean(true_count_in, epsilon, seed, most=3_000) for seed in range(7)]
+    def test_wrong_ones_fall_in_a_few_hundred_runs(
+        self, true_count_in: str, epsilon: float, seeds: int, delta: float, confidence: float
+    ) -> None:
+        """Median under 250 over the seeds."""
+        options: dict[str, Any] = {"delta": delta, "most": 3_000, "confidence": confidence}
+        found = [_of_mean(true_count_in, epsilon, seed, **options) for seed in range(seeds)]
         assert {a.verdict for a in found} == {"violated"}
         assert np.median([a.trials for a in found]) < 250
-
-    @pytest.mark.experiment
-    @pytest.mark.parametrize("confidence", [0.95, 0.999])
-    @pytest.mark.parametrize("epsilon", [0.1, 0.01])
-    @pytest.mark.parametrize("delta", [0.0, 1e-5])
-    @pytest.mark.parametrize("true_count_in", ["scale", "both", "divisor"])
-    def test_two_hundred_of_them(self, true_count_in: str, delta: float, epsilon: float, confidence: float) -> None:
-        audits = [
-            _of_mean(true_count_in, epsilon, seed, delta=delta, most=3_000, confidence=confidence)
-            for seed in range(200)
-        ]
-        found = [a.trials for a in audits]
-        print(f"true count in {true_count_in}, epsilon {epsilon}, delta {delta}, confidence {confidence}: median "
-              f"{np.median(found)}, nine tenths under {np.quantile(found, 0.9):.0f}, most {max(found)}")  # fmt: skip
-        assert {a.verdict for a in audits} == {"violated"}
-        assert np.median(found) < 250
 
     @pytest.mark.parametrize("epsilon", [0.1, 0.01])
     def test_right_ones_stand(self, epsilon: float) -> None:
