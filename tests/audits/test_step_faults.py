@@ -125,10 +125,7 @@ def test_rounding_of_much_noise_in_bfloat16_lengthens_no_clipped_gradient(excess
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "spoil",
-    [None, "uniform", "whole numbers", "two values"],
-)
+@pytest.mark.parametrize("spoil", [None, "uniform", "whole numbers", "cut off"])
 def test_the_shape_of_noise_in_a_layer_is_found_with_many_trials(spoil):
     def released(w, batch, rng):
         drawn = rng.normal(size=60)
@@ -137,28 +134,13 @@ def test_the_shape_of_noise_in_a_layer_is_found_with_many_trials(spoil):
             drawn[some] = np.rint(drawn[some])
         elif spoil == "uniform":
             drawn[some] = rng.uniform(-(3**0.5), 3**0.5, 20)
-        elif spoil == "two values":
-            drawn[some] = np.sign(drawn[some])
+        elif spoil == "cut off":
+            drawn[some] = np.clip(drawn[some], -1.2, 1.2)
         return drawn / BATCH
 
     found, _ = noise_finding(step(released, width=60), RECORDS, SIZES, 2000, 0.99, 0, empty=True)
     assert found.verdict == ("consistent" if spoil is None else "violated"), found.reason
     assert found.verdict == "violated" or "in 30 of 60 coordinates" in found.reason
-
-
-@pytest.mark.thorough
-def test_what_to_change_follows_what_is_amiss_in_the_noise():
-    def finding(draw):
-        released = lambda w, batch, rng: draw(rng) / BATCH  # noqa: E731
-        return noise_finding(step(released, width=40), RECORDS, SIZES, 600, 0.95, 0, empty=True)[0]
-
-    frozen = finding(lambda rng: rng.normal(size=40) * (np.arange(40) > 2))
-    assert frozen.verdict == "violated" and "3 of 40 coordinates have no noise" in frozen.reason
-    assert "frozen" in frozen.change
-    cut = finding(lambda rng: np.clip(rng.normal(size=40), -1.2, 1.2))
-    assert cut.verdict == "violated" and "no independent Gaussian noise" in cut.reason and "afresh" in cut.change
-    half = finding(lambda rng: rng.normal(size=40) / 2)
-    assert half.verdict == "violated" and "0.5 times" in half.reason and "Multiply the noise" in half.change
 
 
 def of_scaled(records):

@@ -147,20 +147,11 @@ SHOWN = {
 }
 
 
-MARKUP = ("[/]", "[/red]", "[bold", "[link=x]")
-
-
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", SHOWN)
 def test_what_is_a_report_is_shown(name: str) -> None:
     for format in ("json", "junit", "sarif", "github", "csv", "markdown", "latex", "terminal"):
-        if format != "terminal" or not any(text in name for text in MARKUP):
-            assert_shown(SHOWN[name], format)
-
-
-@pytest.mark.parametrize("name", [name for name in SHOWN if any(text in name for text in MARKUP)])
-def test_markup_is_text_in_a_terminal(name: str) -> None:
-    assert_shown(SHOWN[name], "terminal")
+        assert_shown(SHOWN[name], format)
 
 
 @pytest.mark.filterwarnings("ignore")  # of what is drawn at the ends of the floating-point range

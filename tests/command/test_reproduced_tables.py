@@ -195,51 +195,6 @@ def test_no_cause_rests_on_a_run_that_was_not_made():
     assert not any("without noise" in (row["cause"] or "") for row in rows(experiment, without))
 
 
-def test_the_headline_on_zhang_s_baseline_counts_what_the_kept_runs_say():
-    with runner.kept_path(find("zhang2025.table_1")).open(encoding="utf-8") as stream:
-        lines = [line for line in csv.DictReader(stream) if line["algorithm"] == "dp_sgda"]
-    shares = [float(line[EPSILON]) / float(line["epsilon"]) for line in lines if line["noise"] == PUBLISHED]
-    aucs: dict[tuple[str, float], list[float]] = {}
-    for line in lines:
-        if line["noise"] == CERTIFIED and line["classes"] == "balanced":
-            aucs.setdefault((line["data"], float(line["epsilon"])), []).append(float(line["AUC"]))
-    printed = {
-        (cell.keys["data"], cell.keys["epsilon"]): cell.published["AUC"] for cell in find("zhang2025.table_1").cells
-        if cell.keys["classes"] == "balanced" and cell.keys["algorithm"] == "dp_sgda"
-    }  # fmt: skip
-    above = [float(np.mean(values)) - printed[key] for key, values in aucs.items()]
-    said = next(sentence for sentence in headlines() if "Zhang" in sentence)
-    assert f"{min(shares):.2f} to {max(shares):.2f} of the claimed epsilon" in said
-    assert f"{sum(points > 0 for points in above)} of {len(above)} private cells" in said
-    assert f"by up to {max(above):.1f} points" in said
-
-
-def test_the_headline_on_privatediff_counts_what_the_kept_runs_say():
-    aucs: dict[tuple[str, ...], list[float]] = {}
-    certified: list[tuple[float, float, float]] = []
-    with runner.kept_path(find("zhang2025.table_1")).open(encoding="utf-8") as stream:
-        for line in csv.DictReader(stream):
-            if line["classes"] == "imbalanced" and line["epsilon"] != "inf":
-                if (line["algorithm"], line["noise"]) == ("privatediff", PUBLISHED):
-                    claimed, shown = float(line["epsilon"]), float(line[EPSILON])
-                    certified.append((shown / claimed, shown, claimed))
-                aucs.setdefault(tuple(line[key] for key in ("algorithm", "data", "epsilon", "noise")), []).append(
-                    float(line["AUC"])
-                )
-    mean = {key: float(np.mean(values)) for key, values in aucs.items()}
-    cells = [key[1:3] for key in mean if key[0] == "privatediff" and key[3] == PUBLISHED]
-    apart = {
-        noise: [mean["privatediff", *cell, PUBLISHED] - mean["dp_sgda", *cell, noise] for cell in cells]
-        for noise in (PUBLISHED, CERTIFIED)
-    }
-    said = next(sentence for sentence in headlines() if "ahead of DP-SGDA" in sentence)
-    assert f"in {len(cells)} of {len(cells)} private cells" in said  # as printed
-    for noise, words in ((PUBLISHED, "as each is published, it"), (CERTIFIED, "with certified noise it")):
-        ahead, behind = sum(each > 0.5 for each in apart[noise]), sum(each < -0.5 for each in apart[noise])
-        assert f"{words} is ahead in {ahead} and behind in {behind}." in said
-    assert "certified at {1:.1f} where {2:g} is claimed".format(*max(certified)) in said
-
-
 def test_headlines_count_by_points_what_the_kept_runs_say():
     """From the CSV by plain Python: a mean far below the printed number with a large error reaches nothing."""
     experiment = find("yang2022.table_2")
