@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from accusations import sigma_of
 from scipy import optimize, special, stats
 
 import dpcheck
@@ -24,17 +25,7 @@ TRUTH = math.e / (1 + math.e)
 CLOSED = 1 - math.exp(-1)
 
 
-def _sigma(delta: float) -> float:
-    """Of the Gaussian mechanism that is exactly (1, delta)-private at sensitivity 1 (Balle and Wang 2018)."""
-
-    def excess(sigma: float) -> float:
-        half = 1 / (2 * sigma)
-        return float(stats.norm.cdf(half - sigma) - math.e * stats.norm.cdf(-half - sigma)) - delta
-
-    return float(optimize.brentq(excess, 0.3, 20, xtol=1e-12))
-
-
-SIGMA, SMALL_SIGMA = _sigma(1e-5), _sigma(0.05)
+SIGMA, SMALL_SIGMA = sigma_of(1e-5), sigma_of(0.05)
 
 
 def laplace(value: float, rng: np.random.Generator, size: int) -> Any:

@@ -24,7 +24,7 @@ from dpcheck.checks.rates import claimed_rate
 from dpcheck.checks.sampling import sampling
 from dpcheck.checks.sandwich import sandwiches
 from dpcheck.events import Disjoint, Gaussian, Laplace, Repeated, Sampled
-from dpcheck.solvers import ALGORITHMS, algorithm
+from dpcheck.solvers import ALGORITHMS
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "noisy_sgda.py"
@@ -401,16 +401,3 @@ def test_a_theorem_s_number(factor, verdict):
 
 
 # dpcheck's own, without a game
-
-
-def test_an_algorithm_without_a_game_gets_a_sentence(monkeypatch):
-    from dpcheck import checks
-
-    monkeypatch.setattr(algorithm("nseg"), "games", tuple)
-    context, found = Context(), []
-    for name, title, stage in checks._stages(context, ["nseg"], [], {}):
-        if title == "nseg: audits":
-            assert name == "nseg"
-            found += stage()
-    assert [each.verdict for each in found] == ["inconclusive"]
-    assert "nseg has no game, so that its privacy is not audited" in found[0].reason

@@ -705,16 +705,6 @@ def test_report_in_every_format_in_one_run(report, tmp_path):
     assert "&lt;b&gt;" in documents["html"]
 
 
-def test_report_of_a_violation(report, tmp_path):
-    new = Finding("t.new", "privacy", "s", "violated", "r", audited=2.0, certified=3.0, claimed=1.0)
-    found = replace(REPORT, findings=(*REPORT.findings, new))
-    code, out, _ = report(found)
-    assert code == 1
-    assert "Regression: 1 new violation\n" in out
-    assert [report(found, "--format", name)[0] for name in ("json", "junit", "sarif", "html")] == [1] * 4
-    assert_documents(found, {name: report(found, "--format", name)[1] for name in ("json", "junit", "sarif", "html")})
-
-
 def test_fail_on_inconclusive(report):
     undecided = Finding("t.open", "privacy", "s", "inconclusive", "r")
     recorded = replace(undecided, expected="inconclusive")

@@ -281,35 +281,6 @@ def test_html_is_well_formed_and_shows_every_finding(original):
     assert ("badge changed" in page.classes) == (expecting and not original.ok)
 
 
-def rows_of(text):
-    """The report's words, however they were broken into lines."""
-    return " ".join(text.split())
-
-
-@pytest.mark.parametrize("width", [60, 80, 99, 100, 120])
-def test_terminal_cuts_nothing_off(width):
-    """In columns or stacked, every id, command and sentence is there in full where all rows are asked for."""
-    long = "a sentence of many words that no line of a narrow terminal has room for, and which goes on for a while"
-    found = [
-        finding("violated", id="nseg.as_printed.transcript", kind="privacy", subject=long, reason=long, audited=4.05,
-                certified=25.8, claimed=1.0),
-        finding("refuted", id="yang2022.Y17", kind="claim", subject=long, reason=long, evidence={"statement": long}),
-        finding("inconclusive", id="nseg.rate.t", kind="rate", subject=long, reason=long),
-    ]  # fmt: skip
-    table = {"a table": [{"a heading of some length": 1.5, "another heading of some length": long}]}
-    screen, text = (
-        render(report(*found, tables=table, seed=0), "terminal", width=width, verbose=verbose)
-        for verbose in (False, True)
-    )
-    assert rows_of(text).count(long) == 7
-    for each in ("dpcheck check nseg --explain nseg.as_printed.transcript", "dpcheck prove Y17 --explain",
-                 "dpcheck check nseg --explain nseg.rate.t"):  # fmt: skip
-        assert f"{each}\n" in text
-    fixed = ("dpcheck check", "audited", "a heading of some length", "Next: ")  # what is not broken between lines
-    lines = [*screen.splitlines(), *text.splitlines()]
-    assert all(len(line) <= width or line.strip().startswith(fixed) for line in lines)
-
-
 LONG = "a sentence of many words that goes on and on, until no terminal has room for all of it, and further still, "
 SENTENCES = tuple(
     f"{name} is shown as this code measured it before; the first part was measured again and came out alike. "

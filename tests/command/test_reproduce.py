@@ -113,14 +113,6 @@ def test_an_experiment_runs_something_unasked(name):
     assert chosen(find(name), None)
 
 
-def test_a_start_brings_its_epsilon(capsys):
-    """That of the cell, and not the usual 1."""
-    small = ["steps=2", "S1=20", "S2=10", "K=2"]
-    assert main(["solve", "dp_rgda", *small, "--like", "xu2026.table_2:dp_rgda", "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["claimed"] == 2.0 and found["like"] == "xu2026.table_2: dp_rgda"
-
-
 # Running and going on
 
 

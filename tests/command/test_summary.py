@@ -73,16 +73,6 @@ def test_what_else_is_broken_is_never_left_out():
     assert [broken for _, broken in summary(sound(), claim("proved")).sentences] == [False, False]
 
 
-def test_what_was_computed_about_a_claim_is_no_statement_of_the_paper():
-    further = Finding("yang2022.Y10.smaller_minibatch", "claim", "Remark 1", "refuted", "an exact pair")
-    found = summary(claim("proved"), further)
-    assert found.result == (
-        "1 check is violated (yang2022.Y10.smaller_minibatch).", "None of the 1 claims of yang2022 is refuted.",
-    )  # fmt: skip
-    assert found.broken == (further,)
-    assert found.command(further) == "dpcheck check nseg --explain yang2022.Y10.smaller_minibatch"
-
-
 @pytest.mark.parametrize("finding", [leak(), claim("refuted", "zhang2025.004:Lem8(r%T!=0)")])
 def test_the_command_that_explains_a_finding_can_be_run(finding):
     line = summary(finding, seed=3, profile="full").command(finding)
