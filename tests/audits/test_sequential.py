@@ -17,7 +17,7 @@ from scipy import optimize, special, stats
 import dpcheck
 from dpcheck.audits.betting import Wealth, stakes
 from dpcheck.audits.betting.predictor import LabelTree, Predictor
-from dpcheck.audits.sequential import SequentialAudit, _chunks, audit_sequential
+from dpcheck.audits.sequential import SequentialAudit, audit_sequential
 from dpcheck.errors import InputError
 
 Mechanism = Callable[..., Any]
@@ -401,12 +401,6 @@ class TestVerdicts:
         assert list(frame.columns) == ["trials", "log_wealth", "epsilon_lower"]
         assert frame["epsilon_lower"].iloc[-1] == audit.epsilon_lower
         assert f"{audit.event.hits} of {audit.event.trials} runs on" in str(audit.event)
-
-    def test_chunks_end_at_round_numbers(self) -> None:
-        ends = np.cumsum([c.size for c in _chunks(0, 1_000_000, 0)][::2])
-        assert set(ends) >= {10, 50, 100, 200, 500, 1_000, 5_000, 10_000, 100_000}
-        assert ends[-1] == 1_000_000
-        assert len({(c.side, c.number) for c in _chunks(0, 1_000_000, 0)}) == 2 * len(ends)
 
     @pytest.mark.parametrize("vectorized", [False, True])
     def test_same_bits_for_any_number_of_workers(self, vectorized: bool) -> None:

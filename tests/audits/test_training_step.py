@@ -424,16 +424,6 @@ def test_whole_numbers_stay_whole_numbers():
     assert audit.verdict == "consistent" and "whole numbers were not made larger" in found.reason
 
 
-@pytest.mark.parametrize(
-    ("record", "advice"),
-    [((RECORDS[0], 1.0), "(record[0] * factor, *record[1:])"), ({"x": RECORDS[0]}, "'x': record['x'] * factor}")],
-)
-def test_records_of_parts_are_told_how_to_write_their_outlier(record, advice):
-    with pytest.raises(InputError, match=r"^outlier must be given where a record is a (tuple|dict)") as found:
-        audit_training_step(step(), [record] * N, events=EVENTS, **CLAIM)
-    assert advice in str(found.value)
-
-
 def test_records_of_parts_with_the_outlier_of_the_advice():
     def first(w, batch, rng):
         return right(w, np.array([x for x, _ in batch]).reshape(-1, 3), rng)

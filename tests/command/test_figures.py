@@ -108,19 +108,6 @@ def test_measured_over_bound_is_drawn_with_two_standard_errors():
     assert words(figure) == "Measured is at most 0.6 times the bound, at n = 512, d = 1"
 
 
-@pytest.mark.parametrize(
-    ("ratio", "error", "said"),
-    [
-        (1.2, 0.01, "Measured exceeds the bound: 1.2 times the bound, at n = 7"),
-        (1.2, 0.2, "Measured reaches 1.2 times the bound, at n = 7, within two standard errors"),
-        (0.99, 0.2, "Measured is at most 0.99 times the bound, at n = 7"),
-        (1.2, NAN, "Measured exceeds the bound: 1.2 times the bound, at n = 7"),
-    ],
-)
-def test_the_title_says_whether_the_bound_holds(ratio, error, said):
-    assert words(over_bound([{"n": 7, "measured": 3 * ratio, "error": 3 * error, "bound": 3.0}])) == said
-
-
 def test_means_that_are_not_positive_stand_at_the_foot():
     rows = [{"n": n, "measured": m, "error": 0.1, "bound": 1.0} for n, m in ((1, 0.5), (2, -0.1), (4, 0.0))]
     figure = over_bound(rows)

@@ -11,7 +11,7 @@ from pages import looked_at
 from dpcheck.audits.bugs.bug import Examination, find
 from dpcheck.audits.bugs.testers import Outcome
 from dpcheck.report import template
-from dpcheck.report.charts import HEIGHT, WIDTH, Axis, charts, epsilon_strips
+from dpcheck.report.charts import HEIGHT, WIDTH, charts, epsilon_strips
 from dpcheck.report.claims import bugs_page
 from dpcheck.report.findings import Finding, Report
 from dpcheck.report.html import to_html
@@ -141,14 +141,6 @@ def test_a_dollar_sign_that_begins_no_formula():
 
 
 # Drawings
-
-
-def test_places_on_an_axis():
-    axis = Axis(0.1, 10.0, True)
-    assert [axis.at(value) for value in (0.0, 0.01, 0.1, 1.0, 10.0, 1e9)] == [0, 0, 0, 50, 100, 100]
-    assert [words for _, words in axis.ticks] == ["0.1", "0.2", "0.5", "1", "2", "5", "10"]
-    assert [words for _, words in Axis(-1.1, 0.3, False).ticks] == ["-1", "-0.5", "0"]
-    assert Axis.around([3.0], logarithmic=True).at(3.0) == 50
 
 
 def test_the_sandwich_shows_the_leak_first_and_beyond_the_claim():
