@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import optimize, stats
 
 from dpcheck.audits.bands import band_bound
 from dpcheck.audits.membership import audit_privacy
@@ -20,6 +21,17 @@ from dpcheck.audits.sequential import audit_sequential
 from dpcheck.audits.split import split_bound
 
 REPEATS = 2_000
+
+
+def delta_of(sigma: float) -> float:
+    """The Gaussian mechanism's delta at epsilon 1, sensitivity 1 (Balle and Wang 2018)."""
+    half = 1 / (2 * sigma)
+    return float(stats.norm.cdf(half - sigma) - math.e * stats.norm.cdf(-half - sigma))
+
+
+def sigma_of(delta: float) -> float:
+    """Standard deviation at which the Gaussian mechanism is exactly (1, delta)-private at sensitivity 1."""
+    return float(optimize.brentq(lambda sigma: delta_of(sigma) - delta, 0.3, 20, xtol=1e-12))
 
 
 @dataclass(frozen=True)

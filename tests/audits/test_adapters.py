@@ -13,6 +13,8 @@ import pytest
 
 from dpcheck import InputError, audit_training_step
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # as the libraries work
+
 N, BATCH = 32, 8
 RECORDS = np.random.default_rng(0).normal(size=(N, 3))
 CLAIM = {"batch": BATCH, "steps": 2, "epsilon": 30.0, "delta": 1e-5, "trials": 200, "confidence": 0.999}
@@ -22,7 +24,6 @@ def amiss(audit):
     return {finding.part: finding.reason for finding in audit.findings if finding.verdict != "consistent"}
 
 
-@pytest.mark.filterwarnings("ignore")  # as Opacus works
 @pytest.mark.parametrize("poisson", [True, False])
 def test_opacus(poisson):
     """Both loaders have one epsilon in Opacus; only one of them draws as that was accounted."""
@@ -46,7 +47,6 @@ def test_opacus(poisson):
     assert not amiss(audit).keys() - {"sampling", "empty batch"}
 
 
-@pytest.mark.filterwarnings("ignore")  # as Opacus works
 def test_opacus_takes_its_divisor_from_the_private_number_of_records():
     """Issue 819: ``expected_batch_size = int(len(dataset) * sample_rate)`` is 4 on 16 records and 3 on 15."""
     torch, opacus = pytest.importorskip("torch"), pytest.importorskip("opacus")
@@ -70,7 +70,6 @@ def test_opacus_takes_its_divisor_from_the_private_number_of_records():
     assert "has another divisor and another noise" in found["divisor"]
 
 
-@pytest.mark.filterwarnings("ignore")  # as Opacus works
 @pytest.mark.parametrize("mixed", [True, False])
 def test_opacus_with_a_layer_whose_gradients_are_its_own(mixed):
     """Issue 484: a gradient sampler that somebody wrote is believed; one that mixes records breaks the clipping."""
@@ -121,7 +120,6 @@ def mean_output(model, batch):
     return model(torch.as_tensor(np.asarray(batch), dtype=torch.float32)).mean()
 
 
-@pytest.mark.filterwarnings("ignore")  # as Opacus works
 @pytest.mark.parametrize("column", [True, False])
 def test_opacus_with_ghost_clipping(column):
     """A loss of shape (n, 1) is multiplied with (n,) coefficients, each with each: no gradient is clipped."""
@@ -146,23 +144,18 @@ def test_opacus_with_ghost_clipping(column):
     assert set(amiss(audit)) == ({"clipping"} if column else set())
 
 
-@pytest.mark.filterwarnings("ignore")  # as Opacus works
 def test_opacus_with_adaptive_clipping_is_refused():
-    torch, opacus = pytest.importorskip("torch"), pytest.importorskip("opacus")
+    torch = pytest.importorskip("torch")
     from dpcheck.adapters.opacus import training_step
 
-    data = torch.utils.data.TensorDataset(torch.as_tensor(RECORDS, dtype=torch.float32))
-    model = torch.nn.Linear(3, 1)
-    made = opacus.PrivacyEngine().make_private(
-        module=model, optimizer=torch.optim.SGD(model.parameters(), lr=1.0), clipping="adaptive", max_grad_norm=1.0,
-        data_loader=torch.utils.data.DataLoader(data, batch_size=BATCH), noise_multiplier=1.0, min_clipbound=0.1,
-        target_unclipped_quantile=0.5, clipbound_learning_rate=0.2, max_clipbound=10.0, unclipped_num_std=1.0,
+    made = private(
+        torch.nn.Linear(3, 1), clipping="adaptive", min_clipbound=0.1, target_unclipped_quantile=0.5,
+        clipbound_learning_rate=0.2, max_clipbound=10.0, unclipped_num_std=1.0,
     )  # fmt: skip
     with pytest.raises(InputError, match=r"^optimizer must keep its clip from step to step, got adaptive AdaClip"):
         training_step(*made, loss=lambda model, batch: model(batch).mean())
 
 
-@pytest.mark.filterwarnings("ignore")  # as Opacus works
 def test_opacus_with_dropout():
     """Layers of dropout are off while the gradient is taken, and on again; what torch draws next stays the same."""
     torch = pytest.importorskip("torch")
@@ -179,7 +172,6 @@ def test_opacus_with_dropout():
     assert made[0].training and all(layer.training for layer in made[0].modules())
 
 
-@pytest.mark.filterwarnings("ignore")  # as Opacus works
 def test_opacus_with_dropout_that_is_no_layer():
     """Its numbers come from torch's own generator, which is seeded from the audit's: no error, and no verdict."""
     torch = pytest.importorskip("torch")
@@ -193,7 +185,6 @@ def test_opacus_with_dropout_that_is_no_layer():
     assert audit.verdict == "inconclusive" and "dropout" in str(audit)
 
 
-@pytest.mark.filterwarnings("ignore")  # as Opacus works
 def test_opacus_after_a_loss_that_raised():
     """A forward pass without its backward pass leaves activations; the next minibatch must not meet them."""
     torch = pytest.importorskip("torch")
@@ -218,7 +209,6 @@ def test_opacus_after_a_loss_that_raised():
     np.testing.assert_array_equal(step.release(RECORDS[:5], np.random.default_rng(0)), before)
 
 
-@pytest.mark.filterwarnings("ignore")  # as Opacus works
 def test_opacus_loaders_that_serve_one_epoch_are_cycled():
     """Opacus' loader of 32 records gives four minibatches an epoch, and so does torch's sampler."""
     torch = pytest.importorskip("torch")
@@ -231,7 +221,6 @@ def test_opacus_loaders_that_serve_one_epoch_are_cycled():
         assert len(drawn) == 50 and max(map(max, filter(None, drawn))) < N
 
 
-@pytest.mark.filterwarnings("ignore")  # as jax_privacy works
 @pytest.mark.parametrize("factor", [1.0, 0.5])
 def test_jax_privacy(factor):
     """With the noise that was accounted, and with half of it."""
@@ -261,7 +250,6 @@ def noise_of(jax, init, key_and_rest):
     return optax.GradientTransformation(lambda params: init, update)
 
 
-@pytest.mark.filterwarnings("ignore")  # as jax_privacy works
 def test_random_keys_of_noise_in_jax_privacy():
     """Keys that are never split, and keys out of reach, are refused; the keys of two parts are drawn apart."""
     jax = pytest.importorskip("jax")
@@ -312,7 +300,6 @@ def planned(gradient, records, params, bands=1, **options):
     )
 
 
-@pytest.mark.filterwarnings("ignore")  # as jax_privacy works
 @pytest.mark.parametrize("multiple", [1, 4])
 def test_a_plan_of_jax_privacy(multiple):
     """Its gradient raises on no records; padding that is masked stands in, as in jax_privacy's own loops."""
@@ -321,7 +308,6 @@ def test_a_plan_of_jax_privacy(multiple):
     assert (found.verdict, amiss(found)) == ("consistent", {})
 
 
-@pytest.mark.filterwarnings("ignore")  # as jax_privacy works
 def test_a_plan_of_jax_privacy_on_tokens():
     tokens = np.random.default_rng(0).integers(0, 9, (N, 2))
     table = np.random.default_rng(1).normal(size=(9, 3)).astype(np.float32)
@@ -329,7 +315,6 @@ def test_a_plan_of_jax_privacy_on_tokens():
     assert audit().verdict == "consistent"
 
 
-@pytest.mark.filterwarnings("ignore")  # as jax_privacy works
 def test_a_plan_of_jax_privacy_on_records_of_parts():
     records = [(row, 1.0) for row in RECORDS.astype(np.float32)]
     options = {"outlier": lambda record, factor: (record[0] * np.float32(factor), record[1]), "padding": records[0]}
@@ -340,7 +325,6 @@ def test_a_plan_of_jax_privacy_on_records_of_parts():
         step.release([], np.random.default_rng(0))
 
 
-@pytest.mark.filterwarnings("ignore")  # as jax_privacy works
 def test_a_plan_of_jax_privacy_with_two_bands():
     """Its noise is correlated over steps, which the adapter sees: the sampling is audited, and nothing is certified."""
     step, audit = planned(

@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 
 from dpcheck.audits.bayesian import credible_bound, posterior
-from dpcheck.errors import InputError
 
 
 def _truth(p: float, q: float) -> float:
@@ -81,10 +80,3 @@ def test_errors_exceed_that_at_given_probabilities(p: float, q: float, least: fl
     likely = np.argwhere(chance > 1e-5)
     error = sum(chance[i, j] for i, j in likely if _wrong(int(i), int(j), n, _truth(p, q)))
     assert error > least
-
-
-def test_wrong_input() -> None:
-    with pytest.raises(InputError, match=r"^hits must be at most trials = 10, got 11$"):
-        credible_bound(11, 0, 10)
-    with pytest.raises(InputError, match=r"^delta must lie in \[0, 1\), got -1$"):
-        credible_bound(1, 0, 10, delta=-1)

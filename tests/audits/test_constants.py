@@ -108,21 +108,6 @@ def test_answers_without_noise():
     assert silent.reason == "the noise of answer 0 has scale 0"
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "message"),
-    [
-        (lambda oracle, rng: rng.normal(), "mechanism must call oracle, got a run without a call"),
-        (lambda oracle, rng: oracle(0.0) + rng.normal(),
-         "mechanism must add to each answer one draw of its size, got draw 0, 1 numbers, and answer 0, 2"),
-        (lambda oracle, rng: 1 / 0, "mechanism must return numbers, got ZeroDivisionError: division by zero"),
-    ],
-)  # fmt: skip
-def test_bad_mechanisms_are_named(mechanism, message):
-    with pytest.raises(InputError) as caught:
-        audit_evaluation_points(mechanism, gradient)
-    assert str(caught.value) == message
-
-
 def descent_from_a_random_start(leak):
     def run(oracle, rng):
         x = rng.normal(size=2)

@@ -9,20 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from accusations import ESTIMATORS, REPEATS, Mechanism, accused, table
-from scipy import optimize, stats
+from accusations import ESTIMATORS, REPEATS, Mechanism, accused, sigma_of, table
+from scipy import stats
 
 from dpcheck.audits.membership import audit_privacy
 from dpcheck.events import Gaussian, Laplace
 
-
-def _delta_of(sigma: float) -> float:
-    """The Gaussian mechanism's delta at epsilon 1, sensitivity 1 (Balle and Wang 2018)."""
-    half = 1 / (2 * sigma)
-    return float(stats.norm.cdf(half - sigma) - math.e * stats.norm.cdf(-half - sigma))
-
-
-SIGMA = float(optimize.brentq(lambda s: _delta_of(s) - 1e-5, 0.5, 20, xtol=1e-12))
+SIGMA = sigma_of(1e-5)
 TRUTH = math.e / (1 + math.e)
 LEAK = 0.01
 INTEGERS = np.arange(-60, 61)

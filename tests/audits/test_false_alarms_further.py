@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from accusations import ESTIMATORS, REPEATS, Mechanism, table
-from scipy import optimize, stats
+from accusations import ESTIMATORS, REPEATS, Mechanism, delta_of, sigma_of, table
+from scipy import stats
 
 E, TRUTH = math.e, math.e / (1 + math.e)
 
@@ -82,13 +82,7 @@ def nan_or_noise(v: int, rng: np.random.Generator, n: int) -> Any:
 CORRELATION, AT = 0.9, 1e-2
 
 
-def _delta_of(sigma: float) -> float:
-    """The Gaussian mechanism's delta at epsilon 1, sensitivity 1 (Balle and Wang 2018)."""
-    half = 1 / (2 * sigma)
-    return float(stats.norm.cdf(half - sigma) - E * stats.norm.cdf(-half - sigma))
-
-
-SIGMA = float(optimize.brentq(lambda sigma: _delta_of(sigma) - AT, 0.5, 20, xtol=1e-12))
+SIGMA = sigma_of(AT)
 
 
 def correlated(v: float, rng: np.random.Generator, n: int) -> Any:
@@ -198,7 +192,7 @@ def test_numbers_that_are_correlated_tell_no_more_than_their_score() -> None:
     """The score is the likelihood ratio's: its two means lie 1/SIGMA standard deviations apart."""
     drawn = [MECHANISMS["correlated numbers"].scores(v, np.random.default_rng(v), 100_000) for v in (1, 0)]
     assert (drawn[0].mean() - drawn[1].mean()) / drawn[1].std() == pytest.approx(1 / SIGMA, abs=0.02)
-    assert _delta_of(SIGMA) == pytest.approx(AT)
+    assert delta_of(SIGMA) == pytest.approx(AT)
 
 
 def test_false_alarms_stay_below_the_level() -> None:

@@ -105,30 +105,20 @@ def test_planted_bugs_are_found(mechanism: Any, options: dict[str, Any]) -> None
         assert audit.epsilon_lower > 1
 
 
+@pytest.mark.parametrize("trials", [10_000, pytest.param(100_000, marks=pytest.mark.experiment)])
 @pytest.mark.parametrize(
-    ("mechanism", "delta", "share"),
-    [(laplace, 0.0, 0.94), (gaussian, 1e-5, 0.43), (randomised_response, 0.0, 0.94),
-     (geometric, 0.0, 0.94)],
+    ("mechanism", "delta", "shares"),
+    [(laplace, 0.0, (0.94, 0.98)), (gaussian, 1e-5, (0.43, 0.62)), (randomised_response, 0.0, (0.94, 0.98)),
+     (geometric, 0.0, (0.94, 0.98))],
 )  # fmt: skip
-def test_close_to_the_truth(mechanism: Any, delta: float, share: float) -> None:
-    """Mean of epsilon_lower over 80 audits of 10,000 runs, true epsilon 1; fixed seeds.
+def test_close_to_the_truth(mechanism: Any, delta: float, shares: tuple[float, float], trials: int) -> None:
+    """Mean of epsilon_lower over 80 audits of 10,000 runs, or 40 of ten times as many; true epsilon 1, fixed seeds.
 
     Over other seeds the means are 0.95, 0.45, 0.97 and 0.96, with standard errors of 0.003, for the
     Gaussian 0.009.
     """
-    found = [_audit(mechanism, seed, delta=delta).epsilon_lower for seed in range(80)]
-    assert np.mean(found) >= share
-
-
-@pytest.mark.experiment
-@pytest.mark.parametrize(
-    ("mechanism", "delta", "share"),
-    [(laplace, 0.0, 0.98), (gaussian, 1e-5, 0.62), (randomised_response, 0.0, 0.98),
-     (geometric, 0.0, 0.98)],
-)  # fmt: skip
-def test_closer_with_more_runs(mechanism: Any, delta: float, share: float) -> None:
-    """The same with 100,000 runs."""
-    found = [_audit(mechanism, seed, delta=delta, trials=100_000).epsilon_lower for seed in range(40)]
+    audits, share = (80, shares[0]) if trials == 10_000 else (40, shares[1])
+    found = [_audit(mechanism, seed, delta=delta, trials=trials).epsilon_lower for seed in range(audits)]
     assert np.mean(found) >= share
 
 
@@ -144,24 +134,6 @@ def test_correct_mechanism_is_consistent() -> None:
 def blind(_: float, rng: np.random.Generator, size: int) -> Any:
     """Data that clip to one value."""
     return laplace(1, rng, size)
-
-
-def test_equal_outputs_show_nothing_and_equal_datasets_are_refused() -> None:
-    audit = audit_privacy(blind, 1, 2, epsilon=0.5, delta=0.0, trials=5_000, vectorized=True)
-    assert audit.epsilon_lower < 0.05
-    assert audit.no_difference
-    assert "this pair shows no difference" in str(audit)
-    assert not _audit(laplace, trials=200).no_difference
-    with pytest.raises(InputError, match="neighbour must differ from data in one record, got its equal"):
-        audit_privacy(laplace, [1], [1], epsilon=0.5)
-
-
-def test_a_printed_audit_has_three_lines() -> None:
-    """The verdict with its bound, what it rests on, and the witness."""
-    verdict, rests_on, witness = str(_audit(half_noise, trials=5_000)).splitlines()
-    assert verdict.startswith("violated: epsilon >= ")
-    assert "runs a dataset" in rests_on
-    assert witness.startswith("witness: ")
 
 
 def test_counts_stay_with_the_side_that_was_chosen() -> None:
@@ -180,12 +152,6 @@ def test_too_few_trials_for_the_claim_are_inconclusive() -> None:
     # The same outputs against a smaller claim: the test can fail, and does.
     assert _audit(lambda v, rng, size: np.full(size, v), epsilon=2.0, trials=100).verdict == "violated"
     assert _audit(laplace, epsilon=2.0, trials=100).verdict == "consistent"
-
-
-def test_stops_early_when_the_violation_is_plain() -> None:
-    audit = _audit(half_noise, trials=100_000)
-    assert audit.trials == 4_000
-    assert audit.verdict == "violated"
 
 
 def test_levels_and_blocks_add_up() -> None:
@@ -274,19 +240,6 @@ def test_a_second_claim_is_tested_on_the_same_runs(jobs: int) -> None:
     assert max(calls) < 1_000
 
 
-def test_scalar_and_array_outputs_of_any_dataset() -> None:
-    table = {"rows": np.ones((3, 2))}
-    audit = audit_privacy(
-        lambda d, rng: d["rows"].sum(axis=0) + rng.laplace(size=2),
-        table,
-        {"rows": np.zeros((3, 2))},
-        epsilon=1.0,
-        trials=300,
-    )
-    assert audit.verdict == "violated"
-    assert (table["rows"] == 1).all()
-
-
 def test_to_dict_to_frame_and_words() -> None:
     audit = _audit(leaks_infinity, trials=6_000, epsilon=20.0)
     plain = audit.to_dict()
@@ -331,11 +284,6 @@ def test_progress_is_told_and_ends_at_the_total() -> None:
     assert told[-1] == (50_000, 50_000)
 
 
-def test_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    _audit(laplace, trials=500)
-    assert capfd.readouterr() == ("", "")
-
-
 def test_histogram_gives_repeated_values_their_own_bins() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, 4_000, 1))
@@ -351,26 +299,6 @@ def test_histogram_gives_repeated_values_their_own_bins() -> None:
 
 class TestWrongInput:
     """Each gives one line that names the argument, the constraint and the value."""
-
-    @pytest.mark.parametrize(
-        ("mechanism", "message"),
-        [
-            (lambda d, rng: np.zeros(1 + d), "mechanism must return outputs of one shape (padded with nan), got "),
-            (
-                lambda d, rng: np.zeros(rng.integers(1, 3)),
-                "mechanism must return outputs of one shape (padded with nan), got ",
-            ),
-            (
-                lambda d, rng: int(np.random.default_rng().random() < 0.5),
-                "mechanism must draw all its randomness from rng, got two different outputs for",
-            ),
-        ],
-    )
-    def test_mechanisms(self, mechanism: Any, message: str) -> None:
-        with pytest.raises(InputError) as raised:
-            audit_privacy(mechanism, 1, 0, epsilon=1.0, trials=100)
-        assert str(raised.value).startswith(message)
-        assert "\n" not in str(raised.value)
 
     def test_an_object_that_remembers_its_draws(self) -> None:
         """Permanent randomised response: private, but its runs are one run, and no sample of it."""

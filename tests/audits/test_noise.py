@@ -45,19 +45,15 @@ def alarms(distribution, seeds, centred=False):
     return count
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("distribution", DRAW)
-def test_false_alarms(distribution):
-    """Null: noise exactly as claimed. Level 5 %; 40 repeats, fails above 7 (probability 0.1 %)."""
-    assert alarms(distribution, range(40)) <= 7
+FEW = pytest.param(range(40), False, marks=pytest.mark.thorough)
+MANY = [pytest.param(range(1000, 2000), centred, marks=pytest.mark.experiment) for centred in (True, False)]
 
 
-@pytest.mark.experiment
-@pytest.mark.parametrize("centred", [True, False])
+@pytest.mark.parametrize(("seeds", "centred"), [FEW, *MANY])
 @pytest.mark.parametrize("distribution", DRAW)
-def test_many_false_alarms(distribution, centred):
-    """Null: as above; 1,000 repeats, fails above 72 (probability 0.1 %)."""
-    assert alarms(distribution, range(1000, 2000), centred) <= 72
+def test_false_alarms(distribution, seeds, centred):
+    """Null: noise exactly as claimed. Level 5 %; fails above 7 of 40 repeats, or 72 of 1,000 (probability 0.1 %)."""
+    assert alarms(distribution, seeds, centred) <= (7 if len(seeds) == 40 else 72)
 
 
 @pytest.mark.thorough
@@ -221,20 +217,18 @@ def vector_alarms(dtype, distribution, seeds, size):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_false_alarms_of_noise_on_vectors(dtype):
-    """Null: sound Gaussian noise; 20 repeats at level 5 %, fails above 5 (probability 0.03 %)."""
-    assert vector_alarms(dtype, "gaussian", range(20), (60, 20))[0] <= 5
+@pytest.mark.parametrize(
+    ("distribution", "repeats", "most", "by_tails"),
+    [("gaussian", 20, 5, 20), *(pytest.param(law, 2_000, 131, 36, marks=pytest.mark.experiment)
+                                for law in ("gaussian", "laplace"))],
+)  # fmt: skip
+def test_false_alarms_of_noise_on_vectors(dtype, distribution, repeats, most, by_tails):
+    """Null: sound noise; 20 repeats at level 5 % fail above 5 (probability 0.03 %).
 
-
-@pytest.mark.experiment
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("distribution", ["gaussian", "laplace"])
-def test_many_false_alarms_of_noise_on_vectors(dtype, distribution):
-    """Null: as above; 2,000 repeats at level 5 %, fails above 131 (probability 0.1 %), of the tails alone above 36."""
-    alarms, tails = vector_alarms(dtype, distribution, range(2_000), (100, 20))
-    print(f"{distribution} {dtype.__name__}: {alarms} alarms, {tails} by tails, of 2000")
-    assert alarms <= 131
-    assert tails <= 36
+    Of 2,000 more than 131 do, and more than 36 by the tails alone, with probability 0.1 %.
+    """
+    alarms, tails = vector_alarms(dtype, distribution, range(repeats), (60 if repeats == 20 else 100, 20))
+    assert alarms <= most and tails <= by_tails
 
 
 RNG = np.random.default_rng(8)

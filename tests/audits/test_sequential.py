@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from accusations import sigma_of
 from scipy import optimize, special, stats
 
 import dpcheck
 from dpcheck.audits.betting import Wealth, stakes
 from dpcheck.audits.betting.predictor import LabelTree, Predictor
-from dpcheck.audits.sequential import SequentialAudit, _chunks, audit_sequential
+from dpcheck.audits.sequential import SequentialAudit, audit_sequential
 from dpcheck.errors import InputError
 
 Mechanism = Callable[..., Any]
@@ -24,17 +25,7 @@ TRUTH = math.e / (1 + math.e)
 CLOSED = 1 - math.exp(-1)
 
 
-def _sigma(delta: float) -> float:
-    """Of the Gaussian mechanism that is exactly (1, delta)-private at sensitivity 1 (Balle and Wang 2018)."""
-
-    def excess(sigma: float) -> float:
-        half = 1 / (2 * sigma)
-        return float(stats.norm.cdf(half - sigma) - math.e * stats.norm.cdf(-half - sigma)) - delta
-
-    return float(optimize.brentq(excess, 0.3, 20, xtol=1e-12))
-
-
-SIGMA, SMALL_SIGMA = _sigma(1e-5), _sigma(0.05)
+SIGMA, SMALL_SIGMA = sigma_of(1e-5), sigma_of(0.05)
 
 
 def laplace(value: float, rng: np.random.Generator, size: int) -> Any:
@@ -264,18 +255,11 @@ def _alarms(mechanism: Mechanism, delta: float, repeats: int, most: int) -> int:
 class TestFalseAlarms:
     """Null hypothesis: an audit at confidence 95 % ever gives up a claim that is kept with probability <= 5 %."""
 
+    @pytest.mark.parametrize(("audits", "most"), [(16, 100), pytest.param(2_000, 300, marks=pytest.mark.experiment)])
     @pytest.mark.parametrize(("mechanism", "delta"), EXACT)
-    def test_at_the_very_epsilon_that_is_kept(self, mechanism: Mechanism, delta: float) -> None:
-        """Rejected above the 0.999 quantile of Bin(16, 0.05), 4: error rate at most 0.1 % each."""
-        assert _alarms(mechanism, delta, 16, 100) <= stats.binom.isf(1e-3, 16, 0.05)
-
-    @pytest.mark.experiment
-    @pytest.mark.parametrize(("mechanism", "delta"), EXACT)
-    def test_two_thousand_audits(self, mechanism: Mechanism, delta: float) -> None:
-        """Rejected above the 0.999 quantile of Bin(2000, 0.05), 131."""
-        alarms = _alarms(mechanism, delta, 2_000, 300)
-        print(f"{mechanism.__name__}: {alarms} of 2000")
-        assert alarms <= stats.binom.isf(1e-3, 2_000, 0.05)
+    def test_at_the_very_epsilon_that_is_kept(self, mechanism: Mechanism, delta: float, audits: int, most: int) -> None:
+        """Rejected above the 0.999 quantile of Bin(audits, 0.05), 4 or 131: error rate at most 0.1 % each."""
+        assert _alarms(mechanism, delta, audits, most) <= stats.binom.isf(1e-3, audits, 0.05)
 
     def test_the_limit_is_covered_for_any_claim(self) -> None:
         """Null hypothesis: epsilon_lower ever reaches the true epsilon 1, on the grid of the claim 2, in <= 5 %.
@@ -305,29 +289,21 @@ class TestFalseAlarms:
 class TestMeans:
     """Mean mechanisms whose count of records is secret in one place and true in another, confidence 99.9 %."""
 
+    @pytest.mark.parametrize(
+        ("seeds", "delta", "confidence"),
+        [(7, 0.0, 0.999), *(pytest.param(200, delta, confidence, marks=pytest.mark.experiment)
+                            for delta in (0.0, 1e-5) for confidence in (0.95, 0.999))],
+    )  # fmt: skip
     @pytest.mark.parametrize("epsilon", [0.1, 0.01])
     @pytest.mark.parametrize("true_count_in", ["scale", "both", "divisor"])
-    def test_wrong_ones_fall_in_a_few_hundred_runs(self, true_count_in: str, epsilon: float) -> None:
-        """Median under 250 over 7 seeds."""
-        found = [_of_mean(true_count_in, epsilon, seed, most=3_000) for seed in range(7)]
+    def test_wrong_ones_fall_in_a_few_hundred_runs(
+        self, true_count_in: str, epsilon: float, seeds: int, delta: float, confidence: float
+    ) -> None:
+        """Median under 250 over the seeds."""
+        options: dict[str, Any] = {"delta": delta, "most": 3_000, "confidence": confidence}
+        found = [_of_mean(true_count_in, epsilon, seed, **options) for seed in range(seeds)]
         assert {a.verdict for a in found} == {"violated"}
         assert np.median([a.trials for a in found]) < 250
-
-    @pytest.mark.experiment
-    @pytest.mark.parametrize("confidence", [0.95, 0.999])
-    @pytest.mark.parametrize("epsilon", [0.1, 0.01])
-    @pytest.mark.parametrize("delta", [0.0, 1e-5])
-    @pytest.mark.parametrize("true_count_in", ["scale", "both", "divisor"])
-    def test_two_hundred_of_them(self, true_count_in: str, delta: float, epsilon: float, confidence: float) -> None:
-        audits = [
-            _of_mean(true_count_in, epsilon, seed, delta=delta, most=3_000, confidence=confidence)
-            for seed in range(200)
-        ]
-        found = [a.trials for a in audits]
-        print(f"true count in {true_count_in}, epsilon {epsilon}, delta {delta}, confidence {confidence}: median "
-              f"{np.median(found)}, nine tenths under {np.quantile(found, 0.9):.0f}, most {max(found)}")  # fmt: skip
-        assert {a.verdict for a in audits} == {"violated"}
-        assert np.median(found) < 250
 
     @pytest.mark.parametrize("epsilon", [0.1, 0.01])
     def test_right_ones_stand(self, epsilon: float) -> None:
@@ -426,18 +402,6 @@ class TestVerdicts:
         assert frame["epsilon_lower"].iloc[-1] == audit.epsilon_lower
         assert f"{audit.event.hits} of {audit.event.trials} runs on" in str(audit.event)
 
-    def test_chunks_end_at_round_numbers(self) -> None:
-        ends = np.cumsum([c.size for c in _chunks(0, 1_000_000, 0)][::2])
-        assert set(ends) >= {10, 50, 100, 200, 500, 1_000, 5_000, 10_000, 100_000}
-        assert ends[-1] == 1_000_000
-        assert len({(c.side, c.number) for c in _chunks(0, 1_000_000, 0)}) == 2 * len(ends)
-
-    def test_progress_is_told_and_ends_at_the_total(self) -> None:
-        told: list[tuple[int, int]] = []
-        _audit(laplace, most=500, progress=lambda done, total: told.append((done, total)))
-        assert told == sorted(told)
-        assert told[-1] == (1_000, 1_000)
-
     @pytest.mark.parametrize("vectorized", [False, True])
     def test_same_bits_for_any_number_of_workers(self, vectorized: bool) -> None:
         def mechanism(value: float, rng: np.random.Generator, size: int | None = None) -> Any:
@@ -493,24 +457,3 @@ class TestGoingOn:
             _audit(laplace, earlier=earlier, most=60)
         with pytest.raises(InputError, match=r"^earlier must have left the claim standing, got violated"):
             _audit(tells_all, earlier=_audit(tells_all))
-
-
-class TestWrongInput:
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            ({"delta": 1.5}, "delta must lie in [0, 1), got 1.5"),
-            ({"confidence": 1.0}, "confidence must lie in (0.5, 1), got 1.0"),
-            ({"jobs": 0}, "jobs must be a whole number >= 1, got 0"),
-        ],
-    )
-    def test_arguments(self, options: dict[str, Any], message: str) -> None:
-        with pytest.raises(InputError) as raised:
-            _audit(laplace, **options)
-        assert str(raised.value) == message
-
-    def test_mechanisms(self) -> None:
-        with pytest.raises(InputError, match=r"^mechanism must be callable, got int"):
-            audit_sequential(3, 1, 0, epsilon=1.0)  # type: ignore[arg-type]
-        with pytest.raises(InputError, match=r"^mechanism must return outputs of one shape"):
-            _audit(lambda v, rng, size: np.zeros((size, 1 if size in (24, 10) or v else 2)), most=300)

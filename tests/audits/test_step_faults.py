@@ -125,10 +125,7 @@ def test_rounding_of_much_noise_in_bfloat16_lengthens_no_clipped_gradient(excess
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "spoil",
-    [None, "uniform", "whole numbers", "two values"],
-)
+@pytest.mark.parametrize("spoil", [None, "uniform", "whole numbers", "cut off"])
 def test_the_shape_of_noise_in_a_layer_is_found_with_many_trials(spoil):
     def released(w, batch, rng):
         drawn = rng.normal(size=60)
@@ -137,28 +134,13 @@ def test_the_shape_of_noise_in_a_layer_is_found_with_many_trials(spoil):
             drawn[some] = np.rint(drawn[some])
         elif spoil == "uniform":
             drawn[some] = rng.uniform(-(3**0.5), 3**0.5, 20)
-        elif spoil == "two values":
-            drawn[some] = np.sign(drawn[some])
+        elif spoil == "cut off":
+            drawn[some] = np.clip(drawn[some], -1.2, 1.2)
         return drawn / BATCH
 
     found, _ = noise_finding(step(released, width=60), RECORDS, SIZES, 2000, 0.99, 0, empty=True)
     assert found.verdict == ("consistent" if spoil is None else "violated"), found.reason
     assert found.verdict == "violated" or "in 30 of 60 coordinates" in found.reason
-
-
-@pytest.mark.thorough
-def test_what_to_change_follows_what_is_amiss_in_the_noise():
-    def finding(draw):
-        released = lambda w, batch, rng: draw(rng) / BATCH  # noqa: E731
-        return noise_finding(step(released, width=40), RECORDS, SIZES, 600, 0.95, 0, empty=True)[0]
-
-    frozen = finding(lambda rng: rng.normal(size=40) * (np.arange(40) > 2))
-    assert frozen.verdict == "violated" and "3 of 40 coordinates have no noise" in frozen.reason
-    assert "frozen" in frozen.change
-    cut = finding(lambda rng: np.clip(rng.normal(size=40), -1.2, 1.2))
-    assert cut.verdict == "violated" and "no independent Gaussian noise" in cut.reason and "afresh" in cut.change
-    half = finding(lambda rng: rng.normal(size=40) / 2)
-    assert half.verdict == "violated" and "0.5 times" in half.reason and "Multiply the noise" in half.change
 
 
 def of_scaled(records):
@@ -186,14 +168,6 @@ def test_the_number_of_records_is_public_where_records_are_replaced():
 def sampled(sampler, batch, n=64):
     made = TrainingStep(right, sampler, 1.0, 1.0)
     return sampling_finding(made, n, batch, "poisson", 0.99, 0)
-
-
-def test_a_callable_that_draws_one_epoch_is_called_again():
-    def epoch(rate):
-        return lambda n, rng: (np.flatnonzero(rng.random(n) < rate) for _ in range(8))
-
-    assert sampled(epoch(1 / 8), 8).reason == "the minibatches look like poisson (200 of them)"
-    assert sampled(epoch(1.2 / 8), 8).verdict == "violated"
 
 
 def test_groups_that_are_dealt_anew_at_each_call_are_one_run_of_cycles():
@@ -262,8 +236,3 @@ def test_a_label_that_may_not_grow_is_asked_for():
         audit_training_step(made, records, events=EVENTS, **CLAIM)
     kept = lambda record, factor: np.append(record[:-1] * factor, record[-1])  # noqa: E731
     assert audit_training_step(made, records, events=EVENTS, outlier=kept, **CLAIM).verdict == "consistent"
-
-
-def test_a_gradient_that_returns_nothing_is_named():
-    with pytest.raises(InputError, match="gradient must return numbers, got None"):
-        audit_training_step(step(lambda w, batch, rng: None), RECORDS, events=EVENTS, **CLAIM)

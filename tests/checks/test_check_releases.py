@@ -133,15 +133,26 @@ OTHERS = {
         "run", Edit("ascend", "reals.sigma_y", "0.9 * reals.sigma_y", "privatediff"), "of v in round 0 has noise",
     ),
 }  # fmt: skip
+RELEASE_Z, ABOVE = (
+    "release(z_v, sigma_v, sensitivity_v, rng, tape)",
+    "above_threshold(objective, path[:seen], limits, reals.sigma_select, rng, tape)",
+)
+SILENT = Edit("publish", RELEASE_Z, RELEASE_Z.replace("sigma_v", "0.0"))
+IN_VARIANTS = [  # algorithm, variant, kernel, what is changed, what is said
+    ("phased_minimax_output_perturbation", "as_printed", "run", SILENT, "the release of v in phase 8 has noise 0"),
+    ("phased_dual", "as_printed", "run", SILENT, "the release of v in phase 1 has noise 0"),
+    ("dp_rgda", "repaired.theorem_2", "rgda", Edit("follow", "spent[USED_UP] += S2", ""), "declared disjoint"),
+    ("sto_spider", "repaired", "run",
+     Edit("run", ABOVE, ABOVE.replace("reals.sigma_select", "0.0"), "sto_spider"),
+     "the release of the choice at the end has noise 0, a multiplier of 0"),
+    *(pytest.param(name, "repaired", *fault, marks=pytest.mark.thorough) for name, fault in OTHERS.items()),
+]  # fmt: skip
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", OTHERS)
-def test_faults_of_other_algorithms_are_named(name, monkeypatch):
-    kernel, edit, said = OTHERS[name]
-    broken = getattr(mutants.interpreted(edit), kernel)
-    monkeypatch.setattr(algorithm(name), "kernel", staticmethod(broken))
-    found = judged(name)
+@pytest.mark.parametrize(("name", "variant", "kernel", "edit", "said"), IN_VARIANTS)
+def test_faults_of_other_algorithms_are_named(name, variant, kernel, edit, said, monkeypatch):
+    monkeypatch.setattr(algorithm(name), "kernel", staticmethod(getattr(mutants.interpreted(edit), kernel)))
+    found = judged(name, variant)
     assert found.verdict == "violated"
     assert said in found.reason
 
@@ -155,16 +166,6 @@ def test_noise_missing_on_the_differences_of_the_estimator_is_named(monkeypatch)
     assert "the release of w at step 2 has noise" in found.reason
 
 
-def test_the_dual_half_without_noise_is_named(monkeypatch):
-    release = "release(z_v, sigma_v, sensitivity_v, rng, tape)"
-    broken = mutants.interpreted(Edit("publish", release, release.replace("sigma_v", "0.0"))).run
-    for name, said in (("phased_minimax_output_perturbation", "phase 8"), ("phased_dual", "phase 1")):
-        monkeypatch.setattr(algorithm(name), "kernel", staticmethod(broken))
-        found = judged(name, "as_printed")
-        assert found.verdict == "violated"
-        assert f"the release of v in {said} has noise 0" in found.reason
-
-
 @pytest.mark.parametrize("name", ["phased_output_perturbation", "phased_primal", "nispp"])
 def test_phases_that_share_records_are_named(name):
     case = all_cases(name)["repaired" if name == "nispp" else "as_printed"]
@@ -173,14 +174,6 @@ def test_phases_that_share_records_are_named(name):
     found = judged(name, case.label, phases=phases)
     assert found.verdict == "violated"
     assert "in phase 1 and the release" in found.reason
-    assert "declared disjoint" in found.reason
-
-
-def test_a_minibatch_used_twice_under_theorem_2_is_named(monkeypatch):
-    broken = mutants.interpreted(Edit("follow", "spent[USED_UP] += S2", "")).rgda
-    monkeypatch.setattr(algorithm("dp_rgda"), "kernel", staticmethod(broken))
-    found = judged("dp_rgda", "repaired.theorem_2")
-    assert found.verdict == "violated"
     assert "declared disjoint" in found.reason
 
 
@@ -236,15 +229,6 @@ CHOICE = {
 def test_a_choice_with_other_noise_is_seen(fault, monkeypatch):
     monkeypatch.setattr(sto_spider.StoSpider, "kernel", staticmethod(mutants.compiled(CHOICE[fault]).run))
     assert choice(CONTEXT, "id", all_cases("sto_spider")["repaired"]).verdict == "violated"
-
-
-def test_a_choice_that_records_no_noise_is_named(monkeypatch):
-    choose = "above_threshold(objective, path[:seen], limits, reals.sigma_select, rng, tape)"
-    broken = mutants.interpreted(Edit("run", choose, choose.replace("reals.sigma_select", "0.0"), "sto_spider")).run
-    monkeypatch.setattr(sto_spider.StoSpider, "kernel", staticmethod(broken))
-    found = judged("sto_spider")
-    assert found.verdict == "violated"
-    assert "the release of the choice at the end has noise 0, a multiplier of 0" in found.reason
 
 
 # How far releases move

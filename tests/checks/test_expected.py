@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +13,6 @@ from games import GAMES
 from dpcheck.accounting import certify
 from dpcheck.checks import expected
 from dpcheck.checks.expected import (
-    differing,
     expected_certificates,
     expected_verdicts,
     main,
@@ -83,44 +81,6 @@ def test_a_certificate_that_falls_by_a_third_is_red() -> None:
 
 
 # The command
-
-
-@pytest.mark.usefixtures("file")
-def test_what_differs() -> None:
-    findings = [
-        found("a.p.one", "consistent", 2.01),  # another verdict, the certificate within 1 %
-        found("a.r.one", "inconclusive", math.inf),  # one of two words; no number to expect
-        found("a.p.new", "violated", 0.4839851),
-        found("a.p.two", "violated", 1.5),
-        Finding("b.p.one", "missing", "what", "inconclusive", "why", expected="consistent"),
-    ]
-    assert list(differing(findings, ["a", "b"])) == [
-        ("verdicts", "a.p.one", "consistent"),
-        ("verdicts", "a.p.new", "violated"),
-        ("certified", "a.p.new", 0.483985),
-        ("verdicts", "a.p.two", "violated"),
-        ("certified", "a.p.two", 1.5),
-        ("verdicts", "b.p.one", None),
-    ]
-    assert list(differing([], ["a"])) == [("certified", "a.p.one", None), ("certified", "a.p.two", None)]
-    assert list(differing([found("a.p.one", "violated", None)], ["b"])) == [("certified", "a.p.one", None)]
-
-
-@pytest.mark.usefixtures("file")
-def test_claims_are_left_to_the_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expected, "of_claims", lambda: {"a.p.new": "proved"})
-    assert list(differing([found("a.p.new", "refuted")], [])) == []
-
-
-def test_a_new_id_follows_those_it_resembles() -> None:
-    changes = [("verdicts", "a.p.zero", "consistent"), ("verdicts", "b.r.one", "violated"), ("certified", "c.p", 1.0)]
-    assert [list(part) for part in updated(FILE, changes).values()] == [
-        ["a.p.one", "a.p.zero", "a.r.one", "b.p.one", "b.r.one"],
-        ["a.p.one", "a.p.two", "c.p"],
-    ]
-    gone = updated(FILE, [("verdicts", "a.r.one", None), ("certified", "a.p.one", 3.0), ("certified", "a.x", None)])
-    assert list(gone["verdicts"]) == ["a.p.one", "b.p.one"]
-    assert gone["certified"] == {"a.p.one": 3.0, "a.p.two": 1.0}
 
 
 @pytest.mark.usefixtures("file")

@@ -14,7 +14,6 @@ from mutants import Edit
 from dpcheck.algorithms.kernels import tape
 from dpcheck.catalogue.xu2026 import dp_spider
 from dpcheck.catalogue.xu2026 import spider_kernels as spider
-from dpcheck.catalogue.xu2026.dp_rgda import DPRGDA
 from dpcheck.catalogue.yang2022 import nseg
 from dpcheck.catalogue.zhang2022 import algorithms
 from dpcheck.catalogue.zhang2022.algorithms import blocks as disjoint
@@ -92,15 +91,6 @@ def test_a_level_of_the_tree_without_noise_is_seen(level):
     edit = Edit("follow", release, release.replace("sigma_u", f"sigma_u * (level != {level})"))
     kernel = mutants.compiled(edit).rgda
     assert verdicts(with_kernel(entry("dp_rgda", "repaired.theorem_2"), kernel), 3000) == {"violated"}
-
-
-@pytest.mark.thorough
-def test_a_record_in_two_minibatches_is_seen(monkeypatch):
-    edit = Edit("follow", "spent[USED_UP] += S2", "")
-    monkeypatch.setattr(DPRGDA, "kernel", staticmethod(mutants.compiled(edit).rgda))
-    (found,) = phases(CONTEXT, "dp_rgda")
-    assert found.verdict == "violated"
-    assert "minibatches; it is declared to be in one" in found.reason
 
 
 @pytest.mark.thorough

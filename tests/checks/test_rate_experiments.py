@@ -10,9 +10,8 @@ import pytest
 import dpcheck
 from dpcheck.checks import rates as judgement
 from dpcheck.checks.context import Context
-from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.experiment import Experiment, Grid, Premise, cross, doubling, product
-from dpcheck.checks.rates import TABLE, Point, experiments, findings, points, slopes
+from dpcheck.checks.rates import TABLE, Point, findings, points, slopes
 from dpcheck.errors import InputError
 from dpcheck.running.store import Store
 
@@ -136,15 +135,6 @@ def test_a_stopped_check_goes_on_with_the_same_bits(tmp_path):
     store.close()
 
 
-def test_a_file_that_is_no_store_is_refused(tmp_path):
-    path = tmp_path / "text"
-    path.write_text("not a database, and longer than its head would be" * 50)
-    with pytest.raises(InputError, match="must be a writable file of dpcheck"):
-        Store(path)
-    with pytest.raises(InputError, match="must be a writable file of dpcheck"):
-        Store(tmp_path / "missing" / "store")
-
-
 @pytest.mark.parametrize(("freedom", "most"), [(40, 0.025), (4, 0.06)])
 def test_false_alarms_of_the_prediction(freedom, most):
     """Null hypothesis: the mean is at the end of what is allowed, the worst case; level 1 % over five grid points.
@@ -162,15 +152,6 @@ def test_false_alarms_of_the_prediction(freedom, most):
         if freedom == 40:
             assert judgement._level(allowed, correct)[0] != "contradicted"
     assert wrong / 2000 <= most
-
-
-def test_every_experiment_is_named_once_and_every_verdict_expected():
-    names = [f"{each.algorithm}.{each.name}" for each in experiments()]
-    assert len(set(names)) == len(names)
-    for each in experiments():
-        kinds = ["rate"] * bool(each.factors) + ["prediction"] * (each.predicted is not None)
-        for kind in kinds:
-            assert f"{each.algorithm}.{kind}.{each.name}" in expected_verdicts(), (each.algorithm, kind, each.name)
 
 
 def test_every_algorithm_has_its_rates():

@@ -166,14 +166,6 @@ def test_replaced_records_are_said_with_their_unit(capsys: pytest.CaptureFixture
     assert "(one record replaced, noise per C)" in str(theirs).splitlines()[0]
 
 
-def test_noise_on_all_records_has_the_neighbours_of_its_sensitivity(capsys: pytest.CaptureFixture[str]) -> None:
-    any_of_them = "(any neighbours, noise per sensitivity) at delta 1e-05"
-    assert any_of_them in str(certify(Gaussian(1.1))).splitlines()[0]
-    alone = ["--multiplier", "1.1", "--sampling", "none", "--steps", "1"]
-    assert any_of_them in first_line(capsys, *alone)
-    assert ADDED in first_line(capsys, *alone, "--neighbours", "add_or_remove_one")
-
-
 def test_the_least_noise_for_an_epsilon(capsys: pytest.CaptureFixture[str]) -> None:
     shown = found(capsys, "--epsilon", "2", *RUN.split())
     z = float(shown["noise multiplier"])  # type: ignore[arg-type]
@@ -236,14 +228,6 @@ def test_dp_accountings_tuples_are_read_as_json_writes_them(tmp_path: Path, caps
         assert found(capsys, str(path), "--delta", "1e-5")["certified"] == certify(event, 1e-5).epsilon
     path.write_text(json.dumps([step.to_named_tuple(), trees.to_named_tuple()]))
     assert found(capsys, str(path), "--delta", "1e-5")["certified"] == certify([step, trees], 1e-5).epsilon
-
-
-def test_no_event_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "events.json"
-    path.write_text("[]")
-    shown = found(capsys, str(path), "--delta", "1e-5")
-    assert shown["certified"] == 0
-    assert "no event" in str(shown["method"])
 
 
 NESTED = '{"class_name": "Repeated", "count": 1, "event": ' * 100_000

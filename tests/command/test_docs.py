@@ -22,12 +22,11 @@ from public import public
 import dpcheck
 from dpcheck.bounds.ledger import recorded
 from dpcheck.bounds.registry import PAPERS, claims
-from dpcheck.cli import _parsers
 
 SITE = ROOT / "build" / "site"
 sys.path.insert(0, str(ROOT / "docs"))  # where the documentation's own code lies
 
-from book import command_page, findings_pages, json_page, links, method_page, reference_pages  # noqa: E402
+from book import findings_pages, json_page, method_page, reference_pages  # noqa: E402
 
 README = (ROOT / "README.md").read_text("utf-8")
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -92,13 +91,6 @@ def test_every_audit_states_its_null_hypothesis(name):
     assert "null hypothesis" in " ".join(said.lower().split())
 
 
-def test_every_command_has_a_part():
-    text = command_page.pages()["reference/command.md"]
-    _, commands = _parsers()
-    assert [*commands] == re.findall(r"^## dpcheck (\w+)$", text, re.M)
-    assert "--sarif-output" in text
-
-
 @pytest.mark.thorough
 def test_every_schema_of_json_is_described():
     """Those of the commands are shown field by field, from what the command prints."""
@@ -110,15 +102,6 @@ def test_every_schema_of_json_is_described():
         assert f'| `schema` | text | `"dpcheck.{name}/1"` |' in made
     assert [code for code, _ in json_page._codes()] == ["0", "1", "2", "3", "130"]
     assert set(json_page._attributes(dpcheck.report.findings.Finding)) >= {"id", "audited", "claimed", "place"}
-
-
-def test_links_to_files_lead_to_pages():
-    shown = links.relinked(
-        "[a](docs/ci.md) ![b](docs/images/x.png) [c](README.md#top) [d](docs/ci)", "README.md", "index"
-    )
-    assert shown == "[a](ci.md) ![b](images/x.png) [c](index.md#top) `docs/ci`"
-    shown = links.relinked("[e](../notebooks/a.ipynb)\n```\n[f](../README.md)\n```\n", "docs/ci.md", "ci")
-    assert shown == "[e](generated/tutorials/a.ipynb)\n```\n[f](../README.md)\n```\n"
 
 
 def test_the_citation_is_of_this_version_and_of_the_papers():

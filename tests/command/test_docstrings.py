@@ -105,25 +105,6 @@ def test_a_schedule_names_its_source(name):
     assert "References" in sections or name == "dpcheck.solvers.configure", name
 
 
-def test_a_fault_is_named():
-    """The rules see what they are for."""
-
-    def broken(first: int, second: int) -> int:
-        """Returns a sum
-
-        Parameters
-        ----------
-        first
-            One number
-        third : int
-            Another.
-        """
-        return first + second
-
-    codes = {fault.split()[0] for fault in faults(broken)}
-    assert {"SS03", "SS05", "PR01", "PR02", "PR04", "PR09"} <= codes
-
-
 def with_examples() -> list[str]:
     """The modules whose docstrings have examples; those of ``bounds`` run in test_theorems.py."""
     names = [each.name for each in pkgutil.walk_packages(dpcheck.__path__, "dpcheck.")]

@@ -108,19 +108,6 @@ def test_measured_over_bound_is_drawn_with_two_standard_errors():
     assert words(figure) == "Measured is at most 0.6 times the bound, at n = 512, d = 1"
 
 
-@pytest.mark.parametrize(
-    ("ratio", "error", "said"),
-    [
-        (1.2, 0.01, "Measured exceeds the bound: 1.2 times the bound, at n = 7"),
-        (1.2, 0.2, "Measured reaches 1.2 times the bound, at n = 7, within two standard errors"),
-        (0.99, 0.2, "Measured is at most 0.99 times the bound, at n = 7"),
-        (1.2, NAN, "Measured exceeds the bound: 1.2 times the bound, at n = 7"),
-    ],
-)
-def test_the_title_says_whether_the_bound_holds(ratio, error, said):
-    assert words(over_bound([{"n": 7, "measured": 3 * ratio, "error": 3 * error, "bound": 3.0}])) == said
-
-
 def test_means_that_are_not_positive_stand_at_the_foot():
     rows = [{"n": n, "measured": m, "error": 0.1, "bound": 1.0} for n, m in ((1, 0.5), (2, -0.1), (4, 0.0))]
     figure = over_bound(rows)
@@ -136,15 +123,6 @@ def test_rows_without_numbers_are_counted(gap):
     figure = over_bound([*risks(), {"n": 1, "d": 1, "measured": 1.0, "error": 0.1, "bound": 1.0} | gap])
     assert words(figure).endswith("; rows left out for lack of numbers: 1")
     assert sum(len(each.lines[0].get_xdata()) for each in figure.axes[0].containers) == 6
-
-
-def test_nothing_to_draw_over_a_bound():
-    with pytest.raises(InputError, match=r"^rows must hold a finite measured with a finite bound > 0, got none among"):
-        over_bound([])
-    with pytest.raises(InputError, match=r"^kappa must be a positive number in each row, got None$"):
-        over_bound(risks(), along="kappa")
-    with pytest.raises(InputError, match=r"^n must be a positive number in each row, got 0$"):
-        over_bound([{"n": 0, "measured": 1.0, "bound": 1.0}])
 
 
 # Exponents
@@ -208,13 +186,6 @@ def test_an_infinite_interval_ends_in_arrows(infinity):
     assert [each[2] for each in lines(figure, "<")] == [[figure.axes[0].get_xlim()[0]]]
     assert [each[2] for each in lines(figure, ">")] == [[figure.axes[0].get_xlim()[1]]]
     assert all(np.isfinite(figure.axes[0].get_xlim()))
-
-
-def test_nothing_to_draw_in_a_forest():
-    with pytest.raises(InputError, match=r"^rows must hold at least one exponent, got none$"):
-        forest([])
-    with pytest.raises(InputError, match=r"^rows must have experiment, factor, measured, theorem, verdict, got"):
-        forest([{"experiment": "a"}])
 
 
 # Epsilon
@@ -363,13 +334,6 @@ def test_a_run_shows_its_output_apart_from_the_iterates(run):
     assert fits(figure)
 
 
-def test_a_run_with_an_output_alone_and_one_without_numbers(run):
-    figure = run.plot(run.to_frame()[-1:])
-    assert legend(figure) == ["released output"]
-    with pytest.raises(InputError, match=r"^frame must have a column beside iteration, as to_frame\(delta="):
-        run.plot(run.to_frame()[["iteration"]])
-
-
 def gaps(law, **columns):
     n = np.repeat(2 ** np.arange(7, 13), 10)
     noise = 1 + 0.1 * np.random.default_rng(0).standard_normal(n.size)
@@ -395,14 +359,3 @@ def test_a_fit_without_a_power_and_with_means_below_zero():
     assert (label, x) == ("mean not positive", [1024, 2048, 4096])
     assert "nan" not in words(figure)
     assert fits(figure)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.05, "0.05"), (16384, "16384"), (1048576, "1048576"), (5e-5, "5e-5"), (0.0, "0"), (1, "1"), (2.5e9, "2.5e9")],
-)
-def test_numbers_are_plain(value, text):
-    assert style.plain(value) == text
-
-
-# One style

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import math
 import re
@@ -23,7 +22,6 @@ from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.place import place_for
 from dpcheck.report.findings import Finding, Report, render
 from dpcheck.report.results import BROKEN, Catalogue, to_json_text
-from dpcheck.report.terminal import Decided
 from dpcheck.source import shown_place
 
 FINE = ("consistent", "inconclusive", "proved", "conditional", "unresolved", "supported", "not asymptotic")
@@ -110,13 +108,6 @@ def test_sarif_locations_are_relative_to_a_base_that_is_declared():
     assert set(run["originalUriBaseIds"]) == {"%SRCROOT%"}
     for result in run["results"]:
         assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
-
-
-def test_every_kind_of_finding_has_help():
-    from dpcheck.report import findings as sarif
-
-    kinds = re.search(r"kind : (.*?)\nsubject", inspect.cleandoc(Finding.__doc__), re.S).group(1)
-    assert set(re.findall(r'"(\w+)"', kinds)) | {"missing", "stopped", "baseline"} == set(sarif._HELP)
 
 
 XU = "dpcheck/catalogue/xu2026"
@@ -207,25 +198,6 @@ def test_json_of_what_json_lacks():
     assert to_json_text(np.float64(0.1)) == "0.1"
 
 
-GOOD = json.loads(report(finding()).to_json())
-NOT_REPORTS = {
-    "not JSON": "nope",
-    "a list": "[]",
-    "null": "null",
-    "no schema": "{}",
-    "another schema": json.dumps(GOOD | {"schema": "other/1"}),
-    "no findings": json.dumps({key: value for key, value in GOOD.items() if key != "findings"}),
-    "findings that are numbers": json.dumps(GOOD | {"findings": [3]}),
-    "a finding without a verdict": json.dumps(GOOD | {"findings": [{"id": "a"}]}),
-}
-
-
-@pytest.mark.parametrize("name", NOT_REPORTS)
-def test_other_texts_are_refused(name):
-    with pytest.raises(InputError, match=r"^[^\n]+ must [^\n]+, got [^\n]+$"):
-        Report.from_json(NOT_REPORTS[name])
-
-
 def test_a_report_on_disk(tmp_path):
     original = report(finding())
     text = original.to_json(tmp_path / "report.json")
@@ -290,50 +262,6 @@ def test_html_is_well_formed_and_shows_every_finding(original):
     assert ("badge changed" in page.classes) == (expecting and not original.ok)
 
 
-def rows_of(text):
-    """The report's words, however they were broken into lines."""
-    return " ".join(text.split())
-
-
-@pytest.mark.parametrize("width", [60, 80, 99, 100, 120])
-def test_terminal_cuts_nothing_off(width):
-    """In columns or stacked, every id, command and sentence is there in full where all rows are asked for."""
-    long = "a sentence of many words that no line of a narrow terminal has room for, and which goes on for a while"
-    found = [
-        finding("violated", id="nseg.as_printed.transcript", kind="privacy", subject=long, reason=long, audited=4.05,
-                certified=25.8, claimed=1.0),
-        finding("refuted", id="yang2022.Y17", kind="claim", subject=long, reason=long, evidence={"statement": long}),
-        finding("inconclusive", id="nseg.rate.t", kind="rate", subject=long, reason=long),
-    ]  # fmt: skip
-    table = {"a table": [{"a heading of some length": 1.5, "another heading of some length": long}]}
-    screen, text = (
-        render(report(*found, tables=table, seed=0), "terminal", width=width, verbose=verbose)
-        for verbose in (False, True)
-    )
-    assert rows_of(text).count(long) == 7
-    for each in ("dpcheck check nseg --explain nseg.as_printed.transcript", "dpcheck prove Y17 --explain",
-                 "dpcheck check nseg --explain nseg.rate.t"):  # fmt: skip
-        assert f"{each}\n" in text
-    fixed = ("dpcheck check", "audited", "a heading of some length", "Next: ")  # what is not broken between lines
-    lines = [*screen.splitlines(), *text.splitlines()]
-    assert all(len(line) <= width or line.strip().startswith(fixed) for line in lines)
-
-
-def test_the_result_is_said_first_and_once():
-    found = finding(
-        "violated", id="nseg.as_printed.output", kind="privacy", audited=4.05, claimed=1.0, expected="violated"
-    )
-    for verbose in (False, True):
-        text = render(report(found), "terminal", verbose=verbose)
-        first, second, *_ = text.splitlines()
-        assert first == "Result:     nseg as published leaks: epsilon >= 4.05 where 1 is claimed."
-        assert second == "Regression: as expected"
-        assert text.count("leaks: ") == text.count("Regression: ") == 1
-    coloured = render(report(found), "terminal", color=True)
-    leak = coloured[: coloured.index("leaks")]
-    assert leak.rindex("\x1b[1;31m") > leak.rfind("\x1b[32m")  # bold red, and never green
-
-
 LONG = "a sentence of many words that goes on and on, until no terminal has room for all of it, and further still, "
 SENTENCES = tuple(
     f"{name} is shown as this code measured it before; the first part was measured again and came out alike. "
@@ -359,28 +287,6 @@ def screen(text, width=80):
 @given(st.lists(MANY, min_size=1, max_size=30))
 def test_whatever_is_found_of_an_algorithm_fits_one_screen(found):
     assert screen(render(report(*found, shown=SENTENCES, stages={"audits": 1.5}), "terminal", width=80)) <= 40
-
-
-def test_findings_are_told_as_they_are_decided():
-    """Alarms and epsilons in a line each, cut to the terminal; what else a stage decided in counts when it is over."""
-    said = []
-    decided = Decided(said.append, 60)
-    decided.stage("claims of a")
-    for verdict in ("proved", "proved", "refuted"):
-        decided.finding(finding(verdict, kind="claim", expected=verdict))
-    decided.stage("a: audits")
-    decided.finding(finding(id="a.out", audited=0.5, certified=0.9, claimed=1.0, reason=LONG))
-    decided.finding(finding("violated", kind="noise", id="a.noise", expected="violated"))
-    decided.finding(finding("refuted", kind="claim", id="a.claim", expected="proved"))
-    decided.finding(finding(kind="sampling"))
-    decided.stage("")
-    assert said[0] == "claims of a: 2 proved, 1 refuted"
-    assert said[1].startswith("✓ a.out: audited 0.500 <= certified 0.900 <= claimed ")
-    assert said[1].endswith(" ...")
-    assert said[2:] == [
-        "✗ violated a.noise: why", "✗ refuted, expected proved a.claim: why", "a: audits: 1 consistent"
-    ]  # fmt: skip
-    assert max(map(len, said)) <= 60
 
 
 def test_a_stage_that_stops_is_a_finding_and_the_others_go_on(monkeypatch):

@@ -33,9 +33,8 @@ linux = pytest.mark.skipif(
 
 @pytest.mark.thorough
 @linux
-@pytest.mark.parametrize("name", ["audit, two processes", "measure"])
-def test_a_killed_command_goes_on_with_the_same_bits(tmp_path: Path, name: str) -> None:
-    folder, arguments = kills.prepared(tmp_path), kills.COMMANDS[name]
+def test_a_killed_command_goes_on_with_the_same_bits(tmp_path: Path) -> None:
+    folder, arguments = kills.prepared(tmp_path), kills.COMMANDS["audit, two processes"]
     said, seconds = kills.said_at_once(arguments, folder)
     told = kills.killed(arguments, folder, list(kills.SIGNALS), seconds, seed=1)
     assert told.said == said

@@ -24,7 +24,3 @@ def test_notebook_runs_and_prints_what_it_shows(path, capsys):
         exec(compile("".join(cell["source"]), path.name, "exec"), names)
         shown = "".join("".join(out["text"]) for out in cell["outputs"] if out["output_type"] == "stream")
         assert capsys.readouterr().out == shown
-
-
-def test_there_are_notebooks():
-    assert NOTEBOOKS

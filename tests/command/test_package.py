@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import importlib
 import json
-import os
 import re
 import subprocess
 import sys
@@ -174,10 +173,3 @@ def test_an_editable_install_is_this_tree(distribution):
     for name in ("dpcheck", *(f"dpcheck.{folder}" for folder in FOLDERS)):
         folder = Path(importlib.import_module(name).__file__).parent
         assert folder.samefile(ROOT / name.rpartition(".")[2]), f"{name} is imported from {folder}"
-
-
-def test_one_worker_runs_a_file(request):
-    """Else every worker compiles what a file's tests share, and the suite takes twice as long."""
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        pytest.skip("one process runs all tests")
-    assert request.node.nodeid.endswith("@test_package.py")

@@ -164,12 +164,21 @@ def test_the_theorem_to_copy(tmp_path):
         theorem.bound(n=100, d=4, epsilon=2)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "CONTRIBUTING.md", *(f"docs/{name}" for name in GUIDES)])
 def test_paths_exist(name):
-    for path in re.findall(r"`((?:dpcheck|bounds|audits|tests|docs)/[\w./]+)`", PAGES[name]):
+    text = (ROOT / name).read_text("utf-8")
+    for path in re.findall(r"`((?:dpcheck|bounds|audits|tests|docs)/[\w./]+)`", text):
         assert (ROOT / path).exists(), path
-    for path in re.findall(r"\]\(([^)#:]+)\)", PAGES[name]):
+    for path in re.findall(r"\]\(([^)#:]+)\)", text):
         assert ((ROOT / name).parent / path).exists(), path
+
+
+def test_commands_of_the_guides_are_accepted():
+    """Those for contributors too, whose names in capitals stand for anything."""
+    for name in ("CONTRIBUTING.md", "docs/architecture.md"):
+        for line in re.findall(r"`dpcheck (\w+ [^`<]+)`", (ROOT / name).read_text("utf-8")):
+            arguments = shlex.split(line.replace("\n", " "))
+            assert "--help" in arguments or _parse(arguments).command == arguments[0], line
 
 
 def test_exit_codes_are_those_of_the_command():

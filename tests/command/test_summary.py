@@ -32,26 +32,10 @@ def summary(*findings, algorithms=("nseg",), seed=0, profile="quick"):
     return Summary(Report(tuple(findings), algorithms, profile, seed, "0.1.0", 1.0, catalogue=Catalogue(*titles())))
 
 
-def test_a_leak_comes_first_and_then_the_claims():
-    found = summary(sound(), claim("refuted"), claim("proved", "yang2022.Y1"), leak())
-    assert found.result == (
-        "nseg as published leaks: epsilon >= 4.05 where 1 is claimed; repaired: consistent.",
-        "1 of the 2 claims of yang2022 is refuted.",
-    )
-    assert not found.holds
-    assert found.papers["yang2022"].startswith("Yang et al.")
-
-
 def test_the_worst_of_several_audits_is_named():
     found = summary(leak("nseg.as_printed.output", audited=1.5), leak(audited=3.0), leak("nseg.as_printed.iterates"))
     assert found.result == ("nseg as published leaks: epsilon >= 4.05 where 1 is claimed.",)
     assert [f.id.rsplit(".", 1)[1] for f in found.broken] == ["iterates", "transcript", "output"]
-
-
-def test_an_expected_leak_is_as_expected_and_leaks_all_the_same():
-    found = summary(leak(expected="violated"))
-    assert (found.badge, found.holds) == ("as expected", False)
-    assert "leaks" in found.result[0]
 
 
 def test_the_badge_says_nothing_of_the_result():
@@ -87,30 +71,6 @@ def test_what_else_is_broken_is_never_left_out():
     assert summary(leak(), *many).result[1] == "4 further checks are violated (noise)."
     assert [broken for _, broken in summary(sound(), rate, leak()).sentences] == [True, True]
     assert [broken for _, broken in summary(sound(), claim("proved")).sentences] == [False, False]
-
-
-def test_the_command_of_an_algorithm_of_one_s_own_names_its_file():
-    noise = Finding("my_sgd.releases", "noise", "noise", "violated", "less", place="a folder/my_sgd.py:8")
-    assert summary(noise, algorithms=("my_sgd",)).command(noise) == (
-        "dpcheck check 'a folder/my_sgd.py' --explain my_sgd.releases"
-    )
-
-
-def test_what_was_computed_about_a_claim_is_no_statement_of_the_paper():
-    further = Finding("yang2022.Y10.smaller_minibatch", "claim", "Remark 1", "refuted", "an exact pair")
-    found = summary(claim("proved"), further)
-    assert found.result == (
-        "1 check is violated (yang2022.Y10.smaller_minibatch).", "None of the 1 claims of yang2022 is refuted.",
-    )  # fmt: skip
-    assert found.broken == (further,)
-    assert found.command(further) == "dpcheck check nseg --explain yang2022.Y10.smaller_minibatch"
-
-
-def test_counts_name_the_broken_first():
-    found = summary(sound(), leak(), claim("proved"), claim("refuted", "yang2022.Y2"), claim("proved", "yang2022.Y3"))
-    assert found.counts == {"privacy": {"violated": 1, "consistent": 1}, "claim": {"refuted": 1, "proved": 2}}
-    assert list(found.counts["claim"]) == ["refuted", "proved"]
-    assert sum(found.totals.values()) == 5
 
 
 @pytest.mark.parametrize("finding", [leak(), claim("refuted", "zhang2025.004:Lem8(r%T!=0)")])

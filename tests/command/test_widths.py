@@ -5,38 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dpcheck.audits.bugs.bug import catalogue
-from dpcheck.cli import COMMANDS, main
+from dpcheck.cli import main
 from dpcheck.commands.lookups import listing
-from dpcheck.report.terminal import listed, wrapped
-
-RUN = ["certify", "--multiplier", "1.1", "--sampling", "none", "--steps", "10"]
-
-
-def printed(capsys, monkeypatch, *arguments, width):
-    monkeypatch.setenv("COLUMNS", str(width))
-    code = 0
-    try:
-        code = main(list(arguments))
-    except SystemExit as end:  # of a help
-        code = end.code
-    assert code == 0
-    return capsys.readouterr().out
-
-
-@pytest.mark.parametrize("width", [80, 120])
-@pytest.mark.parametrize(
-    "command", [["list"], ["list", "theorems"], ["bugs"], ["reproduce"], RUN, []], ids=lambda each: "_".join(each[:2])
-)
-def test_every_line_fits_the_terminal(capsys, monkeypatch, command, width):
-    lines = printed(capsys, monkeypatch, *command, width=width).splitlines()
-    assert max(map(len, lines)) <= width
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_the_words_of_every_help_fit(capsys, monkeypatch, command):
-    text = printed(capsys, monkeypatch, command, "--help", width=80)
-    words = [line for line in text.splitlines() if line and not line.startswith(" ") and "usage" not in line]
-    assert max(map(len, words)) <= 80
 
 
 def test_a_list_that_a_program_reads_has_an_entry_a_line(capsys, monkeypatch):
@@ -50,17 +20,6 @@ def test_a_list_that_a_program_reads_has_an_entry_a_line(capsys, monkeypatch):
     assert main(["bugs"]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert sum(line.startswith("  ") for line in shown) == len(catalogue())
-
-
-def test_nothing_is_lost_where_lines_are_broken():
-    entries = [("name", "a text of several words that has to go on"), ("a" * 50, "short"), ("none", "")]
-    for width in (20, 60, 200):
-        lines = listed(entries, width)
-        assert "".join("".join(lines).split()) == "".join("".join(name + text for name, text in entries).split())
-    assert listed([("a", "b c")], 80, longest=3) == ["  a    b c"]
-    assert listed([("a" * 50, "b c")], 80) == ["  " + "a" * 50, "      b c"]
-    assert wrapped("  one two", 8) == ["  one", "      two"]
-    assert wrapped("", 8) == [""]
 
 
 @pytest.mark.parametrize(
