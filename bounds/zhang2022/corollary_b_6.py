@@ -12,14 +12,8 @@ Guarantee. (epsilon, delta)-DP, and by [1, Corollary B.6] max_y E F(x~_K, y) - F
     6 L D log(n) (1/sqrt n + 4 sqrt(d log(2.5/delta))/(n epsilon))
     + L^2 log^2(n) (8/(mu_y n) + 65 d log(2.5 n/delta)/(mu_y n^2 epsilon^2)).
 
-``bound`` is what the proof supports, with K = floor(log2 n) and nbar = floor(n/K): the first line with log2 n
-(claim Z47), and for the second the sum over the phases itself,
-
-    L^2 (8 K/(mu_y nbar) + 65 (K - 1) d log(2.5/delta)/(mu_y nbar^2 epsilon^2)),
-
-since the noise of each of the K - 1 earlier phases has the weight 1/mu_y (claim Z48).
-
-Arguments. n records, d dimension of x, epsilon, delta, L Lipschitz constant, D radius, mu_y strong concavity, k phase.
+``bound`` is what the proof supports: the first line with log2 n (claim Z47), and for the second the sum over the
+phases itself (claim Z48).
 
 Example
 -------

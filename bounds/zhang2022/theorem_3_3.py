@@ -15,8 +15,6 @@ Guarantee. For epsilon <= 1 and delta < 1/n it is (epsilon, delta)-DP, and by [1
 
 the second of which is ``bound``.
 
-Arguments. n records, d dimensions, epsilon, delta, L Lipschitz constant, ell smoothness, mu strong convexity.
-
 Example
 -------
 >>> from dpcheck.bounds.registry import theorem

@@ -14,14 +14,7 @@ Guarantee. (epsilon, delta)-DP, and by [1, Theorem 3.4]
 
     E[F(x~_K) - F(x*)] <= 4 L D log2(n) ( 1/sqrt n + 7 sqrt(d log(2.5/delta))/(n epsilon) ).
 
-The paper does not give the base of its logarithm; it is 2 here, since the paper has mu_K = mu n (claim Z17). Claim
-Z18 proves the bound for this schedule, and without rounding for any base up to 4.
-
-In the sum of the terms b = sqrt(d log(2.5/delta))/(n epsilon), p = 1/sqrt n and ``phases`` = K = n/nbar. They are
-
-    9 L D K b,  65 L^2 K^2 b^2/mu,  2 L^2 K p^2/mu,  mu D^2,  with mu = (L/D) max{p, 14 K b}.
-
-Arguments. n records, d dimensions, epsilon, delta, L Lipschitz constant, D radius; k phase (for the noise).
+The paper does not give the base of its logarithm; it is 2 here, since the paper has mu_K = mu n (claim Z17).
 
 Example
 -------

@@ -15,8 +15,6 @@ empirical gap is at most 257 L^2 (kappa_x kappa_y + kappa) d log(5/delta)/(mu n^
 
     3 L^2 (kappa_x kappa_y + kappa) (3/(mu n) + 128 d log(5/delta)/(mu n^2 epsilon^2)).
 
-Arguments. n records, d larger dimension, epsilon, delta, L Lipschitz constant, ell smoothness, mu_x, mu_y.
-
 Example
 -------
 >>> from dpcheck.bounds.registry import theorem

@@ -19,8 +19,6 @@ Guarantee. (epsilon, delta)-DP, and by [1, Theorem 4.5] the weak population gap 
 
 which is ``bound``: claims Z37 and Z38 prove it for this schedule, and refute the natural logarithm.
 
-Arguments. n records, d larger dimension, epsilon, delta, L Lipschitz constant, D radius; k phase (for the noise).
-
 Example
 -------
 >>> from dpcheck.bounds.registry import theorem
