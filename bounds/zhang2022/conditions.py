@@ -17,9 +17,10 @@ from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Kind, Method, Step, Verdict, claim, conditional
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Inequality, over
 from dpcheck.bounds.symbols import D, L, c, d, delta, ell, epsilon, mu, mu_x, mu_y, n
-from dpcheck.bounds.zhang2022.phases import phases
 
-reach, nbar, mu_k, m_k, extra, ell_1, ell_2 = symbols("reach nbar mu_k m_k extra ell_1 ell_2", positive=True)
+phases, reach, nbar, mu_k, m_k, extra, ell_1, ell_2 = symbols(
+    "phases reach nbar mu_k m_k extra ell_1 ell_2", positive=True
+)
 RELATIVE = "the solver's logarithm is of its first gap over gamma, as in the published rates"
 
 LOG = log(n / delta)
