@@ -1,35 +1,18 @@
 r"""Lemma 3: the optimisation error of DP-SGDA, and the claims about its proof.
 
-Setting as in ``theorem_2``: F_S convex-concave, W and V within balls of radius D_w and D_v about
-0, constant step eta, and d = max(d_1, d_2). The empirical weak primal-dual gap of the average of
-the iterates t = 1, ..., T is at most [1, Lemma 3]
+Setting as in ``theorem_2``. The empirical weak primal-dual gap of the mean of the iterates is at most [1, Lemma 3]
 
     eta (G_w^2 + G_v^2)/2 + (D_w^2 + D_v^2)/(eta T) + (D_w G_w + D_v G_v)/sqrt(m T)
         + eta d (sigma_w^2 + sigma_v^2),
 
 while equation (13) writes (D_w^2 + D_v^2)/(2 eta T) for the second term.
 
-What the proof supports. Fix w and let g_t be the minibatch gradient. One step and convexity give
+What the proof supports. One step and convexity bound the w block by
 
-    2 eta (F_S(w_t, v_t) - F_S(w, v_t)) <= |w_t - w|^2 - |w_{t+1} - w|^2
-        + 2 eta <w - w_t, g_t - grad F_S + xi_t> + eta^2 |g_t + xi_t|^2.
+    |w_1 - w|^2/(2 eta T) + eta G_w^2/2 + eta d_1 sigma_w^2/2,
 
-The inner product has mean zero and E|g_t + xi_t|^2 <= G_w^2 + d_1 sigma_w^2, so that the sum over
-t, divided by 2 eta T, is
-
-    |w_1 - w|^2/(2 eta T) + eta G_w^2/2 + eta d_1 sigma_w^2/2
-
-for the w block, and likewise for v. The weak gap takes its supremum outside the expectation, so
-the term in 1/sqrt(m T) is not even needed. What |w_1 - w|^2 is depends on the start:
-
-    w_1 = 0:                 at most D_w^2,     giving D_w^2/(2 eta T), equation (13);
-    w_1 anywhere in W:       at most (2 D_w)^2, giving 2 D_w^2/(eta T), twice Lemma 3.
-
-Algorithm 1 does not say where it starts. ``OPTIMISATION_ERROR`` is the sum in (13), for the start at 0.
-
-The mean of the records' gradients must be a (sub)gradient of F_S. It is where f is differentiable, or where each
-f(., .; z) is convex-concave, as Theorem 2 assumes. The lemma speaks of one given F_S: if that alone is convex-concave
-and the f have kinks, generalised gradients of the f need not have such a mean (:func:`kinked_gap`).
+and likewise the v block; the term in 1/sqrt(m T) is not even needed. |w_1 - w| is at most D_w from the start 0, as
+(13) has it, and 2 D_w from elsewhere. Algorithm 1 does not say where it starts.
 """
 
 from __future__ import annotations

@@ -1,55 +1,24 @@
 r"""Lemmas 4 to 6: the generalisation error of DP-SGDA by weak stability, and the claims about the proofs.
 
-Lemmas 4 and 5. A is e-weakly-stable if for all neighbours S, S' and all records z [1, Appendix C.2]
+Lemma 4. A is e-weakly-stable if for all neighbours S, S' and all records z [1, Appendix C.2]
 
     sup_v E[f(A_w(S), v; z) - f(A_w(S'), v; z)] + sup_w E[f(w, A_v(S); z) - f(w, A_v(S'); z)] <= e,
 
-and Lemma 4 says that the weak population gap then exceeds the empirical one by at most e. Let S_i be S with record i
-replaced by an independent one. Exchanging the two records gives
+and the weak population gap then exceeds the empirical one by at most e. The instance here has W = V = [0, 1], fair bits
+for records and f(w, v; z) = h(w, z) - h(v, z), h(x, z) = (x - z)^2/2, and both blocks of the output are the mean of S.
 
-    sup_v E F(A_w(S), v) - sup_v E F_S(A_w(S), v) <= sup_v mean_i E[f(A_w(S_i), v; z_i) - f(A_w(S), v; z_i)],
-    inf_w E F_S(w, A_v(S)) - inf_w E F(w, A_v(S)) <= sup_w mean_i E[f(w, A_v(S); z_i) - f(w, A_v(S_i); z_i)]:
-
-the pair is (S_i, S) in w and (S, S_i) in v, while the definition has the same order in both. So the lemma holds with
-the pair reversed in the second supremum (or with absolute values), and not as published. On W = V = [0, 1] with fair
-bits for records,
-
-    f(w, v; z) = h(w, z) - h(v, z),  h(x, z) = (x - z)^2/2,  A_w(S) = A_v(S) = the mean of S,
-
-the two suprema cancel, so that A is 0-weakly-stable, and at n = 2 the gaps are 1/8 and -1/8.
-
-Lemma 6. Setting as in ``theorem_2``. Run the algorithm on S and on S', which differ in the last record, with the
-same draws and the same noise. Write u = (w_t, v_t) and u' for the two iterates, Delta for u - u', and
-G^2 = G_w^2 + G_v^2. The population gap exceeds the empirical one by at most
-G_w E|w_mean - w'_mean| + G_v E|v_mean - v'_mean|, by Lemma 4 as repaired, and that is at most [1, Lemma 6]
+Lemma 6. Setting as in ``theorem_2``, G^2 = G_w^2 + G_v^2. The population gap exceeds the empirical one by at most
 
     a) smooth (A1, A3):   4 sqrt(e (T + T^2/n)) (G_w + G_v)^2 eta exp(L^2 T eta^2/2) / sqrt n,
     b) Lipschitz (A1):    4 sqrt 2 eta (G_w + G_v)^2 (sqrt T + T/n).
 
-The published proof says that the last record is absent from a minibatch with probability 1 - m/n and
-present once otherwise. Neither holds with replacement. It also uses that each f(., .; z) is
-convex-concave, where the lemma assumes this of F_S only. Its recursions still hold under the lemma's
-own assumption. Let h(u) be the minibatch mean of (grad_w f, -grad_v f) on S, h' on S'. Then
+Its proof runs the algorithm on S and on S', which differ in the last record, with the same draws and noise. Delta is
+the difference of the iterates u = (w_t, v_t) and u', h(u) the minibatch mean of (grad_w f, -grad_v f) on S, h' that on
+S', H = E h the field of F_S. The claims show the published recursions, for any p > 0 and |e| <= 2 G, from
 
-    E|Delta_{t+1}|^2 <= |Delta|^2 - 2 eta <Delta, E[h(u) - h'(u')]> + eta^2 E|h(u) - h'(u')|^2.
-
-Each place of the minibatch holds each record with chance 1/n, with replacement or without, and the mean of the records'
-fields is a (sub)gradient field of F_S: in a because f is differentiable, in b because each f(., .; z) is
-convex-concave, as Theorem 2 assumes; it also follows from Lemma 6's assumption (``NONSMOOTH``). All points in the proof
-are iterates, which lie in W x V. So
-
-    E[h(u) - h'(u')] = H(u) - H(u') + e/n,   H = E h the field of F_S,   |e| <= 2 G,
-    <Delta, H(u) - H(u')> >= 0   since F_S is convex-concave [1, Lemma 5],
-    E|h(u) - h'(u')|^2 <= (1 - 1/n) L^2 |Delta|^2 + 4 G^2/n   (a)   or   4 G^2   (b),
-
-and with 4 G eta |Delta| <= p |Delta|^2 + 4 G^2 eta^2/p for any p > 0 this is the published recursion
-
-    a) E|Delta_{t+1}|^2 <= (1 + L^2 eta^2 + p/n) |Delta|^2 + 4 (1 + 1/p) G^2 eta^2/n,
-    b) E|Delta_{t+1}|^2 <= (1 + p/n) |Delta|^2 + 4 (1 + 1/(np)) G^2 eta^2.
-
-Solved at p = n/T, both leave room in the constants: a needs 2 G^2 where the lemma has 4 (G_w + G_v)^2, and
-b needs 2 sqrt(e - 1) G^2 where it has 4 sqrt 2 (G_w + G_v)^2. The last two displays of the published proof
-of b have eta^2 in place of eta, which is false; Lemma 6 and Theorem 2 have eta.
+    E|Delta_{t+1}|^2 <= |Delta|^2 - 2 eta <Delta, E[h(u) - h'(u')]> + eta^2 E|h(u) - h'(u')|^2,
+    E[h(u) - h'(u')] = H(u) - H(u') + e/n,
+    E|h(u) - h'(u')|^2 <= (1 - 1/n) L^2 |Delta|^2 + 4 G^2/n   (a)   or   4 G^2   (b).
 """
 
 from __future__ import annotations

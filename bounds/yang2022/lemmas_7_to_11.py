@@ -1,20 +1,12 @@
 r"""Lemmas 7 to 11: the primal function, descent in it, and contraction of the dual iterate.
 
 Setting. F_S is L-smooth, rho-strongly concave in v over a bounded convex V, and mu-PL in w; R_S(w) is its
-maximum over v, attained at v(w); kappa = L/rho. a_t = E[R_S(w_t) - min R_S], b_t = E|v(w_t) - v_t|^2. The
-steps eta and theta (eta_w and eta_v in [1]) use minibatch gradients of variance B_w^2/m and B_v^2/m, with noise
-added; N_w and N_v below are B^2/m + d sigma^2 of the two blocks.
-
-Lemmas 7 and 8 are about points of W x V and about full gradients, so they assume nothing about W, and V may be bounded.
-
-Lemmas 9 to 11 need W = R^{d1}, which [1] does not state: Algorithm 1 projects w on W, and on a bounded W each of them
-fails (claims Y28 to Y30), Lemma 10 even in a step that is not projected. V may be bounded: the contraction of the
-dual step is shown along the segment from v_t to v(w_t), which lies in V, whereas [1, (17)] uses the value at a point
-that may lie outside.
+maximum over v, attained at v(w). a_t = E[R_S(w_t) - min R_S], b_t = E|v(w_t) - v_t|^2. The steps eta and theta (eta_w
+and eta_v in [1]) use minibatch gradients of variance B_w^2/m and B_v^2/m, with noise added; N_w and N_v are
+B^2/m + d sigma^2 of the two blocks. Lemmas 9 to 11 need W = R^{d1}, which [1] does not state.
 
 Instances. Steps of Algorithm 1 without noise, in rational arithmetic, on F = q w + p w^2/2 + c w v - rho v^2/2 with
-|v| <= 1, and w real, or in [0, 1] if ``walled``. In every instance R_S has its minimum 0 at w = 0, since q = 0, or
-q > 0 and ``walled``.
+|v| <= 1, and w real, or in [0, 1] if ``walled``. In each of them R_S has its minimum 0 at w = 0.
 """
 
 from __future__ import annotations

@@ -16,19 +16,10 @@ Guarantee.
 
       sigma_w = c_2 G_w sqrt(T log(1/delta)) / (n epsilon),  sigma_v with c_3 and G_v.        (3)
 
-  The constants are not given. This is ``yang2022.theorem_1_existential``; its constants are parameters without
-  defaults.
+  This is ``yang2022.theorem_1_existential``. It is false for epsilon far above log(1/delta) (claim Y09).
 - [1, Remark 1]: for epsilon <= 1, delta <= 1/n^2 and m = max(1, n sqrt(epsilon/(4T))), the constants c_2 = c_3 = 8 will
-  do. This is ``yang2022.theorem_1``. The paper does not round m; here it is rounded up.
-
-Both state what the paper states, with a condition that is needed. Remark 1 allows n = 1 and is false there
-(claim Y10). Theorem 1 is false, whatever its constants, for epsilon far above log(1/delta) (claim Y09). For n >= 2 the
-noise of Remark 1 is enough with m rounded up and minibatches without replacement; with replacement this is open in
-general, and certified where the check tries it. The proof's own last condition, lambda <= s^2 log(n/(m s)) for the
-normalised noise s, needs T >= e^2 log(1/delta) at these settings when m exceeds 1. Remark 1 does not say so, and the
-region below is that of the paper.
-
-Arguments. n records, T iterations, epsilon and delta, G_w and G_v; for the existential form also m, c_1, c_2 and c_3.
+  do. This is ``yang2022.theorem_1``, with m rounded up. It is false for n = 1; for n >= 2 it is proved without
+  replacement, as for the settings of [2], and open with replacement where m >= 2 (claim Y10).
 
 Example
 -------
@@ -39,17 +30,6 @@ Example
 >>> noise = theorem("yang2022.theorem_1").noise(**sizes, G_w=1.0, G_v=0.5)
 >>> {name: round(sigma, 6) for name, sigma in noise.items()}
 {'sigma_w': 0.343355, 'sigma_v': 0.171677}
-
-Remark 1. For n = 1, delta may be nearly 1, so that log(1/delta) and the noise are nearly 0. With n = m = 1 every
-minibatch is the record. For f(w, v; z) = z (G_w w + G_v v) on the plane, records 1 and -1, the pair of
-gradients of a step is one Gaussian release of noise multiplier (8/(2 sqrt 2)) sqrt(T log(1/delta))/epsilon.
-
-For n >= 2 and minibatches without replacement, which Lemma 2 of the paper assumes, with m rounded up, these are the
-settings of [2] with its thresholds replaced by G_w and G_v. The same proof applies: see ``zhang2025.theorem_1``.
-
-For n >= 2 and minibatches with replacement, as Algorithm 1 draws them, the claim is open where m >= 2 (at
-m = 1 the two samplings agree): a record may be drawn k times and then moves the mean by 2 k G/m.
-:func:`excess` computes the privacy of three pairs of releases, which are not shown to be the worst ones.
 
 [2] R. Zhang et al. Improved Rates of Differentially Private Nonconvex-Strongly-Concave Minimax
     Optimization. AAAI 2025, after Theorem 1.

@@ -2,36 +2,23 @@ r"""Theorem 2: the weak primal-dual risk of DP-SGDA in the convex-concave case, 
 
 Problem. Minimise over w in W and maximise over v in V the population objective F(w, v) = E_z f(w, v; z), seen through n
 independent records. f is convex in w and concave in v, G_w-Lipschitz in w and G_v-Lipschitz in v (A1), and in (a)
-L-smooth (A3); W and V are closed, convex, contain 0, and lie within radius D_w and D_v about it; d is the larger of
-their dimensions. The measure is the weak primal-dual population risk of an output (w, v),
+L-smooth (A3); W and V lie within radius D_w and D_v about 0. The measure is the weak primal-dual population risk
 
     Delta^w = max_{v'} E F(w, v') - min_{w'} E F(w', v).
 
-Algorithm. DP-SGDA [1, Algorithm 1], see ``theorem_1``, from w_1 = v_1 = 0, with minibatch m and noise sigma_w, sigma_v
-of [1, Remark 1]; output: the mean of t = 1, ..., T. The steps are
+Algorithm. DP-SGDA [1, Algorithm 1], see ``theorem_1``, from w_1 = v_1 = 0, with the minibatch and noise of
+[1, Remark 1]; output: the mean of t = 1, ..., T. The steps are
 
     a) T = n    of  eta = c / ( L max{ sqrt n, sqrt(d log(1/delta))/epsilon } ),
     b) T = n^2  of  eta = c / ( n max{ sqrt n, sqrt(d log(1/delta))/epsilon } ).
 
-In (b) Remark 1's minibatch max(1, n sqrt(epsilon/(4T))) is max(1, sqrt(epsilon)/2), so m = 1. The formula for its step
-lacks its unit, length over gradient: c has this unit, and c = D/G is the natural choice.
+The formula for the step in (b) lacks its unit, length over gradient, which c has: c = D/G is the natural choice.
 
-Guarantee. By [1, Theorem 2] the risk is O( max{ 1/sqrt n, sqrt(d log(1/delta))/(n epsilon) } ). With constants it is at
-most ``bound``, the right-hand side of [1, equation (13)] in (a),
+Guarantee. By [1, Theorem 2] the risk is O( max{ 1/sqrt n, sqrt(d log(1/delta))/(n epsilon) } ) for fixed G, D and L.
+With constants it is at most ``bound``, the sum of Lemma 6 and of the optimisation error in [1, equation (13)].
 
-    4 sqrt(e (T + T^2/n)) (G_w + G_v)^2 eta exp(L^2 T eta^2/2) / sqrt n            (Lemma 6a), or in (b)
-    4 sqrt 2 eta (G_w + G_v)^2 (sqrt T + T/n)                                      (Lemma 6b)
-    + eta (G_w^2 + G_v^2)/2 + (D_w^2 + D_v^2)/(2 eta T)
-    + (D_w G_w + D_v G_v)/sqrt(m T) + eta d (sigma_w^2 + sigma_v^2).               (Lemma 3)
-
-Where the paper's versions differ, this file has what the proof supports:
-- eta in (a) has the factor 1/L, as in the proof; Theorem 2 has no L and Theorem 7 has 1/sqrt L (claim Y22).
-- the start contributes D^2/(2 eta T), as in (13), where Lemma 3 has D^2/(eta T). This needs the
-  start at 0; from any other start in W x V it is 2 D^2/(eta T) (claims Y13 and Y15).
-The rate holds for fixed G, D and L.
-
-Arguments. n records, d dimensions, epsilon, delta, G_w, G_v, D_w, D_v, L in (a), and c, the constant of
-the step size (default 1).
+Where the paper's versions differ, this file has what the proof supports: eta in (a) has the factor 1/L (claim Y22), and
+the start, which is 0, contributes D^2/(2 eta T), as in (13) (claims Y13 and Y15).
 
 Example
 -------
@@ -42,8 +29,6 @@ Example
 {'T': 10000, 'm': 50, 'eta': 0.01}
 >>> round(thm.bound(**problem, L=1), 4)
 0.7558
->>> thm.rate
-Max(1/sqrt(n), sqrt(d)*sqrt(log(1/delta))/(epsilon*n))
 >>> nonsmooth = theorem("yang2022.theorem_2b")
 >>> nonsmooth.schedule(**problem)
 {'T': 100000000, 'm': 1, 'eta': 1e-06}

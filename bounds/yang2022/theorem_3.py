@@ -1,10 +1,7 @@
 r"""Theorem 3: the optimisation error of DP-SGDA in the PL-strongly concave case.
 
-Problem. As in ``lemmas_7_to_11``: F_S is L-smooth (A3), rho-strongly concave in v and mu-PL in w, the
-minibatch gradients have variance B^2/m (A2), V is bounded, kappa = L/rho, mu <= 2 L^2 (in Theorem 8, not in
-Theorem 3), and W = R^{d1}. [1] does not state the last: if w is projected onto a bounded W, a run may stay
-for ever at a point that is not a minimiser (claim Y34). On W = R^{d1} only constant functions have the
-bounded gradients of A1, which the proof does not use (claim Y27).
+Problem. As in ``lemmas_7_to_11``, kappa = L/rho, mu <= 2 L^2 (in Theorem 8, not in Theorem 3), and W = R^{d1}, which
+[1] does not state (claims Y27 and Y34).
 
 Algorithm. DP-SGDA with eta_w = 2/(mu t), eta_v = 2 M/(mu t^{2/3}), where
 M = max{8 kappa^2 sqrt((L + L^2/rho)/mu), 4 sqrt 2 kappa^2}.
@@ -13,11 +10,8 @@ Guarantee. By [1, Theorem 3], with constants that depend on nothing but L,
 
     E[R_S(w_{T+1}) - min R_S] = O( kappa^{3.5}/mu^{2.5} (1/m + d (sigma_w^2 + sigma_v^2))/T^{2/3} ).
 
-The steps exceed the proof's own limits at t = 1 (claim Y32) and the constants of [1, (20)] are too small by
-factors of 2 and 3 (claim Y33); the order is not affected when the schedule starts late enough. In the proof's formulas
-eta and theta are eta_w and eta_v, X = L + L^2/rho, and N_w, N_v are B^2/m + d sigma^2.
-
-Arguments. m records in a minibatch, d, sigma_w, sigma_v, T, kappa, mu; L and the iteration t for the steps.
+The order stands when the schedule starts late enough (claims Y32 and Y33). In the proof's formulas eta and theta are
+eta_w and eta_v, X = L + L^2/rho, and N_w, N_v are B^2/m + d sigma^2.
 
 Example
 -------

@@ -7,20 +7,13 @@ pi_S(w) is the minimiser of F_S(., v_S) nearest to w. By [1, Theorems 4 and 11]
     E[R(w_T) - R_S(w_T)] <= (1 + kappa) G_w ( sqrt(e/(2 mu)) + (1/n) sqrt(G_w^2/(4 mu^2) + G_v^2/(rho mu)) ),
     E[R_S(w*) - R(w*)] <= 4 G_v^2/(rho n).
 
-What the proof supports. On W = R^{d1} PL with this paper's constant gives quadratic growth mu/2, not 2 mu
-(claim Y36), so that the distances are sqrt(2 e/mu) and (1/n) sqrt(4 G_w^2/mu^2 + 4 G_v^2/(rho mu)); and the
-factor is G_w + kappa G_v (claim Y35). ``bound`` is the sum of both parts with these repairs,
+What the proof supports, on W = R^{d1}, is ``bound``, the sum of both parts with the growth of claim Y36, the factor of
+Y35, and the distance of either dataset to its solutions:
 
-    (G_w + kappa G_v) (2 sqrt(2 e/mu) + (1/n) sqrt(4 G_w^2/mu^2 + 4 G_v^2/(rho mu))) + 4 G_v^2/(rho n),
-
-where both datasets contribute their distance to the solutions. [1] does not state W = R^{d1}: on a bounded W
-PL gives no growth, and the gap may be of order 1/sqrt n at e = 0 (claims Y37, Y38). On W = R^{d1} A1 holds on a
-part of W that contains the outputs and the solutions, not on all of it (claim Y27).
+    (G_w + kappa G_v) (2 sqrt(2 e/mu) + (1/n) sqrt(4 G_w^2/mu^2 + 4 G_v^2/(rho mu))) + 4 G_v^2/(rho n).
 
 Instances. Every record is 1 or -1 with equal chance, and the output is a saddle point of F_S, or a function of the mean
 of the records, so that its gap is a sum over the n + 1 values of that mean.
-
-Arguments. n records, e the optimisation error, G_w, G_v, L, rho, mu.
 
 Example
 -------

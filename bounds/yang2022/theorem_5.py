@@ -3,13 +3,9 @@ r"""Theorem 5: the excess primal population risk of DP-SGDA, PL-strongly concave
 Setting as in ``theorem_3`` and ``theorem_4``; T is of order n, the minibatch m is constant, and the noise is that
 of Remark 1, which limits epsilon and delta. By [1, Theorem 5], with constants that depend on G_w, G_v and L,
 
-    E[R(w_T)] - min R = O( kappa^{2.75}/mu^{1.75} ( n^{-1/3} + sqrt(d log(1/delta))/(n^{5/6} epsilon) ) ).
+    E[R(w_T)] - min R = O( kappa^{2.75}/mu^{1.75} ( n^{-1/3} + sqrt(d log(1/delta))/(n^{5/6} epsilon) ) ),
 
-It is the square root of Theorem 3's error, times (1 + kappa)/sqrt mu: the error itself must be below its root (claim
-Y40). A constant m with T = n leaves Theorem 1 only epsilon < c_1 m^2/n (claim Y12). Like Theorems 3 and 4 it needs
-W = R^{d1}, which [1] does not state; A1 then holds where the iterates are, not on all of W (claim Y27).
-
-Arguments. n, d, epsilon, delta, kappa, mu; G_w and G_v for the noise, L and the iteration t for the steps.
+the square root of Theorem 3's error, times (1 + kappa)/sqrt mu: the error itself must be below its root (claim Y40).
 
 Example
 -------

@@ -1,15 +1,10 @@
 r"""What the utility bounds assume beyond their statements: how accurately a solver solves, and f outside its set.
 
 The published rates are those of linear convergence: O(T log(gap_0/gamma)) gradients, where gap_0 is the gap at the
-start and gamma the required one. For L-Lipschitz, mu-strongly convex functions gap_0 is at most 2 L^2/mu, and
-gap_0/gamma is at most 64 n^2/delta^2 for every mu and L, so that the logarithm is O(log(n/delta)). log(1/gamma) alone
-would also contain log(mu/L^2).
+start and gamma the required one, and gap_0/gamma is at most 64 n^2/delta^2 for every mu and L.
 
-The algorithms as published release x~ = x + N(0, sigma^2 I) without a projection, so that x~ leaves a bounded X. And X
-is bounded wherever f is both Lipschitz and strongly convex. A projection onto X changes no constant, since it is
-non-expansive and the comparison points lie in X. Without it f must be smooth, or Lipschitz, on the whole space, since
-the noise can take x~ anywhere: if f grows as bend (|x| - r)^2/2 beyond X = [-r, r], the excess at x + N(0, sigma^2), x
-in X, is at least (bend/2) E max(N - 2 r, 0)^2, which has no bound.
+The algorithms as published release x~ = x + N(0, sigma^2 I) without a projection, so that x~ leaves a bounded X. If f
+grows as bend (|x| - r)^2/2 beyond X = [-r, r], the excess there is at least (bend/2) E max(N - 2 r, 0)^2.
 """
 
 from __future__ import annotations
@@ -22,9 +17,10 @@ from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Kind, Method, Step, Verdict, claim, conditional
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Inequality, over
 from dpcheck.bounds.symbols import D, L, c, d, delta, ell, epsilon, mu, mu_x, mu_y, n
-from dpcheck.bounds.zhang2022.phases import phases
 
-reach, nbar, mu_k, m_k, extra, ell_1, ell_2 = symbols("reach nbar mu_k m_k extra ell_1 ell_2", positive=True)
+phases, reach, nbar, mu_k, m_k, extra, ell_1, ell_2 = symbols(
+    "phases reach nbar mu_k m_k extra ell_1 ell_2", positive=True
+)
 RELATIVE = "the solver's logarithm is of its first gap over gamma, as in the published rates"
 
 LOG = log(n / delta)

@@ -12,14 +12,8 @@ Guarantee. (epsilon, delta)-DP, and by [1, Corollary B.6] max_y E F(x~_K, y) - F
     6 L D log(n) (1/sqrt n + 4 sqrt(d log(2.5/delta))/(n epsilon))
     + L^2 log^2(n) (8/(mu_y n) + 65 d log(2.5 n/delta)/(mu_y n^2 epsilon^2)).
 
-``bound`` is what the proof supports, with K = floor(log2 n) and nbar = floor(n/K): the first line with log2 n
-(claim Z47), and for the second the sum over the phases itself,
-
-    L^2 (8 K/(mu_y nbar) + 65 (K - 1) d log(2.5/delta)/(mu_y nbar^2 epsilon^2)),
-
-since the noise of each of the K - 1 earlier phases has the weight 1/mu_y (claim Z48).
-
-Arguments. n records, d dimension of x, epsilon, delta, L Lipschitz constant, D radius, mu_y strong concavity, k phase.
+``bound`` is what the proof supports: the first line with log2 n (claim Z47), and for the second the sum over the
+phases itself (claim Z48).
 
 Example
 -------
@@ -48,26 +42,21 @@ from dpcheck.bounds.zhang2022.lemmas import STABLE
 from dpcheck.bounds.zhang2022.phases import (
     BITS,
     BLOCK,
+    BLOCKS,
     COUNT,
     PHASE,
     PHASES,
-    PRINTED,
     PRIVATE,
-    TRUE,
-    P,
-    b,
-    bits,
     letters,
-    p,
-    phases,
+    printed,
     rates,
     rounded,
-    share_of,
     short,
     sums,
 )
-from dpcheck.bounds.zhang2022.theorem_3_3 import LOG, ONE, PRIVACY, RECORDS, SHARES, SMALL, energy
+from dpcheck.bounds.zhang2022.theorem_3_3 import LOG, ONE, RECORDS, SHARES, SMALL, sizes
 
+b, bits, energy, p, phases = symbols("b bits energy p phases", positive=True)
 SHARE = sqrt(d * LOG) / (n * epsilon)
 REGULARISER = 3 * L / D * Max(1 / sqrt(n), 4 * BITS * SHARE)
 FIRST = 6 * L * D * BITS * (1 / sqrt(n) + 4 * SHARE)
@@ -82,7 +71,7 @@ THEOREMS = (
         quantity="largest expected population value of the last released x, less the saddle value",
         quantity_latex=r"\max_y \mathbb{E}[F(\tilde{x}_K, y)] - F(x^*, y^*)",
         parameters=(
-            *PRIVACY,
+            *sizes(),
             Parameter(D, "radius of X and of Y about 0"),
             Parameter(mu_y, "strong concavity of f in y"),
             Parameter(k, "phase", default=1),
@@ -144,7 +133,7 @@ def calibration() -> Decision:
         Identity("and two solver failures of delta/4", lambda: QUARTER + QUARTER, delta / 2),
         Quoted("which make the other half of delta", "Z07"),
         short(multiplier.subs({epsilon: 1, delta: TINY}), 1, TINY),
-        readings={TRUE: "proved", PRINTED: "refuted"},
+        readings=BLOCKS,
         note="As Z27, with one block released.",
         method=Method.PRIVACY_CURVE,
     )
@@ -211,9 +200,7 @@ def _natural(count: Any) -> Counterexample:
     gap=GAMMA,
     bound=FIRST_LINE,
     mu=PRINTED_MU,
-    count=COUNT,
-    p=P,
-    b=share_of(LOG),
+    **printed(SHARE),
     mean_gap=MEAN_GAP,
 )
 @carries("zhang2022.corollary_b_6", {"mu": PRINTED_MU}, sums(log(5 / (2 * delta))))
@@ -295,7 +282,7 @@ def first() -> Decision:
         ),
         *(_natural(round_(log(Integer(10) ** 16))) for round_ in (floor, ceiling)),
         *conditions.one_sided(
-            (FIRST_LINE + SECOND_LINE).subs({b: share_of(LOG), p: P, phases: conditions.COUNT}).subs(mu_y, 1)
+            (FIRST_LINE + SECOND_LINE).subs({b: SHARE, p: 1 / sqrt(n), phases: conditions.COUNT}).subs(mu_y, 1)
         ),
         readings={
             "K = log2 n without rounding, log2 in mu and in the bound": "conditional",

@@ -1,24 +1,11 @@
 r"""Lemmas A.2 to B.4: how stable regularised minimisers and saddle points are, and what they are off.
 
 Lemmas A.2 and A.3. x_S minimises the mean of f(., xi_i) over n records plus G, which is mu-strongly convex and need
-not be Lipschitz; each f(., xi) is convex and L-Lipschitz. For G = 0 let each f be mu-strongly convex.
-S and S' differ in one record, and by [1, Lemmas A.2 and A.3]
-
-    |x_S - x_S'| <= 2 L/(mu n),    E[(F + G)(x_S)] - min(F + G) <= 2 L^2/(mu n).
-
-Proof. Strong convexity at the two minimisers gives mu |x_S - x_S'|^2 <= (2 L/n) |x_S - x_S'|. The risk
-exceeds the minimum by at most the mean over i of E[f(x_{S_i}; xi_i) - f(x_S; xi_i)] <= L |x_{S_i} - x_S|,
-where S_i has record i replaced by a fresh one.
+not be Lipschitz; each f(., xi) is convex and L-Lipschitz. For G = 0 let each f be mu-strongly convex. S_i has record i
+of S replaced by a fresh one.
 
 Lemmas B.1 to B.4. f is mu_x-strongly convex in x and mu_y-strongly concave in y, L-Lipschitz in (x, y), with saddle
-point z* = (x*, y*); kappa_x = ell/mu_x, kappa_y = ell/mu_y, mu = min{mu_x, mu_y}. By [1, Lemma B.1]
-
-    gap(x, y) >= mu_x |x - x*|^2/2 + mu_y |y - y*|^2/2,
-    gap(x, y) <= (kappa_y + 1) ell |x - x*|^2/2 + (kappa_x + 1) ell |y - y*|^2/2,
-
-the second for a jointly ell-smooth f and an interior z*. By [1, Lemma B.2] the energy between the saddle points of S
-and S' is at most 4 L^2/(mu n^2) and the weak gap of (x_S, y_S) at most 2 sqrt 2 L^2/(mu n), also with a strongly
-convex-concave regulariser G that need not be Lipschitz (Lemma 4.4).
+point z* = (x*, y*); kappa_x = ell/mu_x, kappa_y = ell/mu_y, mu = min{mu_x, mu_y}.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import Any
 from sympy import Eq, Integer, Rational, floor, log, sqrt, symbols
 
 from dpcheck.bounds.calibration import NotPrivate
-from dpcheck.bounds.claim import Decision, Kind, Method, Step, carries, claim, conditional, proved
+from dpcheck.bounds.claim import Decision, Kind, Method, Step, Verdict, carries, claim, conditional, proved
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Inequality, over
 from dpcheck.bounds.symbols import D, K, L, d, delta, epsilon, k, mu, n
 from dpcheck.bounds.theorem import Assumption
@@ -46,9 +46,9 @@ def rates(power: int) -> dict[str, Any]:
     return {"rate statistical": unit / sqrt(n), "rate privacy": unit * sqrt(PRIVATE)}
 
 
-def share_of(level: Any) -> Any:
-    """Return b, for the logarithm ``level`` of the noise."""
-    return sqrt(d * level) / (n * epsilon)
+def printed(share: Any) -> dict[str, Any]:
+    """Return what a statement says that the letters of the phases' sums stand for, ``share`` being b."""
+    return {"count": COUNT, "p": P, "b": share}
 
 
 def letters(level: Any) -> tuple[Step, ...]:
@@ -57,7 +57,7 @@ def letters(level: Any) -> tuple[Step, ...]:
         Identity(
             "a term of the noise with nbar = n/K is L^2 K b/mu",
             lambda: L**2 * sqrt(d * level) / (mu * (n / phases) * epsilon),
-            L**2 * phases * share_of(level) / mu,
+            L**2 * phases * (sqrt(d * level) / (n * epsilon)) / mu,
         ),
         Identity(
             "and one of the records L^2 K p^2/mu", lambda: L**2 / (mu * (n / phases)), lambda: L**2 * phases * P**2 / mu
@@ -87,11 +87,13 @@ CASES = (
     ("n/K records in a block, or one phase", Integer(1), 1),
     ("floor(n/K) records in a block, two phases or more", Rational(4, 3), 2),
 )
-PRINTED = "nbar = n/K, and floor(n/K) records in a block"
-TRUE = "nbar the number of records in a block"
+BLOCKS: dict[str, Verdict] = {
+    "nbar the number of records in a block": "proved",
+    "nbar = n/K, and floor(n/K) records in a block": "refuted",
+}
 
 
-def rounded(says: str, sums: Callable[[Any], Any], printed: Any, constant: tuple[Any, Any]) -> tuple[Step, ...]:
+def rounded(says: str, sums: Callable[[Any], Any], bound: Any, constant: tuple[Any, Any]) -> tuple[Step, ...]:
     """Compare the sum of a proof's terms, as a function of n/nbar, with the printed bound, for either kind of block."""
     return (
         *ROUNDED,
@@ -99,7 +101,7 @@ def rounded(says: str, sums: Callable[[Any], Any], printed: Any, constant: tuple
             Inequality(
                 f"{says}: {blocks}",
                 sums(share * bits),
-                printed,
+                bound,
                 over(b, p <= 1 / sqrt(Integer(2) ** least), bits >= least),
                 constant,
             )

@@ -1,22 +1,11 @@
 r"""Table 2 and its derivation: gradients taken when a given solver is plugged in.
 
 A phase of Algorithm 4 is an nbar = n/K record problem that is mu_k-strongly convex in x, mu_k = mu 2^k,
-mu-strongly concave in y, with 1/mu <= sqrt n D/(2 L). Summed over the phases, each solver's own rate
-gives, up to logarithms of n/delta [1, Table 2], with r = ell D/L and condition numbers for SC-SC problems:
-
-    solver                 strongly convex-strongly concave            convex-concave
-    Extragradient          n kappa                                     n^{3/2} r + n^2
-    SVRG, SAGA             n + kappa^2                                 n + n r^2
-    accelerated SVRG       n + sqrt n kappa                            n + n r
-    Jin et al.             n + sqrt n kappa                            n + n r
-    AL-SVRE, Catalyst      n + sqrt(n kappa_x kappa_y) + n^{3/4} sqrt kappa    n r + n^{5/4}
+mu-strongly concave in y, with 1/mu <= sqrt n D/(2 L). Summed over the phases, each solver's own rate gives Table 2, up
+to logarithms of n/delta, with r = ell D/L.
 
 The solvers' rates are theorems of other papers, with conditions that are not checked here. So every claim that rests on
 one, here and in Theorem 3.4, is conditional on it, even where the sums are right; the lower bounds are treated alike.
-The rates are taken to be rates of linear convergence: ``conditions`` has their logarithm, which is O(log(n/delta)) in
-every phase.
-
-Arguments. n records, r = ell D/L.
 
 Example
 -------

@@ -15,8 +15,6 @@ Guarantee. For epsilon <= 1 and delta < 1/n it is (epsilon, delta)-DP, and by [1
 
 the second of which is ``bound``.
 
-Arguments. n records, d dimensions, epsilon, delta, L Lipschitz constant, ell smoothness, mu strong convexity.
-
 Example
 -------
 >>> from dpcheck.bounds.registry import theorem
@@ -56,14 +54,19 @@ SMALL = (
     Assumption("delta", "delta < 1/n", "proof of Theorem 3.3, after (7)", delta < 1 / n),
 )
 RECORDS = Assumption("records", "the records are independent draws from one distribution", "Lemmas A.2 and B.2")
-BUDGET = (
-    Parameter(n, "records in the dataset"),
-    Parameter(epsilon, "privacy loss, natural log"),
-    Parameter(delta, "probability of a larger loss"),
-)
-LIPSCHITZ = Parameter(L, "Lipschitz constant of f")
-PRIVACY = (*BUDGET, Parameter(d, "dimension of x"), LIPSCHITZ)
 BOUND = L**2 * ell / mu * (7 / (mu * n) + 48 * d * LOG / (mu * n**2 * epsilon**2))
+
+
+def sizes(dimension: str = "dimension of x") -> tuple[Parameter, ...]:
+    """Return the parameters that every theorem of the paper has, d with this meaning."""
+    return (
+        Parameter(n, "records in the dataset"),
+        Parameter(epsilon, "privacy loss, natural log"),
+        Parameter(delta, "probability of a larger loss"),
+        Parameter(d, dimension),
+        Parameter(L, "Lipschitz constant of f"),
+    )
+
 
 THEOREMS = (
     Theorem(
@@ -73,7 +76,7 @@ THEOREMS = (
         location="Theorem 3.3 and its proof, Appendix A.2",
         quantity="expected excess population risk of the released point",
         quantity_latex=r"\mathbb{E}[F(\tilde{x}) - F(x^*)]",
-        parameters=(*PRIVACY, Parameter(ell, "smoothness of f"), Parameter(mu, "strong convexity of f")),
+        parameters=(*sizes(), Parameter(ell, "smoothness of f"), Parameter(mu, "strong convexity of f")),
         assumptions=(
             Assumption("f", "every f is L-Lipschitz, ell-smooth and mu-strongly convex", "Theorem 3.3"),
             Assumption("interior", "the minimisers of F_S and F lie in the interior of X", "Theorem 3.3"),

@@ -14,14 +14,7 @@ Guarantee. (epsilon, delta)-DP, and by [1, Theorem 3.4]
 
     E[F(x~_K) - F(x*)] <= 4 L D log2(n) ( 1/sqrt n + 7 sqrt(d log(2.5/delta))/(n epsilon) ).
 
-The paper does not give the base of its logarithm; it is 2 here, since the paper has mu_K = mu n (claim Z17). Claim
-Z18 proves the bound for this schedule, and without rounding for any base up to 4.
-
-In the sum of the terms b = sqrt(d log(2.5/delta))/(n epsilon), p = 1/sqrt n and ``phases`` = K = n/nbar. They are
-
-    9 L D K b,  65 L^2 K^2 b^2/mu,  2 L^2 K p^2/mu,  mu D^2,  with mu = (L/D) max{p, 14 K b}.
-
-Arguments. n records, d dimensions, epsilon, delta, L Lipschitz constant, D radius; k phase (for the noise).
+The paper does not give the base of its logarithm; it is 2 here, since the paper has mu_K = mu n (claim Z17).
 
 Example
 -------
@@ -48,25 +41,19 @@ from dpcheck.bounds.zhang2022 import conditions
 from dpcheck.bounds.zhang2022.phases import (
     BITS,
     BLOCK,
-    COUNT,
+    BLOCKS,
     PHASE,
     PHASES,
-    PRINTED,
-    TRUE,
-    P,
-    b,
-    bits,
     letters,
-    p,
-    phases,
+    printed,
     rates,
     rounded,
-    share_of,
     short,
     sums,
 )
-from dpcheck.bounds.zhang2022.theorem_3_3 import LOG, ONE, PRIVACY, RECORDS, SHARES, SMALL, energy
+from dpcheck.bounds.zhang2022.theorem_3_3 import LOG, ONE, RECORDS, SHARES, SMALL, sizes
 
+b, bits, energy, p, phases = symbols("b bits energy p phases", positive=True)
 SHARE = sqrt(d * LOG) / (n * epsilon)
 REGULARISER = L / D * Max(1 / sqrt(n), 14 * BITS * SHARE)
 BOUND = 4 * L * D * BITS * (1 / sqrt(n) + 7 * SHARE)
@@ -79,7 +66,7 @@ THEOREMS = (
         location="Theorem 3.4 and its proof, Appendix A.3, logarithms to base 2",
         quantity="expected excess population risk of the last released point",
         quantity_latex=r"\mathbb{E}[F(\tilde{x}_K) - F(x^*)]",
-        parameters=(*PRIVACY, Parameter(D, "radius of X about 0"), Parameter(k, "phase", default=1)),
+        parameters=(*sizes(), Parameter(D, "radius of X about 0"), Parameter(k, "phase", default=1)),
         assumptions=(
             Assumption("f", "f is convex, L-Lipschitz and ell-smooth for every record", "Theorem 3.4"),
             Assumption("bounded", "|x*| <= D and x_0 = 0", "proof of Theorem 3.4"),
@@ -147,7 +134,7 @@ def calibration() -> Decision:
         Private("(epsilon, delta/2)-DP for that sensitivity", multiplier, SHARES, epsilon, delta / 2),
         Quoted("the other delta/2 is the solver's failure", "Z07"),
         short(multiplier.subs({epsilon: 1, delta: TINY}), 1, TINY),
-        readings={TRUE: "proved", PRINTED: "refuted"},
+        readings=BLOCKS,
         note="As Theorem 3.3 with mu_k and nbar. The sensitivity is that of the records in the block.",
         method=Method.PRIVACY_CURVE,
     )
@@ -158,17 +145,17 @@ def calibration() -> Decision:
 def deviation() -> Decision:
     """E|x~_k - x_k^|^2 is at most {bound} for {mean_gap} and {small}."""
     solver = delta**2 * L**2 / (8 * mu_k**2 * nbar**2)
-    printed = c * L**2 * d * LOG / (mu_k * nbar * epsilon) ** 2
+    within = c * L**2 * d * LOG / (mu_k * nbar * epsilon) ** 2
     certain = over(SETTING, delta <= Rational(1, 3))
     few = {L: 1, d: 1, epsilon: 1, mu_k: 1, nbar: 10**9, delta: Rational(1, 10**11)}
     return proved(
         Cited("|a + b|^2 <= 2|a|^2 + 2|b|^2; E|N(0, sigma^2 I)|^2 = d sigma^2", "linear algebra"),
         Quoted("E|x_k - x_k^|^2 <= delta^2 L^2/(16 mu_k^2 nbar^2), from the mean gap with mu_k and nbar", "Z10"),
-        Inequality("noise and solver within the constant", 2 * d * SIGMA_K**2 + solver, printed, SETTING, (c, 65)),
+        Inequality("noise and solver within the constant", 2 * d * SIGMA_K**2 + solver, within, SETTING, (c, 65)),
         Inequality(
             "a solver that is certainly within L/(mu_k nbar), delta <= 1/3",
             2 * d * SIGMA_K**2 + 2 * L**2 / (mu_k * nbar) ** 2,
-            printed,
+            within,
             certain,
             (c, 65),
         ),
@@ -297,9 +284,7 @@ def last() -> Decision:
     location="Theorem 3.4",
     mu=MODULUS,
     bound=RISK.subs(c, 7),
-    count=COUNT,
-    p=P,
-    b=share_of(LOG),
+    **printed(SHARE),
     mean_gap=MEAN_GAP,
 )
 @carries("zhang2022.theorem_3_4", {"mu": MODULUS, "bound": RISK.subs(c, 7)}, sums(log(5 / (2 * delta))))

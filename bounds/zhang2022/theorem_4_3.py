@@ -15,8 +15,6 @@ empirical gap is at most 257 L^2 (kappa_x kappa_y + kappa) d log(5/delta)/(mu n^
 
     3 L^2 (kappa_x kappa_y + kappa) (3/(mu n) + 128 d log(5/delta)/(mu n^2 epsilon^2)).
 
-Arguments. n records, d larger dimension, epsilon, delta, L Lipschitz constant, ell smoothness, mu_x, mu_y.
-
 Example
 -------
 >>> from dpcheck.bounds.registry import theorem
@@ -30,7 +28,7 @@ Example
 
 from __future__ import annotations
 
-from sympy import Min, Rational, log, sqrt
+from sympy import Min, Rational, log, sqrt, symbols
 
 from dpcheck.bounds.calibration import Private
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, proved
@@ -56,20 +54,14 @@ from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2022 import conditions
 from dpcheck.bounds.zhang2022.lemmas import STABLE
 from dpcheck.bounds.zhang2022.phases import PRIVATE
-from dpcheck.bounds.zhang2022.theorem_3_3 import BUDGET, LIPSCHITZ, ONE, RECORDS, SHARES, SMALL, energy
+from dpcheck.bounds.zhang2022.theorem_3_3 import ONE, RECORDS, SHARES, SMALL, sizes
 
 LOG = log(5 / delta)
 LEAST = Min(mu_x, mu_y)
 CONDITION = (ell**2 / (mu_x * mu_y) + ell / mu).subs(mu, LEAST)  # kappa_x kappa_y + kappa
 NOISE_X, NOISE_Y = (8 * L / (n * epsilon) * sqrt(2 * LOG / (block * mu)) for block in (mu_x, mu_y))
 POPULATION = 3 * L**2 * CONDITION * (3 / (LEAST * n) + 128 * d * LOG / (LEAST * n**2 * epsilon**2))
-PRIVACY = (*BUDGET, Parameter(d, "larger of the dimensions of x and y"), LIPSCHITZ)
-SIZES = (
-    *PRIVACY,
-    Parameter(ell, "smoothness of f"),
-    Parameter(mu_x, "strong convexity"),
-    Parameter(mu_y, "strong concavity"),
-)
+energy = symbols("energy", positive=True)
 
 THEOREMS = (
     Theorem(
@@ -79,7 +71,12 @@ THEOREMS = (
         location="Theorem 4.3 and its proof, Appendix B.2",
         quantity="expected strong duality gap of the released point on the population",
         quantity_latex=r"\mathbb{E}[\max_y F(\tilde{x}, y) - \min_x F(x, \tilde{y})]",
-        parameters=SIZES,
+        parameters=(
+            *sizes("larger of the dimensions of x and y"),
+            Parameter(ell, "smoothness of f"),
+            Parameter(mu_x, "strong convexity"),
+            Parameter(mu_y, "strong concavity"),
+        ),
         assumptions=(
             Assumption(
                 "f", "every f is L-Lipschitz, ell-smooth, mu_x-strongly convex and mu_y-strongly concave", "Theorem 4.3"

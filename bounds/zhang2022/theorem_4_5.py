@@ -19,8 +19,6 @@ Guarantee. (epsilon, delta)-DP, and by [1, Theorem 4.5] the weak population gap 
 
 which is ``bound``: claims Z37 and Z38 prove it for this schedule, and refute the natural logarithm.
 
-Arguments. n records, d larger dimension, epsilon, delta, L Lipschitz constant, D radius; k phase (for the noise).
-
 Example
 -------
 >>> from dpcheck.bounds.registry import theorem
@@ -47,10 +45,11 @@ from dpcheck.bounds.symbols import D, K, L, c, d, delta, epsilon, k, mu, n, sigm
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2022 import conditions
 from dpcheck.bounds.zhang2022.lemmas import STABLE, WEAK
-from dpcheck.bounds.zhang2022.phases import BITS, BLOCK, PHASE, PHASES, PRINTED, ROUNDED, TRUE
-from dpcheck.bounds.zhang2022.theorem_3_3 import ONE, RECORDS, SHARES, SMALL, energy
-from dpcheck.bounds.zhang2022.theorem_4_3 import LOG, PRIVACY
+from dpcheck.bounds.zhang2022.phases import BITS, BLOCK, PHASE, PHASES, ROUNDED
+from dpcheck.bounds.zhang2022.theorem_3_3 import ONE, RECORDS, SHARES, SMALL, sizes
+from dpcheck.bounds.zhang2022.theorem_4_3 import LOG
 
+nbar, mu_k, power, away, energy = symbols("nbar mu_k power away energy", positive=True)
 NOISE = sqrt(d * LOG) / (n * epsilon)
 REGULARISER = L / D * Max(2 / sqrt(n), 13 * BITS * NOISE)
 BOUND = 16 * L * D * BITS**2 * (1 / sqrt(n) + 5 * NOISE)
@@ -63,7 +62,11 @@ THEOREMS = (
         location="Theorem 4.5 and its proof, Appendix B.3, logarithms to base 2",
         quantity="weak population gap of the last released points",
         quantity_latex=r"\max_y \mathbb{E}[F(\tilde{x}_K, y)] - \min_x \mathbb{E}[F(x, \tilde{y}_K)]",
-        parameters=(*PRIVACY, Parameter(D, "radius of X and of Y about 0"), Parameter(k, "phase", default=1)),
+        parameters=(
+            *sizes("larger of the dimensions of x and y"),
+            Parameter(D, "radius of X and of Y about 0"),
+            Parameter(k, "phase", default=1),
+        ),
         assumptions=(
             Assumption("f", "every f is convex-concave, L-Lipschitz and ell-smooth", "Theorem 4.5"),
             Assumption("bounded", "|x| <= D and |y| <= D on X and Y, and x_0 = y_0 = 0", "Theorem 4.5"),
@@ -89,7 +92,6 @@ THEOREMS = (
 )
 
 
-nbar, mu_k, power, away = symbols("nbar mu_k power away", positive=True)
 SIGMA_K = 8 * L / (nbar * epsilon) * sqrt(2 * LOG / (mu_k * mu))
 SETTING = over(n, nbar >= 1, d, epsilon <= 1, delta <= 1, L, mu, mu_k, nbar <= n)
 ROOT = sqrt(26 * L / (mu * nbar))  # as published, L inside
@@ -232,7 +234,7 @@ def privacy() -> Decision:
     (epsilon, delta)-DP together, for {small}.
     """
     multiplier = 2 * sqrt(2 * LOG) / epsilon
-    energy, size, two = symbols("energy size two", positive=True)  # 2 L/m, |(dx, dy)|, 2^k
+    size, two = symbols("size two", positive=True)  # energy: 2 L/m; |(dx, dy)|, 2^k
     return proved(
         Quoted("the sensitivity of a phase, and the chance of delta/4 that it fails", "Z26"),
         Identity(
@@ -267,7 +269,10 @@ def privacy() -> Decision:
             sqrt(2) * Rational(4, 3) + 2,
             4,
         ),
-        readings={TRUE: "proved", f"{PRINTED}, K = floor(log2 n)": "proved"},
+        readings={
+            "nbar the number of records in a block": "proved",
+            "nbar = n/K, and floor(n/K) records in a block, K = floor(log2 n)": "proved",
+        },
         note="Each phase sees its block and the earlier released point only; the two algorithms draw fresh noise.",
         method=(Method.PRIVACY_CURVE, Method.PROVER),
     )

@@ -16,10 +16,11 @@ from dpcheck.bounds.claim import Decision, Kind, Step, Verdict, carries, claim, 
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import D, L, c, delta, k, mu
 from dpcheck.bounds.zhang2022 import conditions
-from dpcheck.bounds.zhang2022.phases import COUNT, P, b, bits, letters, p, phases, rates, rounded, share_of, sums
+from dpcheck.bounds.zhang2022.phases import letters, printed, rates, rounded, sums
 from dpcheck.bounds.zhang2022.theorem_4_3 import LOG
-from dpcheck.bounds.zhang2022.theorem_4_5 import BOUND, MEAN_GAP, MIDDLE
+from dpcheck.bounds.zhang2022.theorem_4_5 import BOUND, MEAN_GAP, MIDDLE, NOISE
 
+b, bits, p, phases = symbols("b bits p phases", positive=True)
 SUM = over(b, p <= 1, phases >= 1, L, D)
 REGULARISER = L / D * Max(2 * p, 13 * phases * b)
 LOW = Max(2 * p, 13 * bits * b)
@@ -83,9 +84,7 @@ READINGS: dict[str, Verdict] = {
     location="equation (27) and Theorem 4.5",
     bound=RISK,
     mu=REGULARISER,
-    count=COUNT,
-    p=P,
-    b=share_of(LOG),
+    **printed(NOISE),
     mean_gap=MEAN_GAP,
 )
 @carries("zhang2022.theorem_4_5", {"mu": REGULARISER}, sums(log(5 / delta)))
@@ -134,9 +133,7 @@ def final() -> Decision:
     Kind.UTILITY,
     location="equations (28) and (31)",
     bound=GAP,
-    count=COUNT,
-    p=P,
-    b=share_of(LOG),
+    **printed(NOISE),
     mean_gap=MEAN_GAP,
 )
 @carries("zhang2022.theorem_4_5", {"bound": GAP}, sums(log(5 / delta)))
