@@ -11,7 +11,7 @@ from pages import looked_at
 from dpcheck.audits.bugs.bug import Examination, find
 from dpcheck.audits.bugs.testers import Outcome
 from dpcheck.report import template
-from dpcheck.report.charts import Axis, Chart, charts, epsilon_strips
+from dpcheck.report.charts import Chart, charts, epsilon_strips
 from dpcheck.report.claims import bugs_page
 from dpcheck.report.findings import Finding, Report
 from dpcheck.report.html import to_html

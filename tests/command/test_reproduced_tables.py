@@ -14,7 +14,7 @@ import pytest
 
 from dpcheck.experiments import NAMES, find, page, runner
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED, Cell, Trial
-from dpcheck.experiments.page import headlines, text
+from dpcheck.experiments.page import text
 from dpcheck.experiments.picture import draw
 from dpcheck.experiments.runner import Result, trials
 from dpcheck.experiments.table import causes, measured, rows, shown_rows
