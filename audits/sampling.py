@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 _SCHEMES = ("with_replacement", "without_replacement", "poisson")
 # The fewest simulations; there are more if a p-value as small as the level requires them.
 _SIMULATIONS = 399
+UNEVEN = "some records are drawn more often than others"
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,7 @@ def _words(observed: dict[str, float], due: dict[str, float], steps: int, batch:
         "least": f"the smallest minibatch holds {observed['least']:g} records, {due['least']:g} are due",
         "most": f"the largest minibatch holds {observed['most']:g} records, {due['most']:g} are due",
         "distinct": f"{observed['distinct']:g} of {steps} minibatches hold no record twice",
-        "evenness": "some records are drawn more often than others"
+        "evenness": UNEVEN
         if more["evenness"]
         else "records are drawn more evenly than by chance, as by shuffling once an epoch",
         "overlap": shares,

@@ -10,18 +10,20 @@ groups are random too makes it no worse, as they are the same with the record an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from dpcheck.audits.constants import Difference, audit_constants
-from dpcheck.audits.sampling import audit_sampling
+from dpcheck.audits.sampling import UNEVEN, audit_sampling, favoured_record
 from dpcheck.audits.step_parts import StepFinding, TrainingStep, taken
 from dpcheck.errors import raised
 from dpcheck.events import Neighbours, Scheme
 
-_MINIBATCHES = 200
+_MINIBATCHES, _COUNTED = 200, 1000  # whose law is tested, and in which each record is counted
+_BY_CHANCE = 1e-3  # of minibatches without a record in common, which are then called a shuffled epoch
 _GRADIENT = "noisy gradient"
 _COLUMNS = 8  # whose least and greatest records are replaced
 
@@ -30,26 +32,39 @@ def sampling_finding(
     step: TrainingStep, population: int, batch: int, scheme: Scheme, confidence: float, seed: int
 ) -> StepFinding:
     """Hold the minibatches that the sampler gives against the scheme that was accounted."""
-    drawn = step.minibatches(population, np.random.default_rng([seed, 1]), _MINIBATCHES)
+    drawn = step.minibatches(population, np.random.default_rng([seed, 1]), _COUNTED)
     if len(drawn) < 10:
         return StepFinding(
             "sampling", "inconclusive", f"the sampler gave {len(drawn)} minibatches, at least 10 are compared",
             "Hand over a sampler that goes on, such as one that starts the next epoch",
         )  # fmt: skip
-    audit = audit_sampling(drawn, scheme=scheme, population=population, batch=batch, confidence=confidence, seed=seed)
-    if audit.verdict == "consistent":
+    alpha = 1 - confidence
+    audit = audit_sampling(
+        drawn[:_MINIBATCHES], scheme=scheme, population=population, batch=batch, confidence=1 - 0.8 * alpha, seed=seed
+    )
+    record, seen, due, p_value = favoured_record(drawn, scheme, population, batch)
+    uneven = p_value <= 0.2 * alpha and (audit.verdict == "consistent" or audit.reason == UNEVEN)
+    if audit.verdict == "consistent" and not uneven:
         return StepFinding("sampling", "consistent", f"{audit.reason} ({len(drawn)} of them)")
-    seen: set[int] = set()
-    for members in drawn:  # until one holds a record again, which a shuffled epoch does only once nearly all were seen
-        if seen & set(members):
-            break
-        seen |= set(members)
-    shuffled = len(seen) > population - max(map(len, drawn)) - 1
-    words = "minibatches are cut from a shuffled epoch" if shuffled else audit.reason
+    if uneven:
+        reason = f"record {record} is in {seen} of {len(drawn)} minibatches where {due:.4g} are due"
+    else:
+        reason = "minibatches are cut from a shuffled epoch" if _shuffled(drawn, population) else audit.reason
     return StepFinding(
-        "sampling", "violated", f"{words}, but were accounted as {scheme.replace('_', ' ')}",
+        "sampling", "violated", f"{reason}, but were accounted as {scheme.replace('_', ' ')}",
         f"Draw each minibatch by {scheme.replace('_', ' ')} sampling, or account for what the loader does",
     )  # fmt: skip
+
+
+def _shuffled(drawn: Sequence[Sequence[int]], population: int) -> bool:
+    """Say whether the first minibatches share no record until nearly all were drawn, which chance seldom does."""
+    seen, chance = set[int](), 1.0
+    for members in drawn:
+        if seen & set(members):
+            break
+        chance *= float(stats.hypergeom(population, len(seen), len(members)).pmf(0))
+        seen |= set(members)
+    return len(seen) > population - max(map(len, drawn)) - 1 and chance < _BY_CHANCE
 
 
 def divisor_finding(

@@ -86,6 +86,22 @@ def raises_when_empty(w, batch, rng):
     return right(w, np.array([batch[0], *batch[1:]]), rng)
 
 
+def mean_with_fixed_noise(w, batch, rng):
+    return clip(batch - w).sum(0) / max(len(batch), 1) + noise(rng) / BATCH
+
+
+def often(n, rng):
+    """Half of the records, at each step."""
+    while True:
+        yield np.flatnonzero(rng.random(n) < 0.5)
+
+
+def favouring(n, rng):
+    """Record 17 twice as often."""
+    while True:
+        yield np.flatnonzero(rng.random(n) < BATCH / n * (1 + (np.arange(n) == 17)))
+
+
 def step(gradient=right, sampler=poisson, divisor=BATCH):
     return TrainingStep(gradient, sampler, CLIP, CLIP * MULTIPLIER / divisor, divisor, np.zeros(3))
 
@@ -98,8 +114,11 @@ def of_private_size(records):
 
 FAULTS = {
     "shuffled": (step(sampler=shuffled), "sampling", "cut from a shuffled epoch, but were accounted as poisson"),
+    "another rate": (step(sampler=often), "sampling", f"is not {BATCH}"),
+    "a favoured record": (step(sampler=favouring), "sampling", "record 17 is in"),
     "private divisor": (of_private_size, "divisor", "taken from the private number of records"),
     "actual size": (step(by_actual_size), "noise", "scaled by the minibatch's actual size"),
+    "actual size, fixed noise": (step(mean_with_fixed_noise), "clipping", "divided by the minibatch's own size"),
     "after averaging": (step(clipped_after_averaging), "clipping", "clipping comes after averaging"),
     "microbatches": (step(microbatches), "clipping", "microbatches are clipped"),
     "shared noise": (step(shared), "noise", "one draw of noise is shared by all coordinates"),
