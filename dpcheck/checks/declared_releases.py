@@ -22,7 +22,7 @@ from dpcheck.algorithms.problem import Array
 from dpcheck.audits.additive_noise import Response, Shift, moved, respond, transported
 from dpcheck.audits.neighbours import Pair, with_record
 from dpcheck.audits.running.memory import Memory
-from dpcheck.audits.running.recorder import Recorder
+from dpcheck.audits.running.recorder import Draw, Recorder
 from dpcheck.checks.context import Context
 from dpcheck.checks.declared import Declared, bases, candidates, with_records, without_record
 from dpcheck.errors import InputError
@@ -33,6 +33,7 @@ _ROUNDING = 1e-6  # relative, of the share
 _STEPS = {"quick": 50, "full": 1000}  # looked at, spread over all
 _RECORDS = 32  # of the data that are each replaced
 _SEEDS = 32  # of a step's draws, of which some may take the record that is removed
+_RARE, _NEAR = 1e-9, 1e-9  # a number next to 0; how much less a number is that makes the same choice
 _RUNS = 8  # whose spread stands for the noise of a release that is no query plus noise
 _UNITS = {"gaussian": "standard deviations", "laplace": "scales"}
 _SUBJECT = "each release, its noise against how far one record moves it"
@@ -84,7 +85,8 @@ def releases(context: Context, subject: Declared) -> Iterator[Finding]:
     for step, state, memory in _before(declared, seed, set(chosen.tolist())):
         context.progress(step, declared.steps)
         law, multiplier = allowed[step]
-        look = _Step(declared, state, memory, seed + _SEEDS * step).with_the_last_drawn().look(law)
+        made = _Step(declared, state, memory, seed + _SEEDS * step).with_the_last_drawn()
+        look = made.look(law)
         if isinstance(look, str):
             yield skip(f"In step {step + 1}, {look}; {_REMEDY}.")
             return
@@ -97,6 +99,10 @@ def releases(context: Context, subject: Declared) -> Iterator[Finding]:
             return
         parts = _records_apart(declared, pair)
         found.append(Moved(step + 1, law, by, parts / multiplier if multiplier > 0 else math.inf, pair.words))
+        usual = found[-1].share <= 1 + _ROUNDING and step in (chosen[0], chosen[-1])
+        if usual and (rare := made.in_a_rare_branch(law, found[-1].allowed)):
+            yield subject.finding("releases", "noise", _SUBJECT, "violated", f"in step {step + 1}, {rare}")
+            return
     verdict, reason = judged(found)
     rows = [asdict(look) | {"share": look.share} for look in found]
     evidence = {"releases": rows, "steps": declared.steps}
@@ -175,11 +181,38 @@ class _Step:
     state: Any
     memory: Memory
     seed: int
+    units: Callable[[Array], Array] | None = None  # what becomes of numbers that rng.random draws
+
+    def in_a_rare_branch(self, law: str, allowed: float) -> str:
+        """Say what is wrong where single numbers that rng.random draws are next to 0 or 1, nothing where nothing is.
+
+        As near as delta, which a branch that is rarer may cost.
+        """
+        recorder, rare = Recorder(self.seed), max(self.declared.delta, _RARE)
+        self._released(self.declared.data, recorder)
+        if not any(draw.method in ("random", "uniform") and not draw.shape for draw in recorder.draws):
+            return ""
+        for end in (rare, 1 - rare):
+            look = replace(self, units=partial(_single_at, end)).look(law)
+            if isinstance(look, str):
+                continue
+            by, drawn, pair = look
+            if isinstance(by, str) or drawn != law or by > allowed * (1 + _ROUNDING):
+                if by == math.inf:
+                    wrong = "the release has noise 0 where a record moves it"
+                elif isinstance(by, float):
+                    wrong = f"a record moves the release by {by:.4g} {_UNITS[law]} of its noise"
+                else:
+                    wrong = by
+                return f"where rng.random draws {end:.9g}, {wrong} ({pair.words})"
+        return ""
 
     def look(self, law: str) -> tuple[float | str, str, Pair] | str:
         """Measure by how many units of noise the worst record moves the release (or what is wrong), law, pair; or
         why unknown.
         """
+        if unread := self._unread():
+            return f"its noise is drawn by {' and '.join(unread)}, from which it cannot be read off"
         first = self._response(self.declared.data, law)
         if isinstance(first, Response):
             spread, query = np.linalg.norm(first.mixing, axis=1), self._silent
@@ -217,8 +250,22 @@ class _Step:
             return "the release is not finite"
         return respond(partial(self._released, data), self.seed)
 
+    def _unread(self) -> list[str]:
+        """Name methods of noise without a scale: what they draw chooses no records, or moves the release smoothly."""
+        data, recorder = self.declared.data, Recorder(self.seed)
+        value = self._released(data, recorder)
+        if recorder.bypassed or any(draw.law for draw in recorder.draws):
+            return []
+        methods = {draw.method for draw in recorder.draws if not _chooses(draw, len(data))}
+        if not methods:
+            near = replace(self, units=lambda u: (u if self.units is None else self.units(u)) * (1 - _NEAR))
+            if not np.array_equal(near._released(data, Recorder(self.seed)), value, equal_nan=True):
+                methods = {"random"}
+        return [f"rng.{method}" for method in sorted(methods)]
+
     def _released(self, data: Any, recorder: Recorder) -> Array:
         self.memory.restore()
+        recorder.units = self.units
         return flat(self.declared.released(copy.deepcopy(self.state), data, recorder))
 
     def _silent(self, data: Any) -> Array:
@@ -295,6 +342,20 @@ class _Step:
             method == other_method and np.array_equal(values[: len(others)], others)
             for (method, values), (other_method, others) in zip(*drawn, strict=True)
         )
+
+
+def _single_at(end: float, units: Array) -> Array:
+    """Put a single number at ``end``; several, such as a mask, stay."""
+    return units if np.ndim(units) else np.array(end)
+
+
+def _chooses(draw: Draw, records: int) -> bool:
+    """Say whether a draw may choose records, by number, by place or one after the other."""
+    if draw.method in ("integers", "binomial"):
+        most = draw.arguments["n"] if draw.method == "binomial" else draw.arguments["high"]
+        most = draw.arguments["low"] if most is None else most
+        return bool(np.all(most == (1 if draw.method == "binomial" else records)))
+    return draw.method in ("choice", "permutation", "permuted", "shuffle", "random", "uniform")
 
 
 def _member(query: Callable[[Any], Array], base: Any, record: Any) -> int | None:

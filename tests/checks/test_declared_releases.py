@@ -74,14 +74,32 @@ def poisson_events(multiplier, steps=4):
 def own(step, **fields):
     defaults = {
         "start": {"w": np.zeros(D), "m": np.zeros(D), "v": np.zeros(D)}, "steps": 4,
-        "events": Repeated(Gaussian(Z / 2), 4), "replacements": EXTREME, "data": DATA,
+        "events": Repeated(Gaussian(Z / 2), 4), "replacements": EXTREME, "data": DATA, "delta": 1e-5,
     }  # fmt: skip
-    return Algorithm(name="own", epsilon=8.0, delta=1e-5, step=step, **defaults | fields)
+    return Algorithm(name="own", epsilon=8.0, step=step, **defaults | fields)
 
 
 def seen(given, seed=0):
     (finding,) = releases(Context(seed=seed), Declared(given))
     return finding
+
+
+def laplace_of_uniform(rng, scale):
+    u = rng.random() - 0.5
+    return -scale * np.sign(u) * np.log(1 - 2 * abs(u))
+
+
+def rarely_bare(chance):
+    def step(state, data, rng):
+        if rng.random() < chance:
+            return data.sum()
+        return data.sum() + rng.normal(scale=5.0)
+
+    return step
+
+
+def of_numbers(step, **fields):
+    return own(step, **{"data": np.zeros(8), "replacements": [0.0, 1.0], "start": 0.0} | fields)
 
 
 KEPT = {
@@ -121,6 +139,33 @@ BROKEN = {
         "times what is declared",
     ),
 }  # fmt: skip
+
+
+UNREAD = {
+    "Laplace from a uniform number": (lambda s, data, rng: data.sum() + laplace_of_uniform(rng, 2.0), "rng.random"),
+    "a geometric number": (lambda s, data, rng: data.sum() + rng.geometric(0.3), "rng.geometric"),
+    "a seed for another generator": (
+        lambda s, data, rng: data.sum() + np.random.default_rng(rng.integers(2**31)).normal(scale=5.0), "rng.integers"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_noise_that_is_drawn_otherwise_is_no_missing_noise(name):
+    step, method = UNREAD[name]
+    finding = seen(of_numbers(step))
+    assert finding.verdict == "not checked"
+    assert f"its noise is drawn by {method}" in finding.reason
+
+
+@pytest.mark.parametrize(("chance", "delta", "verdict"), [
+    (1e-4, 1e-5, "violated"), (1e-6, 0.0, "violated"), (1e-7, 1e-5, "consistent"), (0.0, 0.0, "consistent"),
+])  # fmt: skip
+def test_a_branch_that_no_run_takes_is_found_unless_delta_pays_for_it(chance, delta, verdict):
+    finding = seen(of_numbers(rarely_bare(chance), delta=delta, events=Repeated(Gaussian(5.0), 4)))
+    assert finding.verdict == verdict, finding.reason
+    if verdict == "violated":
+        assert "where rng.random draws" in finding.reason
 
 
 @pytest.mark.parametrize("name", KEPT)
