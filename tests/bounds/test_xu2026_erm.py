@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dpcheck.accounting import certify
 from dpcheck.bounds.xu2026 import algorithms, lemma_4, lemma_5, noise
@@ -42,6 +43,14 @@ def test_noise_by_the_accountant() -> None:
     assert certify(Repeated(Gaussian(single), 64), delta=1e-5).epsilon > 2
 
 
+def test_sampling_does_not_shrink_the_noise_of_one_query() -> None:
+    """P[record drawn and output beyond half the move] against e P[beyond without it] + delta."""
+    q, c = 1 / 5000, 100
+    half = 1 / (2 * c * q * math.sqrt(math.log(1.25e5)))
+    tail = stats.norm.sf(half)
+    assert q * (1 - tail) > math.e * tail + 1e-5
+
+
 def test_deviation_with_fair_signs() -> None:
     """Lemma 1 with q increments of equal size: about a third of the sums exceed the root of their number."""
     signs = RNG.choice([-1.0, 1.0], (20_000, 50)).sum(axis=1)
@@ -60,12 +69,72 @@ def test_algorithm_2_with_constant_steps_never_stops() -> None:
     assert float(lemma_5.constant_steps(1000, Fraction(1, 4))) == x
 
 
+def test_with_one_inner_step_the_dual_stands_still() -> None:
+    """Algorithm 3 as printed, with noise: K = 1, F = x y - y^2/2 at x = 1."""
+    y, u, lam = 0.0, 0.0, 1 / 6
+    for _ in range(200):
+        u = 1.0 - y + RNG.normal(0, 0.1)
+        candidates = [y, y + lam * u]
+        surrogate = [abs(candidates[k] - candidates[k + 1]) / lam for k in range(1)]
+        y = candidates[int(np.argmin(surrogate))]
+    assert y == 0.0
+
+
 def test_refresh_counts_the_difference_twice() -> None:
     """SPIDER on Phi = x^2/2 with x_{t,-1} = x_{t-1} on a refresh as well."""
     before, now = 2.0, 5.0
     v = now + (now - before)
     assert v == float(algorithms.estimate(5, 2, 1)) == 8.0
     assert float(algorithms.estimate(5, 2, 0)) == now
+
+
+def value_slope(x: np.ndarray, z: float) -> np.ndarray:
+    """Of Phi = cos x + (sin x + z)^2/2."""
+    return np.asarray(-np.sin(x) + np.cos(x) * (np.sin(x) + z))
+
+
+def outputs(z: float, seed: int) -> np.ndarray:
+    """x_0 to x_200 of Algorithms 2 and 3, K = 1, descent steps of length 1/4, noisy u and v, F with this z."""
+    rng = np.random.default_rng(seed)
+    x, y, v, u, path = 1.0, 0.0, 0.0, 0.0, [1.0]
+    for t in range(200):
+        before = path[-2] if t else x
+        if t % 10 == 0:
+            v, u = -np.sin(x) + y * np.cos(x), np.sin(x) + z - y
+        else:
+            v += -np.sin(x) + y * np.cos(x) + np.sin(before) - y * np.cos(before)
+            u += np.sin(x) - np.sin(before)
+        v, u = v + rng.normal(0, 0.01), u + rng.normal(0, 0.01)
+        candidates = [y, min(2.0, max(-2.0, y + u / 6))]
+        y = candidates[int(np.argmin([abs(candidates[0] - candidates[1])]))]
+        x -= 0.25 * np.sign(v)
+        path.append(float(x))
+    return np.array(path)
+
+
+def test_with_one_inner_step_the_output_does_not_see_the_records() -> None:
+    """The same path, to the last bit, for z = 1/2 and -1/2, whose stationary points lie apart on a grid."""
+    for seed in range(5):
+        assert np.array_equal(outputs(0.5, seed), outputs(-0.5, seed))
+    grid = np.linspace(-np.pi, np.pi, 200_001)
+    both = np.maximum(np.abs(value_slope(grid, 0.5)), np.abs(value_slope(grid, -0.5)))
+    assert both.min() > 1 / 8
+    assert abs(value_slope(np.array(np.pi), 0.5)) == pytest.approx(0.5)
+    numeric = np.gradient(np.cos(grid) + (np.sin(grid) + 0.5) ** 2 / 2, grid)
+    assert np.allclose(numeric[1:-1], value_slope(grid, 0.5)[1:-1], atol=1e-6)
+
+
+@pytest.mark.parametrize("T", [10, 1000, 100_000])
+def test_more_refreshes_do_not_replace_steps(T: int) -> None:
+    """Lemma 4's instance: from distance 2, T steps of size or length 1/T; the printed bound tends to 0."""
+    plain = normalised = 2.0
+    slopes = []
+    for _ in range(T):
+        plain -= plain / T
+        normalised -= 1 / T
+        slopes.append(min(plain, normalised))
+    assert min(slopes) > 0.5
+    assert (T < 100) or math.sqrt(2 / T) < 0.2
 
 
 def test_descent_with_normalised_steps_by_hand() -> None:
@@ -109,6 +178,22 @@ def test_mean_window_is_within_its_share(q: int) -> None:
     every = [float(lemma_4.window_share(q, i, *squares)) for i in range(20)]
     assert float(lemma_4.window_share(q, -1, *squares)) == pytest.approx(np.mean(every))
     assert np.mean(every) <= 1
+
+
+def test_schedule_of_lemma_5_needs_a_small_ratio() -> None:
+    for L_F_0, a, rounded in ((16.0, 0.5, 0), (16.0, 0.2, 1), (1.0, 0.5, 1)):
+        T = max((L_F_0**0.25 / a) ** (4 / 3), 1 / a)
+        assert math.floor(1 / (T * a * a)) == rounded
+        assert (rounded >= 1) is (a <= 1 / math.sqrt(L_F_0))
+
+
+def test_sampling_helps_with_no_constant() -> None:
+    """q = 1/(100 C^2), delta = q/1000, epsilon = 1: the event breaks the guarantee for C up to 10^6."""
+    for c in 10.0 ** np.arange(7):
+        q = 1 / (100 * c * c)
+        half = 1 / (2 * c * q * math.sqrt(math.log(1250 / q)))
+        tail = stats.norm.sf(half)
+        assert q * (1 - tail) > math.e * tail + q / 1000
 
 
 def test_two_leaks_by_drawing_them() -> None:

@@ -6,6 +6,7 @@ SciPy's normal distribution, and the accountant of dp-accounting.
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 from typing import Any
@@ -32,6 +33,9 @@ def clip(rows: np.ndarray[Any, Any], threshold: float) -> np.ndarray[Any, Any]:
     return np.clip(rows, -threshold, threshold)
 
 
+# Verdicts
+
+
 # One Gaussian release: Definition 3 of both papers
 
 
@@ -48,7 +52,51 @@ def test_definition_3_without_its_factor_is_not(epsilon: float, delta: float) ->
     assert gaussian_delta(math.sqrt(2) * multiplier, epsilon) <= delta
 
 
+def test_curve_of_one_release_on_samples() -> None:
+    """The chance of the likeliest event, 10^6 samples a side: 0.005 is more than 3 standard errors. Seed fixed."""
+    rng = np.random.default_rng(0)
+    epsilon, multiplier = 0.99, 1.6
+    noise = rng.normal(size=(2, 10**6)) * multiplier
+    edge = epsilon * multiplier**2 + 0.5
+    excess = np.mean(noise[0] + 1 >= edge) - math.exp(epsilon) * np.mean(noise[1] >= edge)
+    assert abs(excess - gaussian_delta(multiplier, epsilon)) < 0.005
+
+
 # Moments: Definition 4, Lemmas 1 and 2
+
+
+@pytest.mark.parametrize(("order", "scale"), [(1, 1.0), (3, 2.0), (2.5, 0.8)])
+def test_moment_of_a_gaussian_release_by_quadrature(order: float, scale: float) -> None:
+    z = np.linspace(-30, 40, 400_001)
+    ours, theirs = norm.logpdf(z, 1, scale), norm.logpdf(z, 0, scale)
+    moment = math.log(np.trapezoid(np.exp(ours + order * (ours - theirs)), z))
+    assert moment == pytest.approx(order * (order + 1) / (2 * scale**2), rel=1e-9)
+
+
+@quick
+@given(st.floats(0.55, 0.95), st.integers(1, 6))
+def test_composed_moment_is_below_the_sum(keep: float, order: int) -> None:
+    """Randomised response on two bits: one bit differs, so that the other factor is 1."""
+    single = keep ** (order + 1) / (1 - keep) ** order + (1 - keep) ** (order + 1) / keep**order
+    worst = 0.0
+    chances = {0: np.array([keep, 1 - keep]), 1: np.array([1 - keep, keep])}
+    for ours, theirs in itertools.product(itertools.product((0, 1), repeat=2), repeat=2):
+        if sum(a != b for a, b in zip(ours, theirs, strict=True)) == 1:
+            p, q = (np.outer(chances[a], chances[b]) for a, b in (ours, theirs))
+            worst = max(worst, float(np.sum(p ** (order + 1) / q**order)))
+    assert worst == pytest.approx(single)
+    assert math.log(worst) < 2 * math.log(single)
+
+
+@quick
+@given(st.floats(0.3, 5), st.floats(0.05, 3))
+def test_tail_bound_needs_its_exponential(multiplier: float, epsilon: float) -> None:
+    orders = np.linspace(1e-3, 200, 20_000)
+    exponent = np.min(orders * (orders + 1) / (2 * multiplier**2) - orders * epsilon)
+    true = gaussian_delta(multiplier, epsilon)
+    assert true <= math.exp(exponent)
+    assert exponent <= 1e-3 / multiplier**2 + 1e-9  # so the printed delta is at most about zero
+    assert true > exponent or exponent > 0
 
 
 def test_lemma_2_fails_at_unit_noise() -> None:
@@ -158,6 +206,16 @@ def test_settings_of_theorem_1_with_thresholds_are_private(n: int, T: int, epsil
     assert min(spent) <= epsilon
 
 
+@quick
+@given(st.integers(2, 60), st.floats(0.01, 2 / 3), st.floats(0.01, 0.75))
+def test_pairs_of_bits(a: int, q: float, top: float) -> None:
+    """E exp(x K (K - 1)/2) over K ~ Bin(a, q) at x (a - 1) = top, by the sum over K."""
+    x = top / (a - 1)
+    mean = sum(math.comb(a, k) * q**k * (1 - q) ** (a - k) * math.exp(x * k * (k - 1) / 2) for k in range(a + 1))
+    assert mean <= math.exp(1.6**2 * q**2 * x * a * (a - 1) / 2)
+    assert mean >= 1 + x * q**2 * a * (a - 1) / 2
+
+
 # PrivateDiff Minimax, in floating point
 
 
@@ -185,6 +243,27 @@ def test_restart_moves_by_the_whole_threshold(n: int, steps: int) -> None:
         found.append(clip(np.full(n, slope(0) * y), 1).mean())
     assert abs(found[0] - found[1]) == pytest.approx(2)
     assert float(privatediff.restart_difference(n, steps)) == pytest.approx(abs(found[0] - found[1]))
+
+
+@quick
+@given(st.lists(st.floats(-5, 5), min_size=3, max_size=8), st.floats(-5, 5), st.floats(0.1, 3), st.integers(0, 2**20))
+def test_with_the_same_y_and_one_minibatch_lemma_8_holds(
+    rows: list[float], other: float, threshold: float, seed: int
+) -> None:
+    """Random gradients g(z) at released points: restart and difference on the same indices move by 2 C/m."""
+    rng = np.random.default_rng(seed)
+    data, m = np.array(rows), int(rng.integers(1, len(rows) + 1))
+    changed = data.copy()
+    changed[0] = other
+    batch = rng.permutation(len(rows))[:m]
+    a, b, c, d = rng.normal(size=4)
+    results = [
+        (clip(np.sin(a * z[batch] + b), threshold).mean(),
+         clip(3 * np.sin(a * z[batch] + b) - 3 * np.cos(c * z[batch] + d), threshold).mean())
+        for z in (data, changed)
+    ]  # fmt: skip
+    for one, two in zip(*results, strict=True):
+        assert abs(one - two) <= 2 * threshold / m + 1e-12
 
 
 @pytest.mark.parametrize("n", [5, 10, 50])
@@ -236,6 +315,58 @@ def climb(data: np.ndarray[Any, Any], draws: np.ndarray[Any, Any], scale: float)
     for i, draw in enumerate(draws):
         y = float(np.clip(y + np.mean(scale * (data[draw] - y)) / (scale * (i + 1)), -1, 1))
     return y
+
+
+@pytest.mark.parametrize("scale", [1e-4, 0.1, 1.0])
+def test_distance_does_not_scale_with_the_loss(scale: float) -> None:
+    """One draw a step, 4000 runs: the mean distance is 2/n to 6 standard errors (0.05); the bound is 10 s/n."""
+    rng = np.random.default_rng(4)
+    n, steps = 5, 6
+    ours, theirs = np.eye(n)[0], -np.eye(n)[0]
+    found = []
+    for _ in range(4000):
+        draws = rng.integers(n, size=(steps, 1))
+        found.append(abs(climb(ours, draws, scale) - climb(theirs, draws, scale)))
+    assert np.mean(found) == pytest.approx(2 / n, abs=0.05)
+    values = scale * np.array([z * y - y * y / 2 + 1.5 for z in (-1, 0, 1) for y in np.linspace(-1, 1, 201)])
+    assert values.min() >= 0 and values.max() <= 2 * scale  # 0 <= f <= M = 2 s
+    assert (2 / n > (2 * (2 * scale) ** 2 + scale * 2 * scale) / (scale * n)) == (scale < 1 / 5)
+    assert max(found) > 3 * 2 / n
+
+
+@quick
+@given(st.integers(2, 12), st.integers(1, 30), st.floats(0.2, 3), st.integers(0, 2**20))
+def test_repaired_stability_holds(n: int, steps: int, radius: float, seed: int) -> None:
+    """Full batch, steps 1/(mu (i + kappa)), nothing clipped: the move is at most 2 C_0/(mu n)."""
+    rng = np.random.default_rng(seed)
+    bends = np.exp(rng.uniform(0, 2, size=3))  # curvatures of a diagonal quadratic
+    mu, beta = bends.min(), bends.max()
+    data = rng.uniform(-1, 1, size=(n, 3))
+    changed = data.copy()
+    changed[0] = rng.uniform(-1, 1, size=3)
+    threshold = math.sqrt(3) + beta * radius  # G_y on the ball
+    ends = []
+    for z in (data, changed):
+        y = np.zeros(3)
+        for i in range(steps):
+            y = y + (z.mean(axis=0) - bends * y) / (mu * (i + beta / mu))
+            y *= min(1, radius / max(np.linalg.norm(y), 1e-300))
+        ends.append(y)
+    assert np.linalg.norm(ends[0] - ends[1]) <= 2 * threshold / (mu * n) + 1e-12
+
+
+def test_clipping_and_long_steps_break_the_repaired_bound() -> None:
+    y = [0.0, 0.0]
+    for i in range(4):
+        for side, data in enumerate((np.array([1.0, -1.0]), np.array([-1.0, -1.0]))):
+            y[side] += clip(data - y[side], 0.1).mean() / (i + 1)
+    assert abs(y[0] - y[1]) == pytest.approx(5 / 24) and 5 / 24 > 2 * 0.1 / 2
+    long, n = [0.0, 0.0], 100
+    for i in range(3):
+        for side, mean in enumerate((1 / n, -1 / n)):
+            long[side] += (mean - 8 * long[side]) / (i + 1)
+    assert abs(long[0] - long[1]) == pytest.approx(0.09) and max(map(abs, long)) < 0.1
+    assert 2 * 1.8 / n < 0.09
 
 
 # Theorem 5 and Remark 2
@@ -334,3 +465,35 @@ def test_theorem_5_leaks_in_many_rounds_for_every_constant(c: int) -> None:
     noise = registry.theorem("zhang2025.theorem_5_existential").noise(**sizes, **constants, C_0=1.0, beta=1.0, M=1.0)
     height = 1 / (100 * noise["sigma_x1"])
     assert q * norm.cdf(height / 9) / 10 > math.e * norm.cdf(-0.8 * height) + q / 100
+
+
+def test_normalised_noise_of_algorithm_3() -> None:
+    """Standard deviation of (d + noise)/(2 C_1) in units of 1/m: 200,000 draws, one per cent."""
+    rng = np.random.default_rng(8)
+    m, sigma = 5, 0.7
+    for threshold in (0.25, 4.0):
+        g = (1.3 + sigma * threshold * rng.normal(size=200_000)) / (2 * threshold)
+        assert np.std(g) * m == pytest.approx(m * sigma / 2, rel=0.01)
+        assert np.std(g) * m != pytest.approx(m * sigma / (2 * threshold), rel=0.5)
+
+
+@pytest.mark.parametrize(("n", "epsilon", "R", "T"), [(10, 1.0, 1, 1), (1000, 0.3, 40, 5)])
+def test_first_condition_of_the_proof(n: int, epsilon: float, R: int, T: int) -> None:
+    """The largest lambda of the first condition, found by bisection."""
+    m, sigma = n / 4, 4 * math.sqrt(R / T * 2 * math.log(n)) / (n * epsilon)
+    low, high = 0.0, 1e6
+    for _ in range(200):
+        middle = (low + high) / 2
+        fits = m**2 * R * middle**2 / (T * n**2 * (m * sigma / 2) ** 2) <= middle * epsilon / 4
+        low, high = (middle, high) if fits else (low, middle)
+    assert low == pytest.approx(2 * math.log(n) / epsilon)
+    assert math.exp(-low * epsilon / 4) > 1 / n**2
+
+
+def test_assumption_1_leaves_phi_unbounded() -> None:
+    """Gradient descent on Phi = -sqrt(1 + x^2) from 1/10: Phi falls for ever, its slope tends to 1."""
+    x = 0.1
+    for _ in range(20_000):
+        x += x / math.sqrt(1 + x * x)
+    assert math.sqrt(1 + x * x) > 19_000
+    assert x / math.sqrt(1 + x * x) > 0.999
