@@ -164,7 +164,10 @@ def transported(one: Callable[[Recorder], Array], other: Callable[[Recorder], Ar
     """Return by how much noise must be shifted for ``other`` to return what ``one`` does; or why that is unknown.
 
     Where the same shift serves whatever the noise is, and no two noises give the same output, the two outputs are told
-    apart as well as the noise and the shifted noise are. Verified at three settings of the noise; ASSUMED in between.
+    apart as well as the noise and the shifted noise are. The first is verified at three settings of the noise, the
+    second next to them; both are ASSUMED elsewhere.
+
+    one, other : return the output (k,) for a generator;  seed : of its draws
     """
     recorder = Recorder(seed)
     one(recorder)

@@ -145,9 +145,11 @@ def audit_sampling(
 
 
 def favoured_record(drawn: Sequence[Any], scheme: str, population: int, batch: int) -> tuple[int, int, float, float]:
-    """Return the record whose number of minibatches is least likely, that number, the one due, and its p-value.
+    """Return the record whose number of draws is least likely, that number, the one due, and a p-value.
 
-    Exact: a record's number is binomial under each scheme; the p-value is two-sided and for all records together.
+    Each number is binomial under the scheme; the p-value is two-sided, and by the union bound for all records together.
+
+    drawn : record numbers of each minibatch
     """
     hits = np.bincount(np.concatenate([np.asarray(rows, np.int64) for rows in drawn]), minlength=population)
     trials, chance = (

@@ -44,10 +44,11 @@ def sampling_finding(
     )
     record, seen, due, p_value = favoured_record(drawn, scheme, population, batch)
     uneven = p_value <= 0.2 * alpha and (audit.verdict == "consistent" or audit.reason == UNEVEN)
+    counted = f"and each record was counted in {len(drawn)}"
     if audit.verdict == "consistent" and not uneven:
-        return StepFinding("sampling", "consistent", f"{audit.reason} ({len(drawn)} of them)")
+        return StepFinding("sampling", "consistent", f"{audit.reason} ({audit.steps} of them, {counted})")
     if uneven:
-        reason = f"record {record} is in {seen} of {len(drawn)} minibatches where {due:.4g} are due"
+        reason = f"record {record} is drawn {seen} times in {len(drawn)} minibatches, {due:.4g} are due"
     else:
         reason = "minibatches are cut from a shuffled epoch" if _shuffled(drawn, population) else audit.reason
     return StepFinding(

@@ -35,7 +35,6 @@ _STANDARD: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Array]] = 
     "gumbel": lambda rng, shape: rng.gumbel(size=shape),
     "exponential": lambda rng, shape: rng.standard_exponential(shape),
 }
-_FIRST = 32  # calls whose numbers can be changed; what draws until a number fits comes to an end
 # These methods may be given the data itself, of which only the length is kept.
 _COLLECTIONS = {"choice": "a", "permutation": "x", "permuted": "x", "shuffle": "x"}
 
@@ -79,7 +78,7 @@ class Recorder(np.random.Generator):
     draws : list of Draw
         The calls so far.
     units : callable, optional
-        What becomes of the numbers in [0, 1) that ``random`` and ``uniform`` draw in the first 32 calls, (k,) -> (k,).
+        ``(number of the call, numbers in [0, 1)) -> numbers in their place``, for what ``random`` and ``uniform`` draw.
 
     Examples
     --------
@@ -95,7 +94,7 @@ class Recorder(np.random.Generator):
         self.draws: list[Draw] = []
         self._seed, self._used = seed, 0
         self._given = None if standard is None else np.asarray(standard, float)
-        self.units: Callable[[Array], Array] | None = None
+        self.units: Callable[[int, Array], Array] | None = None
         self._untouched = self.bit_generator.state
 
     @property
@@ -117,9 +116,9 @@ class Recorder(np.random.Generator):
         if method in ADDITIVE:
             return self._additive(method, arguments, bound.arguments.get("out"))
         value = getattr(np.random.Generator, method)(self._stream(), *bound.args[1:], **bound.kwargs)
-        if self.units is not None and method in ("random", "uniform") and len(self.draws) < _FIRST:
-            low, high = arguments.get("low", 0.0), arguments.get("high", 1.0)
-            changed = low + (high - low) * self.units((np.asarray(value) - low) / (high - low))
+        low, high = arguments.get("low", 0.0), arguments.get("high", 1.0)
+        if self.units is not None and method in ("random", "uniform") and np.not_equal(low, high).all():
+            changed = low + (high - low) * self.units(len(self.draws), (np.asarray(value) - low) / (high - low))
             value = changed if np.ndim(value) else float(changed)
         shown = {name: _shown(method, name, argument) for name, argument in arguments.items()}
         kept = copy.copy(bound.args[1] if method == "shuffle" else value)

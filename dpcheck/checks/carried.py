@@ -57,7 +57,8 @@ class Carried:
                 f"the release of step {self.step} depends on earlier steps{where}; whether through their releases "
                 "alone is not known: let update= make the next state of what step= releases"
             )
-        return f"the release of step {self.step} depends on records of earlier steps by more than their releases{where}"
+        beyond = "depends on records of earlier steps beyond what those steps released"
+        return f"the release of step {self.step} {beyond}{where}"
 
 
 def carried(given: Algorithm, records: Sequence[Any], seed: int) -> Carried | None:

@@ -235,15 +235,21 @@ def _neighbours(given: Algorithm) -> Iterator[tuple[str, list[tuple[str, Any]]]]
 
 
 def _runs(given: Algorithm, data: Any, seed: int) -> list[Array]:
-    """Return everything that some runs release; the same streams serve all data sets, call by call."""
-    return [given.transcript(data, Recorder(seed + k)) for k in range(_STREAMS)]
+    """Return everything that some runs release; all data sets get the same streams."""
+    if given.relation == "replace_one":
+        return [given.transcript(data, np.random.default_rng([seed, k])) for k in range(_STREAMS)]
+    return [given.transcript(data, Recorder(seed + k)) for k in range(_STREAMS)]  # the same at each call, too
 
 
 def _noise(runs: list[list[Array]]) -> dict[int, Array]:
     """Return the standard deviation of each number between the runs on a data set, by how many numbers there are."""
     sizes = {run.size for tried in runs for run in tried}
     same = {size: [tried for tried in runs if all(run.size == size for run in tried)] for size in sizes}
-    return {size: np.sqrt(np.var(tried, axis=1).mean(axis=0)) for size, tried in same.items() if tried}
+    with np.errstate(invalid="ignore", over="ignore"):  # what overflows counts as still: any difference is far
+        return {
+            size: np.sqrt(np.nan_to_num(np.var(tried, axis=1), posinf=0.0).mean(axis=0))
+            for size, tried in same.items() if tried
+        }  # fmt: skip
 
 
 def _apart(runs: list[Array], others: list[Array], noise: dict[int, Array]) -> float:
@@ -251,13 +257,13 @@ def _apart(runs: list[Array], others: list[Array], noise: dict[int, Array]) -> f
     size = runs[0].size
     if any(run.size != size for run in (*runs, *others)) or size not in noise:
         return math.inf
-    both, gaps = np.array([runs, others]), np.abs(np.subtract(runs, others))
-    gaps = np.where(
-        np.isnan(both).all(axis=0), 0.0, np.nan_to_num(gaps, nan=np.inf)
-    )  # what overflows on one side alone
-    still = np.ptp(both, axis=1).max(axis=0) <= _EXACT * np.abs(both).max(axis=(0, 1))
-    moved = gaps.mean(axis=0)
-    if (moved[still] > _EXACT * np.abs(both).max(axis=(0, 1))[still]).any() or (moved[noise[size] == 0] > 0).any():
+    both = np.array([runs, others])
+    if (np.isfinite(both[0]) != np.isfinite(both[1])).any():  # what overflows on one side alone
+        return math.inf
+    both = np.where(np.isfinite(both), both, 0.0)
+    moved, rounding = np.abs(both[0] - both[1]).mean(axis=0), _EXACT * np.abs(both).max(axis=(0, 1))
+    still = np.ptp(both, axis=1).max(axis=0) <= rounding
+    if (moved[still] > rounding[still]).any():
         return math.inf
     return float(np.square(np.divide(moved, noise[size], out=np.zeros(size), where=noise[size] > 0)).sum())
 
@@ -276,7 +282,7 @@ def drawn(given: Algorithm, seed: int) -> list[Any] | str:
             if released is None:
                 break
             draws, before = recorder.draws[before:], len(recorder.draws)
-            batches = [draw.value for draw in draws if _is_minibatch(draw.method, draw.arguments, len(given.data))]
+            batches = [draw.value for draw in draws if is_minibatch(draw.method, draw.arguments, len(given.data))]
             if len(batches) != 1:
                 return (
                     f"A step draws {len(batches)} minibatches by rng.choice or rng.integers, and what it draws by "
@@ -286,7 +292,7 @@ def drawn(given: Algorithm, seed: int) -> list[Any] | str:
     return rows
 
 
-def _is_minibatch(method: str, arguments: dict[str, Any], n: int) -> bool:
+def is_minibatch(method: str, arguments: dict[str, Any], n: int) -> bool:
     """Say whether a draw takes record numbers below n; ``choice`` from the records themselves is not seen as such."""
     if method == "choice":
         return isinstance(arguments["a"], np.ndarray) and int(arguments["a"]) == n

@@ -9,6 +9,7 @@ shift of the noise makes both sides release the same, whatever the noise is.
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -24,7 +25,8 @@ from dpcheck.audits.neighbours import Pair, with_record
 from dpcheck.audits.running.memory import Memory
 from dpcheck.audits.running.recorder import Draw, Recorder
 from dpcheck.checks.context import Context
-from dpcheck.checks.declared import Declared, bases, candidates, with_records, without_record
+from dpcheck.checks.declared import Declared, bases, candidates, is_minibatch, with_records, without_record
+from dpcheck.checks.sampling import on_minibatches
 from dpcheck.errors import InputError
 from dpcheck.events import Repeated
 from dpcheck.report.findings import Finding
@@ -34,6 +36,7 @@ _STEPS = {"quick": 50, "full": 1000}  # looked at, spread over all
 _RECORDS = 32  # of the data that are each replaced
 _SEEDS = 32  # of a step's draws, of which some may take the record that is removed
 _RARE, _NEAR = 1e-9, 1e-9  # a number next to 0; how much less a number is that makes the same choice
+_BRANCHES = 4  # numbers of a step that may choose one
 _RUNS = 8  # whose spread stands for the noise of a release that is no query plus noise
 _UNITS = {"gaussian": "standard deviations", "laplace": "scales"}
 _SUBJECT = "each release, its noise against how far one record moves it"
@@ -72,7 +75,7 @@ def releases(context: Context, subject: Declared) -> Iterator[Finding]:
     if allowed is None:
         yield skip(
             f"The events stand for {len(declared.releases)} releases and a run makes {declared.steps}: declare one "
-            "event a step, or as many of one law for each, or step= and steps= for what is now a run=."
+            "event a step, or as many Gaussian ones that read all records, or step= and steps= for what is now a run=."
         )
         return
     seed = subject.seed(context, 10)
@@ -103,7 +106,7 @@ def releases(context: Context, subject: Declared) -> Iterator[Finding]:
         if usual and (rare := made.in_a_rare_branch(law, found[-1].allowed)):
             yield subject.finding("releases", "noise", _SUBJECT, "violated", f"in step {step + 1}, {rare}")
             return
-    verdict, reason = judged(found)
+    verdict, reason = judged(found, several=len(declared.releases) > declared.steps)
     rows = [asdict(look) | {"share": look.share} for look in found]
     evidence = {"releases": rows, "steps": declared.steps}
     yield subject.finding("releases", "noise", _SUBJECT, verdict, reason, evidence=evidence)
@@ -112,23 +115,22 @@ def releases(context: Context, subject: Declared) -> Iterator[Finding]:
 def _allowed(declared: Algorithm) -> list[tuple[str, float]] | None:
     """Return (law, noise multiplier) of each step, of all its events together; None where they are not so many a step.
 
-    A Gaussian sees the distances of several answers in quadrature, a Laplace added up.
+    Distances of several Gaussian answers count in quadrature, where no minibatch of its own hides one of them.
     """
     listed, steps = declared.releases, declared.steps
     several, rest = divmod(len(listed), steps)
     if rest or not several:
         return None
+    if several == 1:
+        return listed
+    if {law for law, _ in listed} != {"gaussian"} or any(on_minibatches(declared.events)):
+        return None
     in_blocks = all(isinstance(event, Repeated) and event.count == steps for event in declared.events)
-    power, together = {"gaussian": 2, "laplace": 1}, list[tuple[str, float]]()
-    for step in range(steps):
-        parts = listed[step::steps] if in_blocks else listed[step * several : (step + 1) * several]
-        laws, multipliers = {law for law, _ in parts}, [multiplier for _, multiplier in parts]
-        if len(laws) > 1:
-            return None
-        (law,) = laws
-        least, p = min(multipliers), power[law]
-        together.append((law, least and least / sum((least / z) ** p for z in multipliers) ** (1 / p)))
-    return together
+    multipliers = np.reshape([z for _, z in listed], (several, steps) if in_blocks else (steps, several))
+    least = multipliers.min(axis=0 if in_blocks else 1)
+    with np.errstate(divide="ignore"):
+        together = 1 / np.sqrt(np.square(1 / multipliers).sum(axis=0 if in_blocks else 1))
+    return [("gaussian", float(z)) for z in np.where(least > 0, together, 0.0)]
 
 
 def _records_apart(declared: Algorithm, pair: Pair) -> float:
@@ -148,12 +150,13 @@ def _before(declared: Algorithm, seed: int, chosen: set[int]) -> Iterator[tuple[
         state = declared.following(state, declared.released(state, declared.data, rng))
 
 
-def judged(found: list[Moved]) -> tuple[str, str]:
-    """Return the verdict on all steps that were looked at, and its reason."""
+def judged(found: list[Moved], several: bool) -> tuple[str, str]:
+    """Return the verdict on all steps that were looked at, and its reason; ``several``: events a step."""
     most = max(look.share for look in found)
     worst = next(look for look in found if look.share >= most * (1 - 1e-9))  # the first, whatever rounding says
     units, at = f"{_UNITS[worst.law]} of its noise", f"step {worst.step}"
-    event = f"its event declares {1 / worst.allowed:.4g}" if worst.allowed < math.inf else "its event declares 0"
+    event = "its events together declare" if several else "its event declares"
+    event += f" {1 / worst.allowed:.4g}" if worst.allowed < math.inf else " 0"
     if worst.by == 0:
         verdict, reason = "inconclusive", "no record that was tried moves any release: declare replacements= that do"
     elif worst.by == math.inf:
@@ -181,29 +184,30 @@ class _Step:
     state: Any
     memory: Memory
     seed: int
-    units: Callable[[Array], Array] | None = None  # what becomes of numbers that rng.random draws
+    units: Callable[[int, Array], Array] | None = None  # as a Recorder's
 
     def in_a_rare_branch(self, law: str, allowed: float) -> str:
-        """Say what is wrong where single numbers that rng.random draws are next to 0 or 1, nothing where nothing is.
+        """Say what is wrong where one number that rng.random draws is next to 0 or 1, nothing where nothing is.
 
-        As near as delta, which a branch that is rarer may cost.
+        It is as near as delta, which pays for a branch that is chosen more rarely.
         """
         recorder, rare = Recorder(self.seed), max(self.declared.delta, _RARE)
         self._released(self.declared.data, recorder)
-        if not any(draw.method in ("random", "uniform") and not draw.shape for draw in recorder.draws):
-            return ""
-        for end in (rare, 1 - rare):
-            look = replace(self, units=partial(_single_at, end)).look(law)
+        calls = [k for k, draw in enumerate(recorder.draws) if draw.method in ("random", "uniform") and not draw.shape]
+        for call, end in itertools.product(calls[:_BRANCHES], (rare, 1 - rare)):
+            look = replace(self, units=partial(_one_at, call, end)).look(law)
             if isinstance(look, str):
                 continue
             by, drawn, pair = look
             if isinstance(by, str) or drawn != law or by > allowed * (1 + _ROUNDING):
-                if by == math.inf:
-                    wrong = "the release has noise 0 where a record moves it"
-                elif isinstance(by, float):
-                    wrong = f"a record moves the release by {by:.4g} {_UNITS[law]} of its noise"
-                else:
+                if isinstance(by, str):
                     wrong = by
+                elif drawn != law:
+                    wrong = f"the noise is {drawn}, and {law} is declared"
+                elif by == math.inf:
+                    wrong = "the release has noise 0 where a record moves it"
+                else:
+                    wrong = f"a record moves the release by {by:.4g} {_UNITS[law]} of its noise"
                 return f"where rng.random draws {end:.9g}, {wrong} ({pair.words})"
         return ""
 
@@ -235,8 +239,9 @@ class _Step:
         if self.declared.relation == "add_or_remove_one":
             for seed in range(self.seed, self.seed + _SEEDS):
                 step = replace(self, seed=seed)
-                sides = ((step._silent(pair.data), step._silent(pair.neighbour)) for pair in step._removals())
-                if any(not np.array_equal(*side) for side in sides):
+                data, last = self.declared.data, len(self.declared.data) - 1
+                usual, changed = step._silent(data), (with_record(data, last, new) for new in candidates(self.declared))
+                if any(not np.array_equal(step._silent(other), usual) for other in changed):
                     return step
         return self
 
@@ -258,7 +263,7 @@ class _Step:
             return []
         methods = {draw.method for draw in recorder.draws if not _chooses(draw, len(data))}
         if not methods:
-            near = replace(self, units=lambda u: (u if self.units is None else self.units(u)) * (1 - _NEAR))
+            near = replace(self, units=partial(_a_little_less, self.units))
             if not np.array_equal(near._released(data, Recorder(self.seed)), value, equal_nan=True):
                 methods = {"random"}
         return [f"rng.{method}" for method in sorted(methods)]
@@ -285,8 +290,11 @@ class _Step:
     def _worst(self, spread: Array, query: Callable[[Any], Array]) -> Pair | str:
         """Return the pair that moves the release most, each coordinate in units of its own noise."""
         best, worst = -1.0, Pair(self.declared.data, self.declared.data, "no record")
-        for pair in (*self._pairs(query), *self._removals()):
-            one, other = query(pair.data), query(pair.neighbour)
+        held, one = None, spread
+        for pair in itertools.chain(self._pairs(query), self._removals()):
+            if pair.data is not held:  # many pairs in a row share their first data set
+                held, one = pair.data, query(pair.data)
+            other = query(pair.neighbour)
             if one.shape != other.shape:
                 return "the shape of the release changes with a record"
             if not (np.isfinite(one).all() and np.isfinite(other).all()):
@@ -311,7 +319,7 @@ class _Step:
                 for index in sorted({hit} | (some if base is declared.data else set())) if hit is not None else ():
                     changed = with_record(base, index, record)
                     yield Pair(base, changed, f"in {words}, record {index} becomes replacement {k}")
-                    for j, other in enumerate(records[:k]):
+                    for j, other in enumerate(records[:k] if index == hit else ()):
                         yield Pair(with_record(base, index, other), changed,
                                    f"in {words}, record {index} is replacement {j} or {k}")  # fmt: skip
 
@@ -322,16 +330,15 @@ class _Step:
         for words, base in bases(self.declared):
             last = len(base) - 1
             rest = without_record(base, last)
-            for k, record in enumerate(candidates(self.declared)):
-                pair = Pair(with_record(base, last, record), rest,
-                            f"of {words}, record {last} is replacement {k} or is removed")  # fmt: skip
-                if self._draw_alike(pair):
-                    yield pair
+            if self._draw_alike(base, rest):
+                for k, record in enumerate(candidates(self.declared)):
+                    yield Pair(rest, with_record(base, last, record),
+                               f"of {words}, record {last} is removed or is replacement {k}")  # fmt: skip
 
-    def _draw_alike(self, pair: Pair) -> bool:
+    def _draw_alike(self, whole: Any, rest: Any) -> bool:
         """Say whether a step runs on both and draws the same, save for the record that one of them lacks."""
         drawn = []
-        for data in (pair.data, pair.neighbour):
+        for data in (whole, rest):
             recorder = Recorder(self.seed)
             try:
                 self._released(data, recorder)
@@ -344,17 +351,22 @@ class _Step:
         )
 
 
-def _single_at(end: float, units: Array) -> Array:
-    """Put a single number at ``end``; several, such as a mask, stay."""
-    return units if np.ndim(units) else np.array(end)
+def _one_at(call: int, end: float, number: int, units: Array) -> Array:
+    """Put what one call draws at ``end``; all else stays."""
+    return np.array(end) if number == call else units
+
+
+def _a_little_less(before: Callable[[int, Array], Array] | None, number: int, units: Array) -> Array:
+    """Move all numbers so little that they choose the same."""
+    return (units if before is None else before(number, units)) * (1 - _NEAR)
 
 
 def _chooses(draw: Draw, records: int) -> bool:
     """Say whether a draw may choose records, by number, by place or one after the other."""
-    if draw.method in ("integers", "binomial"):
-        most = draw.arguments["n"] if draw.method == "binomial" else draw.arguments["high"]
-        most = draw.arguments["low"] if most is None else most
-        return bool(np.all(most == (1 if draw.method == "binomial" else records)))
+    if draw.method == "integers":
+        return is_minibatch(draw.method, draw.arguments, records)
+    if draw.method == "binomial":
+        return bool(np.all(draw.arguments["n"] == 1))
     return draw.method in ("choice", "permutation", "permuted", "shuffle", "random", "uniform")
 
 

@@ -68,7 +68,7 @@ def _uneven(drawn: Sequence[Any], scheme: str, records: int, batch: int) -> str:
     """Return a clause on the record that is drawn too often or too rarely, nothing where none is."""
     record, seen, due, p_value = favoured_record(drawn, scheme, records, batch)
     return (
-        f"record {record} is in {seen} of {len(drawn)} minibatches and {due:.4g} are due"
+        f"record {record} is drawn {seen} times in {len(drawn)} minibatches, {due:.4g} are due"
         if (p_value <= 1 - _CONFIDENCE)
         else ""
     )

@@ -18,7 +18,7 @@ from dpcheck.solvers import algorithm
 from dpcheck.source import place_of
 
 MINIBATCHES = 200  # that are looked at in one look
-COUNTED = 1000  # of which each record's number is looked at, where a step is cheap
+COUNTED = 1000  # of a user's loop, in which each record is counted
 
 
 class Part(NamedTuple):

@@ -115,7 +115,7 @@ def of_private_size(records):
 FAULTS = {
     "shuffled": (step(sampler=shuffled), "sampling", "cut from a shuffled epoch, but were accounted as poisson"),
     "another rate": (step(sampler=often), "sampling", f"is not {BATCH}"),
-    "a favoured record": (step(sampler=favouring), "sampling", "record 17 is in"),
+    "a favoured record": (step(sampler=favouring), "sampling", "record 17 is drawn"),
     "private divisor": (of_private_size, "divisor", "taken from the private number of records"),
     "actual size": (step(by_actual_size), "noise", "scaled by the minibatch's actual size"),
     "actual size, fixed noise": (step(mean_with_fixed_noise), "clipping", "divided by the minibatch's own size"),

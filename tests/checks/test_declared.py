@@ -342,7 +342,7 @@ def test_a_record_that_is_drawn_twice_as_often_is_named(declares):
                 sampler=draws, events=event)  # fmt: skip
     for seed in range(2):
         found = seen(sampling, own, seed=seed)
-        assert found.verdict == "violated" and "record 17 is in" in found.reason, (seed, found.reason)
+        assert found.verdict == "violated" and "record 17 is drawn" in found.reason, (seed, found.reason)
 
 
 def test_sampling_that_cannot_be_seen_is_said():

@@ -89,9 +89,9 @@ def laplace_of_uniform(rng, scale):
     return -scale * np.sign(u) * np.log(1 - 2 * abs(u))
 
 
-def rarely_bare(chance):
+def rarely_bare(chance, times=1):
     def step(state, data, rng):
-        if rng.random() < chance:
+        if all(rng.random() < chance for _ in range(times)):
             return data.sum()
         return data.sum() + rng.normal(scale=5.0)
 
@@ -168,6 +168,11 @@ def test_a_branch_that_no_run_takes_is_found_unless_delta_pays_for_it(chance, de
         assert "where rng.random draws" in finding.reason
 
 
+def test_two_rare_choices_are_no_branch_as_rare_as_one():
+    """Both together have a chance of 1e-6, for which delta pays."""
+    assert seen(of_numbers(rarely_bare(1e-3, times=2), events=Repeated(Gaussian(5.0), 4))).verdict == "consistent"
+
+
 @pytest.mark.parametrize("name", KEPT)
 def test_what_is_as_declared_is_let_through(name):
     for seed in range(5):
@@ -188,7 +193,9 @@ def test_what_is_not_is_found(name):
 def test_what_cannot_be_read_off_is_said():
     assert "no noise makes it the same" in seen(own(normalised(Z))).reason
     mixed = own(two_answers(4.0, 4.0), start=np.zeros(4), events=[Gaussian(2.0), Laplace(4.0)] * 4)
-    assert "as many of one law" in seen(mixed).reason
+    assert "as many Gaussian ones" in seen(mixed).reason
+    sampled = [Repeated(Sampled((Gaussian(z),), "without_replacement", N, N), 4) for z in (2.0, 4.0)]
+    assert seen(own(two_answers(4.0, 8.0), start=np.zeros(4), events=sampled)).verdict == "not checked"
 
 
 def test_an_exact_leak_is_taken_before_a_large_but_noisy_shift():
@@ -208,6 +215,15 @@ def test_two_replacements_are_compared_with_each_other():
                 start=0.0)  # fmt: skip
     pair = worst_pair(given, 0)
     assert abs(pair.data.sum() - pair.neighbour.sum()) == 2, pair.words
+
+
+def test_what_overflows_on_one_side_alone_is_as_far_as_can_be():
+    def step(state, data, rng):
+        return np.array([data[1] * 10, np.inf if data[-1] == 0.5 else 0.0]) + rng.normal(size=2)
+
+    given = own(step, data=np.zeros(N), replacements=[1.0, -1.0, 0.5], start=np.zeros(2))
+    pair = worst_pair(given, 0)
+    assert (pair.data[-1] == 0.5) != (pair.neighbour[-1] == 0.5), pair.words
 
 
 def test_a_longer_output_is_as_far_as_can_be():
