@@ -211,15 +211,18 @@ def test_an_exact_leak_is_taken_before_a_large_but_noisy_shift():
 
 
 def test_two_replacements_are_compared_with_each_other():
-    given = own(lambda state, data, rng: data.sum() + rng.normal(), data=np.zeros(N), replacements=[-1.0, 1.0],
-                start=0.0)  # fmt: skip
-    pair = worst_pair(given, 0)
-    assert abs(pair.data.sum() - pair.neighbour.sum()) == 2, pair.words
+    """Where all other records are 0, a record counts: -1 and 1 are twice as far apart as either is from 0."""
+
+    def step(state, data, rng):
+        return data[0] * (not data[1:].any()) + rng.normal()
+
+    pair = worst_pair(own(step, data=np.zeros(N), replacements=[-1.0, 1.0], start=0.0), 0)
+    assert {pair.data[0], pair.neighbour[0]} == {-1.0, 1.0} and not pair.data[1:].any(), pair.words
 
 
 def test_what_overflows_on_one_side_alone_is_as_far_as_can_be():
     def step(state, data, rng):
-        return np.array([data[1] * 10, np.inf if data[-1] == 0.5 else 0.0]) + rng.normal(size=2)
+        return np.array([data.sum() * 10, np.inf if data[-1] == 0.5 else 0.0]) + rng.normal(size=2)
 
     given = own(step, data=np.zeros(N), replacements=[1.0, -1.0, 0.5], start=np.zeros(2))
     pair = worst_pair(given, 0)
