@@ -17,14 +17,13 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcheck.bounds.evidence import Step
-from dpcheck.bounds.statement import Statement
 from dpcheck.shown import Shown, html_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dpcheck.bounds.claim import Basis, Claim, Verdict
+    from dpcheck.bounds.evidence import Step
 
 
 def to_dict(step: Step) -> dict[str, Any]:
@@ -118,7 +117,7 @@ class ClaimResult(Shown):
             "paper": self.claim.paper,
             "kind": self.claim.kind,
             "statement": str(self.claim.statement),
-            "stated": self.claim.statement.latex() if isinstance(self.claim.statement, Statement) else None,
+            "stated": None if isinstance(self.claim.statement, str) else self.claim.statement.latex(),
             "location": self.claim.location,
             "verdict": self.verdict,
             "method": self.method,

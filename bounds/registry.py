@@ -30,13 +30,15 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from dpcheck.bounds import ledger
-from dpcheck.bounds.claim import Claim
 from dpcheck.bounds.ledger import ClaimResults
 from dpcheck.bounds.theorem import Theorem
-from dpcheck.bounds.workers import decide
 from dpcheck.errors import InputError, one_line, raised, require
+
+if TYPE_CHECKING:  # what a run of an algorithm looks up is a theorem, without a claim and its provers
+    from dpcheck.bounds.claim import Claim
 
 GROUP = "dpcheck.papers"  # the entry points of papers, each a package or a module
 _ENGINE = ("coq", "prover")  # folders beside this file that are no papers
@@ -301,6 +303,8 @@ def prove(
     >>> result.verdict, result.claim.location
     ('refuted', 'proof of Lemma 6(a), Appendix C.2')
     """
+    from dpcheck.bounds.workers import decide
+
     file = isinstance(target, str) and target.endswith(".py")
     chosen = None if file else find(target)  # a worker alone imports a file
     return ClaimResults(decide(chosen, target, jobs=jobs, seconds=seconds, watch=watch))
@@ -308,6 +312,8 @@ def prove(
 
 def _load(path: str) -> tuple[Claim, ...]:
     """Return the claims of a Python file."""
+    from dpcheck.bounds.claim import Claim
+
     file = Path(path).resolve()
     require(file.is_file(), "the file of claims", "exist", path)
     name = f"dpcheck_claims_{file.stem}"
@@ -330,6 +336,8 @@ def _load(path: str) -> tuple[Claim, ...]:
 
 def _claims_in(module: ModuleType) -> list[Claim]:
     """Return what a module lists in ``CLAIMS``, then the claims that have a name in it, in their order there."""
+    from dpcheck.bounds.claim import Claim
+
     listed = list(getattr(module, "CLAIMS", ()))
     named = {id(claim): claim for claim in vars(module).values() if isinstance(claim, Claim)}
     for claim in listed:

@@ -37,8 +37,10 @@ class Theorem(Shown):
         ``"<paper>.<name>"``.
     title : str
         What it is about.
-    paper, location : str
-        The paper, and the place there.
+    paper : str, optional
+        The paper; by default the part of ``id`` before the dot.
+    location : str
+        The place there.
     quantity, quantity_latex : str
         What ``bound_formula`` bounds, in words and in the paper's notation.
     parameters : tuple of Parameter
@@ -58,7 +60,7 @@ class Theorem(Shown):
     >>> from dpcheck.bounds.symbols import epsilon, n
     >>> from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
     >>> small = Theorem(
-    ...     id="doe2026.theorem_1", title="An imagined bound", paper="doe2026", location="Theorem 1",
+    ...     id="doe2026.theorem_1", title="An imagined bound", location="Theorem 1",
     ...     quantity="excess risk", quantity_latex="R", bound_formula=2 / (n * epsilon),
     ...     parameters=(Parameter(n, "records"), Parameter(epsilon, "privacy loss")),
     ...     assumptions=(Assumption("epsilon", "epsilon <= 1", "Theorem 1", Le(epsilon, 1)),),
@@ -69,7 +71,7 @@ class Theorem(Shown):
 
     id: str
     title: str
-    paper: str
+    paper: str = ""
     location: str
     quantity: str
     quantity_latex: str
@@ -81,6 +83,7 @@ class Theorem(Shown):
     regimes: tuple[tuple[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "paper", self.paper or self.id.partition(".")[0])
         names = [assumption.name for assumption in self.assumptions]
         twice = sorted({name for name in names if names.count(name) > 1})
         require(not twice, f"names of the assumptions of {self.id}", "be unique", ", ".join(twice))

@@ -5,8 +5,6 @@ gives a value to their threshold C_u. Descent steps have length eta, so that C_u
 perturbation of the escape phase may be as long as r = L_Phi eta_H alpha_H/(C rho_Phi).
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -5,8 +5,6 @@ The proof of (8) is that of a minimisation with steps -eta nabla_t; Algorithm 2 
 in x.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 

@@ -8,8 +8,6 @@ otherwise |x_t - x_{m+1}| >= R for some t (14), where an unbroken phase has |x_t
 all t (15), (16).
 """
 
-from __future__ import annotations
-
 from sympy import Derivative, Ge, Integer, Rational, Subs, integrate, log, pi, sqrt, symbols
 
 from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved

@@ -17,8 +17,6 @@ log(X)/eta_H is enough. For eta_H <= 1/L_Phi these are, given estimators with |n
     R = L_Phi eta_H alpha_H/(C rho_Phi),  t_thres = 2 log(4 X)/(eta_H alpha_H),  C >= 12 L_Phi eta_H log(4 X).
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from sympy import Derivative, Integer, Rational, Subs, cos, log, sin, sqrt, symbols
@@ -27,7 +25,7 @@ from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, refuted
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Inequality, over
 from dpcheck.bounds.symbols import d
-from dpcheck.bounds.xu2026.lemma_5 import ERROR, attained
+from dpcheck.bounds.xu2026.theorem_1_proof import ERROR, attained
 
 eta_h, alpha_h, L_Phi, rho_phi, C, R, r_0, X, g, z = symbols("eta_H alpha_H L_Phi rho_Phi C R r_0 X g z", positive=True)
 a, v, nu, p, q, steps_left, hessian, w = symbols("a v nu p q t Delta w", positive=True)

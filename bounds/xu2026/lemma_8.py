@@ -19,8 +19,6 @@ Added along a tree the q noises count once, up to logarithms, and q = a/alpha^3 
 alpha. Independent noises count sqrt q times. This compares orders and proves no theorem.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from sympy import Integer, Le, Max, Rational, Subs, ceiling, floor, log, sqrt, symbols
@@ -29,7 +27,7 @@ from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional
 from dpcheck.bounds.evidence import AtMost, Counterexample, Identity, Step
 from dpcheck.bounds.symbols import K, L, d, delta, epsilon, mu, n
-from dpcheck.bounds.xu2026.lemma_5 import ERROR, attained
+from dpcheck.bounds.xu2026.theorem_1_proof import ERROR, attained
 
 a, u, C_u, C_v, k = symbols("a u C_u C_v k", positive=True)
 q, S_1, S_2, T, p = symbols("q S_1 S_2 T p", positive=True)  # as the formulas have them, not rounded

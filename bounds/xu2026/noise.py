@@ -8,8 +8,6 @@ is (epsilon, delta)-DP for 0 < epsilon, delta < 1. The exact curve of one Gaussi
 these values; with 2 log(1.25/delta) it does not. The paper uses the form without the factor in its noise formulas.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from sympy import Integer, Max, Rational, Subs, erf, exp, log, sqrt, symbols

@@ -18,8 +18,6 @@ the latter from max_z { -<G~ + e, z> - mu |z|^2/2 } - lambda (1 - L lambda/2) |G
 |gamma|^2 <= (4/K) sum_k (|G_k|^2 + |e_k|^2) + 2 |e_s|^2. (43) is (41) with (42) and (35) inserted.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from sympy import Add, Integer, Le, Rational, Subs, exp, factorial, log, sqrt, symbols

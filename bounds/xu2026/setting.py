@@ -10,8 +10,6 @@ With d = y - y*, p = lambda G and h = grad_y f(x, y*) - grad_y f(x, y), the proj
 and inner products, which an identity between quadratic forms respects.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from sympy import Derivative, Eq, Integer, Rational, log, symbols

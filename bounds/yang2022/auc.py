@@ -12,8 +12,6 @@ weight c. If both layers are trained, the origin breaks the condition. If the ou
 minimum breaks it on three records: h is s x or s x/10 by the sign of s x, and each sign of s has a minimum of its own.
 """
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 

@@ -21,8 +21,6 @@ S', H = E h the field of F_S. The claims show the published recursions, for any 
     E|h(u) - h'(u')|^2 <= (1 - 1/n) L^2 |Delta|^2 + 4 G^2/n   (a)   or   4 G^2   (b).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations, product
@@ -32,6 +30,7 @@ from sympy import E, Eq, Integer, Rational, exp, sqrt, symbols
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, proved, refuted
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Quoted, Step
 from dpcheck.bounds.symbols import D_v, D_w, G_v, G_w, L, T, d, eta, m, n, sigma_v, sigma_w, t
+from dpcheck.bounds.yang2022.theorem_2 import LIPSCHITZ, SMOOTH
 
 
 def draws(n: int, m: int, replacement: bool = True) -> Iterator[tuple[int, ...]]:
@@ -61,9 +60,7 @@ def largest_difference(n: int, m: int, replacement: bool = True) -> Fraction:
     return max(Fraction(abs(sum(before[i] - after[i] for i in batch)), m) for batch in draws(n, m, replacement))
 
 
-SMOOTH = 4 * sqrt(E * (T + T**2 / n)) * (G_w + G_v) ** 2 * eta * exp(L**2 * T * eta**2 / 2) / sqrt(n)
 ABSENT = 1 - m / n
-LIPSCHITZ = 4 * sqrt(2) * eta * (G_w + G_v) ** 2 * (sqrt(T) + T / n)
 
 # G is sqrt(G_w^2 + G_v^2), D is |Delta|, X and Y its two blocks; n is written 1 + k.
 G, D, X, Y, p, k = symbols("G D X Y p k", positive=True)

@@ -9,8 +9,6 @@ Instances. Steps of Algorithm 1 without noise, in rational arithmetic, on F = q 
 |v| <= 1, and w real, or in [0, 1] if ``walled``. In each of them R_S has its minimum 0 at w = 0.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

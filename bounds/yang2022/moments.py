@@ -8,8 +8,6 @@ decisions on those of [2] and add what holds for this paper's algorithm.
     Optimization. AAAI 2025.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from fractions import Fraction
@@ -22,9 +20,9 @@ from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditi
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Inequality, over
 from dpcheck.bounds.symbols import G_v, G_w, T, c_1, c_2, c_3, delta, ell, epsilon, m, n, sigma, sigma_w
 from dpcheck.bounds.yang2022.lemma_6 import largest_difference
-from dpcheck.bounds.yang2022.theorem_1 import SENSITIVITY
+from dpcheck.bounds.yang2022.theorem_1_proof import SENSITIVITY
 from dpcheck.bounds.zhang2025 import preliminaries
-from dpcheck.bounds.zhang2025 import theorem_1 as clipped
+from dpcheck.bounds.zhang2025 import theorem_1_proof as clipped
 from dpcheck.bounds.zhang2025.preliminaries import above, upper_normal
 
 q, lam, x, s, alpha, hidden = symbols("q lambda x s alpha C", positive=True)  # x = 1/s^2

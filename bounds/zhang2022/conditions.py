@@ -7,8 +7,6 @@ The algorithms as published release x~ = x + N(0, sigma^2 I) without a projectio
 grows as bend (|x| - r)^2/2 beyond X = [-r, r], the excess there is at least (bend/2) E max(N - 2 r, 0)^2.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from sympy import Integer, Rational, erfc, exp, log, pi, sqrt, symbols

@@ -8,8 +8,6 @@ Lemmas B.1 to B.4. f is mu_x-strongly convex in x and mu_y-strongly concave in y
 point z* = (x*, y*); kappa_x = ell/mu_x, kappa_y = ell/mu_y, mu = min{mu_x, mu_y}.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

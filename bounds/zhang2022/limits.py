@@ -1,7 +1,5 @@
 r"""What the paper says about optimality, about estimating L and after Corollary B.6 (claims Z49, Z50, Z53, Z54)."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from sympy import Integer, Rational, exp, log, sqrt, symbols

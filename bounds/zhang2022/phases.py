@@ -5,8 +5,6 @@ In the letters here ``bits`` is log2 n, b = sqrt(d log(.))/(n epsilon), p = 1/sq
 4/3 where a block has floor(n/K) records and there are two phases or more. Sums are in units of L D.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -17,15 +15,9 @@ from dpcheck.bounds.calibration import NotPrivate
 from dpcheck.bounds.claim import Decision, Kind, Method, Step, Verdict, carries, claim, conditional, proved
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Inequality, over
 from dpcheck.bounds.symbols import D, K, L, d, delta, epsilon, k, mu, n
-from dpcheck.bounds.theorem import Assumption
+from dpcheck.bounds.zhang2022.theorem_3_4 import BITS
 
 b, p, bits, phases = symbols("b p bits phases", positive=True)
-BITS = log(n) / log(2)
-BLOCK = floor(n / K)  # records in a block
-PHASES = (
-    Assumption("phases", "n >= 2", "at least one phase", n >= 2),
-    Assumption("k", "k <= K", "the phases are k = 1, ..., K", k <= K),
-)
 COUNT = log(n)  # the published number of phases
 P = 1 / sqrt(n)
 

@@ -14,8 +14,6 @@ Example
 {'smoothness': {'n': 1.5, 'r': 1.0}, 'regulariser': {'n': 2.0}}
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from sympy import Rational, sqrt, symbols
@@ -46,7 +44,6 @@ THEOREMS = tuple(
     Theorem(
         id=f"zhang2022.table_2_{name}",
         title=f"Gradients of Algorithms 4 and 5 with {name.replace('_', ' ')}, up to logarithms",
-        paper="zhang2022",
         location="Table 2, convex-concave column",
         quantity="number of gradients, up to logarithms of n/delta",
         quantity_latex=r"\text{gradients}",

@@ -21,8 +21,6 @@ Example
 {'privacy': {'d': 1.5, 'epsilon': -1.0, 'n': -1.0}}
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,7 +63,6 @@ THEOREMS = tuple(
     LowerBound(
         id=f"zhang2025.theorem_{number}",
         title=title,
-        paper="zhang2025",
         location=f"Theorem {number}",
         quantity="least gradient norm of the primal function that privacy allows, in order (a lower bound)",
         quantity_latex=r"\|\nabla\Phi(x^{priv})\|",

@@ -19,8 +19,6 @@ so that the true leading term is q^2 int (M_1 - M_1')^2/M_0, an exponential in 1
     sigma >= 1, q < 1/(16 sigma), lambda <= sigma^2 log(1/(q sigma)), Poisson sampling and an added record: M_1' = M_0.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from typing import Any

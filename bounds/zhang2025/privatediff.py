@@ -10,8 +10,6 @@ satisfy all assumptions of the paper, l_x <= 3/2 and l_y = mu = 1. Algorithm 4 i
 i = 0, 1, ..., as in its stability proof; the published step 1/(mu i) has no value at i = 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import combinations, permutations, product

@@ -17,8 +17,6 @@ and with the first the right side of (49) less the left is at least
 [2] Y. Nesterov. Introductory Lectures on Convex Optimization. 2004.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from sympy import Le, Rational, symbols
@@ -27,8 +25,9 @@ from dpcheck.bounds.claim import Decision, Kind, Method, Verdict, claim, conditi
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import kappa
 from dpcheck.bounds.zhang2025.privatediff import clip
+from dpcheck.bounds.zhang2025.theorem_2 import l
 
-l, mu, moved, step, b, c, k = symbols("l mu moved step b c k", positive=True)
+mu, moved, step, b, c, k = symbols("mu moved step b c k", positive=True)
 RADIUS = Fraction(1, 6)
 POINT = Fraction(1, 30)
 

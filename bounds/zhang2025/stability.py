@@ -22,8 +22,6 @@ D_{t+1} <= a/(2t) + 8 j/(t - 1) + 1/t <= a/(t + 1).
     Optimization. ICML 2012.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dpcheck.bounds.xu2026.theorem_1 import STATED
+from sympy import Integer, Max, Rational, ceiling, floor, log, sqrt
+
+from dpcheck.bounds.symbols import K, L, T, d, delta, epsilon, eta, n
+from dpcheck.bounds.theorem import Theorem
+from dpcheck.bounds.xu2026 import theorem_1, theorem_2
 from dpcheck.solvers import algorithm
 from reference.schedules import Binding, Declared, Number, Unbound, numbers
 
@@ -23,6 +27,45 @@ POPULATION = (
     (3_000, 1, 1, 0.8, 0.5, 0.7, 0.3, 0.03, 0.4),
 )
 FAILURE = 0.1
+M, F_0, RATIO = theorem_1.M, theorem_1.F_0, theorem_2.RATIO
+# The sizes that Lemma 5 states and its proof does not: with these Algorithm 2 as published runs.
+STATED = Theorem(
+    id="xu2026.lemma_5",
+    title="Sizes of DP-RGDA for the empirical risk, as Lemma 5 states them",
+    location="Lemma 5, Appendix B.1; Algorithm 3",
+    quantity="gradient norm alpha of the output, in order",
+    quantity_latex=r"\alpha",
+    parameters=theorem_1.PARAMETERS,
+    assumptions=tuple(
+        each for each in theorem_1.ASSUMPTIONS if each.name in ("epsilon", "delta_1", "delta_2", "error", "S_2")
+    ),
+    schedule_formulas=(
+        (
+            T,
+            ceiling(
+                Max(
+                    ((L * F_0) ** Rational(1, 4) / (sqrt(M) * RATIO)) ** Rational(4, 3),
+                    n * epsilon / (sqrt(d) * log(1 / delta)),
+                )
+            ),
+        ),
+        (theorem_2.q, Max(1, floor((n * epsilon) ** 2 / (L**2 * T * d * log(1 / delta))))),
+        (theorem_2.S_1, n),
+        (
+            theorem_2.S_2,
+            ceiling(
+                Max(
+                    (M * n * epsilon / sqrt(F_0 * L * d * log(1 / delta))) ** Rational(2, 3),
+                    (M * n * d * log(1 / delta)) ** Rational(1, 3) / (L * F_0) ** Rational(1, 6),
+                )
+            ),
+        ),
+        (K, Integer(1)),
+        (eta, 1 / (2 * L)),
+    ),
+    noise_formulas=theorem_2.NOISE,
+    regimes=theorem_1.REGIMES,
+)
 
 
 def _configured(variant: str, theorem: str, case: tuple[Any, ...]) -> tuple[Any, dict[str, float]]:

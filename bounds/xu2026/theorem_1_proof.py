@@ -1,4 +1,4 @@
-r"""Lemma 5: the schedule of the empirical case, its one inner step, and the privacy error a.
+r"""The claims about Theorem 1 and Lemma 5: the schedule of the empirical case and its one inner step.
 
 Notation. a = sqrt(d log(1/delta))/(n epsilon), L_1 = log(1/delta). The proof of [1, Lemma 5] sets
 
@@ -11,17 +11,33 @@ Claims about orders contain ``a`` alone. A counterexample at a value of ``a`` is
 whole numbers n and d, an epsilon below one and a delta give that value; :func:`attained` is the step that shows it.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 
-from sympy import Eq, Integer, Le, Max, Rational, Subs, ceiling, exp, floor, log, sqrt, symbols
+from sympy import (
+    Derivative,
+    Eq,
+    Integer,
+    Le,
+    Max,
+    Rational,
+    Subs,
+    ceiling,
+    cos,
+    exp,
+    floor,
+    log,
+    pi,
+    sin,
+    sqrt,
+    symbols,
+)
 
 from dpcheck.bounds.asymptotics import Dominated, Region
-from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, refuted
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, refuted, unresolved
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
-from dpcheck.bounds.symbols import L, T, d, delta, epsilon, n
+from dpcheck.bounds.symbols import L, T, c, d, delta, epsilon, k, mu, n
+from dpcheck.bounds.xu2026.theorem_2 import delta_1, delta_2
 
 ERROR = sqrt(d * log(1 / delta)) / (n * epsilon)
 
@@ -33,7 +49,7 @@ def attained(value: Any, records: int, dimension: int, loss: Any, logarithm: Any
     return Identity(f"a = {value} occurs: {at}", Subs(ERROR, (n, d, epsilon, delta), sizes), value)
 
 
-M, F_0, a, logs, excess, allowed, p, x = symbols("M F_0 a logs excess allowed p x", positive=True)
+M, F_0, a, logs, excess, allowed, p, least = symbols("M F_0 a logs excess allowed p x", positive=True)
 Q = symbols("q", positive=True)  # not rounded
 LONG = ((L * F_0) ** Rational(1, 4) / (sqrt(M) * a)) ** Rational(4, 3)  # the first T of the maximum
 STEPS, PERIOD, ORDER = Max(LONG, 1 / a), 1 / (T * a**2), a ** Rational(2, 3)  # as at the end of the proof
@@ -139,8 +155,8 @@ def schedule() -> Decision:
         ),
         AtMost(
             "and sqrt(F_0 L/T) falls in T, so that a maximum over more than the first T only lowers it: T = (1 + p) x",
-            F_0 * L / ((1 + p) * x),
-            F_0 * L / x,
+            F_0 * L / ((1 + p) * least),
+            F_0 * L / least,
         ),
         readings={
             "T and q of the proof, a <= min(1, M/sqrt(L F_0)), from sqrt(F_0 L/T) + M T a^2": "proved",
@@ -236,4 +252,136 @@ def one_inner_step() -> Decision:
         repaired="K >= 2 with s_t chosen among k >= 1, or y_{t+1} = y_{t,1}",
         note="With K = 1 the dual variable never leaves its start.",
         method=Method.STEPS,
+    )
+
+
+alpha, success = symbols("alpha success", positive=True)
+SURE = 1 - delta_1 - delta_2
+
+
+x, y, z = symbols("x y z", real=True)
+GAME = cos(x) + y * (sin(x) + z) - y**2 / 2  # of every record
+SLOPE = -sin(x) + cos(x) * (sin(x) + z)
+
+
+@claim("002:Thm1", Kind.UTILITY, location="Theorem 1")
+@carries("xu2026.theorem_1", {"rate privacy": ORDER}, {a: ERROR})
+@carries("xu2026.theorem_3", {"rate privacy": ORDER}, {a: ERROR})
+def theorem() -> Decision:
+    """Algorithm 2 with the published parameters is (epsilon, delta)-DP and finds an (alpha, root of rho_Phi
+    alpha)-second-order stationary point, alpha of the order {ORDER} up to logarithms, a = {ERROR}, with probability at
+    least {SURE}.
+    """
+    best = sin(x) + z
+    half = Rational(1, 2)
+    return refuted(
+        # With K = 1 the output has the same law for both datasets.
+        Cited(
+            "F = cos x + y (sin x + z) - y^2/2 for every record, Y = [-2, 2], z = 1/2 in one dataset and -1/2 in "
+            "another: slopes at most 4, all derivatives bounded, mu = 1",
+            "Assumptions 1 to 4 hold",
+        ),
+        Enumerated("K = 1: y stays where it starts, here for 1000 steps", dual_after, (1000, 1), Fraction(0)),
+        Identity(
+            "v is made of grad_x F at (x_t, y_0) and (x_{t-1}, y_0) and of noise: z is not in it",
+            Derivative(GAME, x, z),
+            Integer(0),
+        ),
+        Cited(
+            "so that x_t, the tests and the output have the same law for both datasets, whatever eta, noise, clipping "
+            "and thresholds; u, which does see z, moves only the y_{t,1} that is never chosen",
+            "Algorithms 2 and 3",
+        ),
+        # No point has a small slope for both datasets.
+        Identity("y*(x), inside Y", Subs(Derivative(GAME, y), y, best), Integer(0)),
+        Identity("Phi = cos x + (sin x + z)^2/2: slope", Derivative(cos(x) + (sin(x) + z) ** 2 / 2, x), SLOPE),
+        Identity("the slopes at z = 1/2 and z = -1/2 differ by", Subs(SLOPE - SLOPE.subs(z, -z), z, half), cos(x)),
+        Identity(
+            "their sum is twice -sin x (1 - cos x)",
+            Subs(SLOPE + SLOPE.subs(z, -z), z, half),
+            -2 * sin(x) * (1 - cos(x)),
+        ),
+        Inequality(
+            "both at most alpha makes |cos x| <= 2 alpha and sin^2 x (1 - cos x)^2 <= alpha^2; for alpha <= 1/8 the "
+            "latter's left side is at least four times the right",
+            4 * alpha**2,
+            (1 - 4 * alpha**2) * (1 - 2 * alpha) ** 2,
+            over(alpha <= Rational(1, 8)),
+        ),
+        Identity(
+            "alpha = c a^{2/3}, whatever the constant c, is small enough: at a = (8 (c + k))^{-3/2} it is",
+            Subs(c * ORDER, a, (8 * (c + k)) ** Rational(-3, 2)),
+            c / (8 * (c + k)),
+        ),
+        AtMost("at most 1/8", c / (8 * (c + k)), Rational(1, 8)),
+        attained(Rational(1, 10**6), 10**9, 10**4, half, 25),
+        Counterexample(
+            "no output serves both, so that one dataset is served with probability at most 1/2; delta_1 = delta_2 = "
+            "1/10",
+            success >= SURE,
+            {success: half, delta_1: Rational(1, 10), delta_2: Rational(1, 10)},
+        ),
+        Identity("with exact estimates x settles at pi, where the slope of Phi is -z", Subs(SLOPE, x, pi), -z),
+        readings={
+            "Algorithms 2 and 3 with the printed K = 1, for every eta, noise and threshold": "refuted",
+            "a larger constant K with the other printed parameters": "unresolved",
+            "some first-order method at this rate": "unresolved",
+        },
+        repaired="K of order kappa, at least 2, eta of order alpha/L, per-record clipping and noise set by the "
+        "accountant",
+        note="With K = 1 the dual variable never moves, so that the output does not depend on what the maximiser "
+        "depends on. The privacy part falls with the clip, and with the constant 1 of the printed noise.",
+        method=(Method.ALGEBRA, Method.PROVER),
+    )
+
+
+value, depth = symbols("value floor", positive=True)
+
+
+@claim("002:F0", Kind.ASSUMPTION, location="Theorem 1")
+def infimum() -> Decision:
+    """F_0 = f_S(0) - min over x, y in R^d of f_S is finite, and the gap that the descent spends."""
+    beyond = symbols("beyond", positive=True)
+    dual = -(y**2) / 2  # f, for every x
+    return refuted(
+        Cited(
+            "f_S(x, .) is mu-strongly concave on R^d, so that f_S(x, y) <= f_S(x, y*) - mu |y - y*|^2/2", "Assumption 4"
+        ),
+        Counterexample(
+            "the minimum over y in R^d, as printed: f = -y^2/2 passes every floor, here -1000 at y = 45",
+            dual >= -depth,
+            {y: 45, depth: 1000},
+        ),
+        Inequality(
+            "whatever the floor and mu: mu y^2/2 >= floor at y^2 = 2 floor/mu + beyond",
+            depth,
+            mu * (beyond + 2 * depth / mu) / 2,
+            over(depth, mu, beyond),
+        ),
+        Counterexample(
+            "over Y = [-1, 1], within Assumption 1, it is finite and not the gap Phi(0) - min Phi: f = -y^2/2, y_0 = 0 "
+            "gives 1/2 against 0",
+            Eq(dual.subs(y, 0) - dual.subs(y, 1), value),
+            {value: 0},
+        ),
+        readings={
+            "the minimum over R^d of a function that is strongly concave there: -infinity": "refuted",
+            "the minimum over a compact Y: another number than the gap of Phi": "refuted",
+        },
+        repaired="F_0 = Phi_S(x_0) - min Phi_S, the gap of the value function",
+        note="The minimum over y of a strongly concave function on R^d is -infinity, so that F_0 is infinite; on a "
+        "compact Y it counts the depth of f in y. What a descent spends is the gap of Phi.",
+        method=(Method.ARITHMETIC, Method.PROVER),
+    )
+
+
+@claim("002:Remark3", Kind.REMARK, location="Remark 3")
+def first_such_method() -> Decision:
+    """This is the first first-order method for private second-order stationary points in ERM that matches the best
+    known rates.
+    """
+    return unresolved(
+        Cited("a statement about the literature, not about the algorithm", "Remark 3"),
+        note="A claim of priority: no computation decides it. The result that it speaks of is for the empirical risk, "
+        "Theorem 1, and the rate it matches there that of Theorem 2 too; both are false as printed (see their claims).",
     )
