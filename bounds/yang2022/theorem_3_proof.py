@@ -195,12 +195,10 @@ def sums() -> Decision:
     )
 
 
-@claim(
-    "Y31", Kind.CONSTANT, location="proof of Theorem 8", lam=CHOSEN, first=FIRST, second=SECOND, one=LEFT_1, two=LEFT_2
-)
+@claim("Y31", Kind.CONSTANT, location="proof of Theorem 8")
 def printed_constants() -> Decision:
-    """With the proof's e, lambda_t = {lam} and steps such that {first} and {second}, the squares of the printed
-    ratios with X = L + L^2/rho, k_1 is at most {one} and k_2 at most {two}.
+    """With the proof's e, lambda_t = {CHOSEN} and steps such that {FIRST} and {SECOND}, the squares of the printed
+    ratios with X = L + L^2/rho, k_1 is at most {LEFT_1} and k_2 at most {LEFT_2}.
     """
     # k_1 and k_2 at the proof's e and lambda_t, with L = kappa rho; the pole of e at rho eta_v = 1 cancels.
     first, second = (

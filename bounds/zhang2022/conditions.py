@@ -129,17 +129,10 @@ VARIANCE_REDUCED = n + sqrt(n) * r
 KATYUSHA = n + n ** Rational(3, 4) * sqrt(r)
 
 
-@claim(
-    "Z19",
-    Kind.COMPLEXITY,
-    location="proof of Theorem 3.4, gradient complexity",
-    variance_reduced=VARIANCE_REDUCED,
-    katyusha=KATYUSHA,
-    logarithm=LOG,
-)
+@claim("Z19", Kind.COMPLEXITY, location="proof of Theorem 3.4, gradient complexity")
 def gradients() -> Decision:
-    """With r = ell D/L, SVRG and SARAH take of the order of {variance_reduced} gradients, times {logarithm}, and
-    Katyusha {katyusha}, times the same.
+    """With r = ell D/L, SVRG and SARAH take of the order of {VARIANCE_REDUCED} gradients, times {LOG}, and Katyusha
+    {KATYUSHA}, times the same.
     """
     return conditional(
         *CONVEX,

@@ -105,22 +105,12 @@ def _natural(count: Any) -> Counterexample:
     )
 
 
-@claim(
-    "Z47",
-    Kind.CONSTANT,
-    location="Corollary B.6, first line",
-    least=LEAST_MU_Y,
-    gap=GAMMA,
-    bound=FIRST_LINE,
-    mu=PRINTED_MU,
-    **printed(SHARE),
-    mean_gap=MEAN_GAP,
-)
+@claim("Z47", Kind.CONSTANT, location="Corollary B.6, first line", gap=GAMMA, **printed(SHARE))
 @carries("zhang2022.corollary_b_6", {"mu": PRINTED_MU}, sums(log(5 / (2 * delta))))
 @carries("zhang2022.corollary_b_6", rates(1))
 def first() -> Decision:
-    """The terms without mu_y are at most {bound} for mu = {mu}, where phases is {count}, p is {p}, b is {b} and mu_y is
-    {least} at least, for {mean_gap}.
+    """The terms without mu_y are at most {FIRST_LINE} for mu = {PRINTED_MU}, where phases is {count}, p is {p}, b is
+    {b} and mu_y is {LEAST_MU_Y} at least, for {MEAN_GAP}.
     """
     terms = (
         sqrt(65) * L**2 * phases * b / (sqrt(3) * L / D)
@@ -231,15 +221,7 @@ def _whole_sum() -> Counterexample:
     )
 
 
-@claim(
-    "Z48",
-    Kind.CONSTANT,
-    location="Corollary B.6, second line",
-    gap=GAMMA,
-    bound=SECOND_LINE,
-    count=COUNT,
-    mean_gap=MEAN_GAP,
-)
+@claim("Z48", Kind.CONSTANT, location="Corollary B.6, second line", gap=GAMMA)
 @carries("zhang2022.corollary_b_6", {"bound": FIRST_LINE + SUMMED}, sums(log(5 / (2 * delta))))
 @carries("zhang2022.corollary_b_6", {"energy": L**2 / (nbar**2 * m_k)}, {m_k: Min(mu * 2**k, mu_y), **PHASE})
 @carries(
@@ -247,7 +229,7 @@ def _whole_sum() -> Counterexample:
     {"rate strong concavity": L**2 / mu_y * log(n) ** 2 / n, "rate its noise": L**2 / mu_y * log(n) ** 3 * PRIVATE},
 )
 def second() -> Decision:
-    """The terms with mu_y are at most {bound}, where phases is {count}, for {mean_gap}."""
+    """The terms with mu_y are at most {SECOND_LINE}, where phases is {COUNT}, for {MEAN_GAP}."""
     derived = 65 * phases**2 * (phases - 1) * PART * LOG
     counted = 65 * phases**2 * PART * MANY
     units, more_units = 65 * phases**2 * (phases - 1) * ell_d, 65 * phases**2 * (ell_d + ell_n)

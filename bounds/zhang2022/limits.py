@@ -28,17 +28,10 @@ def chance_zero(records: int, ones: int) -> Fraction:
     return Fraction(int(minimiser == 0 and estimate == 0))
 
 
-@claim(
-    "Z53",
-    Kind.LOWER_BOUND,
-    location="Appendices B.2 and B.3, near-optimality",
-    strong=STRONG,
-    convex=CONVEX,
-    level=log(1 / delta),
-)
+@claim("Z53", Kind.LOWER_BOUND, location="Appendices B.2 and B.3, near-optimality", level=log(1 / delta))
 def lower() -> Decision:
-    """No private algorithm does better than the order of {strong}, times L^2, for strongly convex-strongly concave
-    problems, and of {convex}, times L D, for convex-concave ones, where level is {level}.
+    """No private algorithm does better than the order of {STRONG}, times L^2, for strongly convex-strongly concave
+    problems, and of {CONVEX}, times L D, for convex-concave ones, where level is {level}.
     """
     return conditional(
         Identity("(L^2/mu) f(mu x/L), f with L = mu = 1: the slope is L", lambda: L**2 / mu * (mu / L), L),

@@ -162,19 +162,11 @@ SOLVER = delta**2 * L**2 / (16 * mu**2 * n**2)  # E|A - x_S|^2
 MARKOV = n * sqrt(2 * gamma * mu) / L
 
 
-@claim(
-    "Z10",
-    Kind.PROBABILITY,
-    location="proof of Theorem 3.3, gradient complexity",
-    markov=MARKOV,
-    gap=GAMMA,
-    share=delta / 4,
-    square=SOLVER,
-)
+@claim("Z10", Kind.PROBABILITY, location="proof of Theorem 3.3, gradient complexity", share=delta / 4)
 @carries("zhang2022.theorem_3_3", {"energy": (L / (mu * n)) ** 2 * mu})
 def failure() -> Decision:
-    """The probability that |A - x_S| is at least L/(mu n) is at most {markov} for a mean gap of gamma. For gamma =
-    {gap} that is {share}, and E|A - x_S|^2 is at most {square}.
+    """The probability that |A - x_S| is at least L/(mu n) is at most {MARKOV} for a mean gap of gamma. For gamma =
+    {GAMMA} that is {share}, and E|A - x_S|^2 is at most {SOLVER}.
     """
     return proved(
         Cited("E|A - x_S| <= sqrt(2 gamma/mu) for A in X", "strong convexity at the minimiser; Jensen"),

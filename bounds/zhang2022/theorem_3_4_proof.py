@@ -205,20 +205,12 @@ def last() -> Decision:
     )
 
 
-@claim(
-    "Z18",
-    Kind.UTILITY,
-    location="Theorem 3.4",
-    mu=MODULUS,
-    bound=RISK.subs(c, 7),
-    **printed(SHARE),
-    mean_gap=MEAN_GAP,
-)
+@claim("Z18", Kind.UTILITY, location="Theorem 3.4", bound=RISK.subs(c, 7), **printed(SHARE))
 @carries("zhang2022.theorem_3_4", {"mu": MODULUS, "bound": RISK.subs(c, 7)}, sums(log(5 / (2 * delta))))
 @carries("zhang2022.theorem_3_4", rates(1))
 def final() -> Decision:
-    """With mu = {mu} the excess risk is at most {bound}, where phases is {count}, p is {p} and b is
-    {b}, for {mean_gap}.
+    """With mu = {MODULUS} the excess risk is at most {bound}, where phases is {count}, p is {p} and b is {b}, for
+    {MEAN_GAP}.
     """
     low = Max(p, 14 * bits * b)
     terms = (

@@ -108,17 +108,9 @@ def composition() -> Decision:
     )
 
 
-@claim(
-    "Z29",
-    Kind.CONSTANT,
-    location="equations (18) to (20)",
-    bound=EMPIRICAL_GAP.subs(c, 257),
-    small=ONE,
-    few=FEW,
-    mean_gap=MEAN_GAP,
-)
+@claim("Z29", Kind.CONSTANT, location="equations (18) to (20)", bound=EMPIRICAL_GAP.subs(c, 257))
 def empirical() -> Decision:
-    """The expected empirical gap is at most {bound}, where {mean_gap}, {small} and {few}."""
+    """The expected empirical gap is at most {bound}, where {MEAN_GAP}, {ONE} and {FEW}."""
     many = DOUBLE | {n: 10**7, d: 1, mu: 1, epsilon: 1, delta: Rational(1, 2 * 10**7)}
     return conditional(
         Quoted("the gap is at most two squares", "Z22"),
@@ -154,9 +146,7 @@ def empirical() -> Decision:
     )
 
 
-@claim(
-    "Z30", Kind.CONSTANT, location="Theorem 4.3", bound=POPULATION_GAP.subs(c, 3), small=ONE, few=FEW, mean_gap=MEAN_GAP
-)
+@claim("Z30", Kind.CONSTANT, location="Theorem 4.3", bound=POPULATION_GAP.subs(c, 3))
 @carries(
     "zhang2022.theorem_4_3",
     {"bound": POPULATION_GAP.subs(c, 3)},
@@ -164,7 +154,7 @@ def empirical() -> Decision:
 )
 @carries("zhang2022.theorem_4_3", {"rate statistical": L**2 * FACTOR / n, "rate privacy": L**2 * FACTOR * PRIVATE})
 def population() -> Decision:
-    """The expected population gap is at most {bound}, where {mean_gap}, {small} and {few}."""
+    """The expected population gap is at most {bound}, where {MEAN_GAP}, {ONE} and {FEW}."""
     terms = 384 * UNIT + 3 * delta / (16 * mu * n**2) + 6 * sqrt(2) / (mu * n)
     return conditional(
         Quoted("the gap is at most two squares", "Z22"),

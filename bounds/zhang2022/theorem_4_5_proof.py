@@ -159,12 +159,10 @@ def deviation() -> Decision:
     )
 
 
-@claim(
-    "Z39", Kind.PRIVACY, location="proof of Theorem 4.5", sigma=SIGMA_K, half=epsilon / 2, share=delta / 2, small=ONE
-)
+@claim("Z39", Kind.PRIVACY, location="proof of Theorem 4.5", half=epsilon / 2, share=delta / 2, small=ONE)
 @carries("zhang2022.theorem_4_5", {"sigma": SIGMA_K}, PHASE)
 def privacy() -> Decision:
-    """With nbar records in a block and sigma_k = {sigma}, Algorithms 4 and 5 are ({half}, {share})-DP each and
+    """With nbar records in a block and sigma_k = {SIGMA_K}, Algorithms 4 and 5 are ({half}, {share})-DP each and
     (epsilon, delta)-DP together, for {small}.
     """
     multiplier = 2 * sqrt(2 * LOG) / epsilon
@@ -340,19 +338,11 @@ READINGS: dict[str, Verdict] = {
 }
 
 
-@claim(
-    "Z37",
-    Kind.CONSTANT,
-    location="equation (27) and Theorem 4.5",
-    bound=RISK,
-    mu=REGULARISER,
-    **printed(NOISE),
-    mean_gap=MEAN_GAP,
-)
+@claim("Z37", Kind.CONSTANT, location="equation (27) and Theorem 4.5", **printed(NOISE))
 @carries("zhang2022.theorem_4_5", {"mu": REGULARISER}, sums(log(5 / delta)))
 def final() -> Decision:
-    """max_y E F(x~_K, y) - E F(x*, y_1^) is at most {bound} with mu = {mu}, where phases is {count}, p is {p} and b is
-    {b}, for {mean_gap}.
+    """max_y E F(x~_K, y) - E F(x*, y_1^) is at most {RISK} with mu = {REGULARISER}, where phases is {count}, p is {p}
+    and b is {b}, for {MEAN_GAP}.
     """
     middle = 4 * L * D * phases**2 * (p + c * b)
     terms = (
@@ -390,20 +380,11 @@ def final() -> Decision:
     )
 
 
-@claim(
-    "Z38",
-    Kind.UTILITY,
-    location="equations (28) and (31)",
-    bound=GAP,
-    **printed(NOISE),
-    mean_gap=MEAN_GAP,
-)
+@claim("Z38", Kind.UTILITY, location="equations (28) and (31)", **printed(NOISE))
 @carries("zhang2022.theorem_4_5", {"bound": GAP}, sums(log(5 / delta)))
 @carries("zhang2022.theorem_4_5", rates(2))
 def gap() -> Decision:
-    """The weak gap of (x~_K, y~_K) is at most {bound}, where phases is {count}, p is {p} and b is {b},
-    for {mean_gap}.
-    """
+    """The weak gap of (x~_K, y~_K) is at most {GAP}, where phases is {count}, p is {p} and b is {b}, for {MEAN_GAP}."""
     saddle = symbols("saddle")
     return conditional(
         Quoted("(27), and the same for Algorithm 5, which is Algorithm 4 for -f with x and y exchanged", "Z37"),
