@@ -112,8 +112,7 @@ def perturbation() -> Decision:
     )
 
 
-S, S_1, S_2, B, M = symbols("S S_1 S_2 B M", positive=True)
-dx, dy, j, moved, found, wanted = symbols("dx dy j moved found wanted", positive=True)
+S, S_1, S_2, B, M, dx, dy, j, moved, found, wanted = symbols("S S_1 S_2 B M dx dy j moved found wanted", positive=True)
 BATCH, CLIPPED, REFRESH = 2 * C / S, 2 * C / B, 2 * M / S_1  # as published
 INCREMENT = 2 * sqrt(2) * L * dy / S_2
 MOVES = Identity(

@@ -15,8 +15,7 @@ from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identi
 from dpcheck.bounds.symbols import d
 
 delta_1, delta_2, eta_h, g, R, D_bar, threshold = symbols("delta_1 delta_2 eta_H g R Dbar t_thres", positive=True)
-alpha = symbols("alpha", positive=True)
-k, u, s, Q, x, radius, moved, root, shown = symbols("k u s Q x r moved root shown", positive=True)
+alpha, k, u, s, Q, x, radius, moved, root, shown = symbols("alpha k u s Q x r moved root shown", positive=True)
 t, m, V, V_less, r_0, spread = symbols("t m V_d V_less r_0 spread", positive=True)
 
 SURE = 1 - delta_1 - delta_2  # Lemma 6
@@ -35,7 +34,6 @@ SADDLE = (
     (R, Integer(5)),
     (threshold, Integer(46)),
 )
-
 
 PLACE = "Lemma 6, Appendix B.1"
 

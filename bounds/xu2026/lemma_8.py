@@ -29,7 +29,7 @@ from dpcheck.bounds.evidence import AtMost, Counterexample, Identity, Step
 from dpcheck.bounds.symbols import K, L, d, delta, epsilon, mu, n
 from dpcheck.bounds.xu2026.theorem_1_proof import ERROR, attained
 
-a, u, C_u, C_v, k = symbols("a u C_u C_v k", positive=True)
+a, u, C_u, C_v, k, alpha = symbols("a u C_u C_v k alpha", positive=True)
 q, S_1, S_2, T, p = symbols("q S_1 S_2 T p", positive=True)  # as the formulas have them, not rounded
 
 T_PRINTED, Q_PRINTED, S_1_PRINTED = a ** Rational(-2, 3), a ** Rational(-1, 3), n ** Rational(2, 3)
@@ -152,7 +152,6 @@ def budget() -> Decision:
     )
 
 
-alpha = symbols("alpha", positive=True)
 T_REPAIRED, S_2_REPAIRED, S_1_REPAIRED = alpha**-2, n * alpha**2, q * n * alpha**2
 REFRESH_NOISE, INCREMENT = a * n / S_1_REPAIRED, alpha * a * n / S_2_REPAIRED
 PRIVATE, SAMPLED = a / alpha**3, 1 / (n * alpha**4)  # the periods at which a refresh's noise and sampling reach alpha
@@ -206,7 +205,6 @@ def independent() -> tuple[Step, ...]:
 REFRESH = C_v * a * n / S_1  # sqrt d sigma_omega, by the first part of the maximum
 NORM = C_v * a * n ** Rational(1, 3)
 TOGETHER = n * a ** Rational(5, 3) * sqrt(K)
-
 
 REFRESH_UNIT = REFRESH / C_v
 REFRESH_PRINTED = REFRESH_UNIT.subs(SIZES)

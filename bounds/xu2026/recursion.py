@@ -28,8 +28,7 @@ from dpcheck.bounds.symbols import K, L, kappa, mu
 from dpcheck.bounds.xu2026.setting import ON_Y
 
 ell, S_2, delta_1, d, chance, k, z = symbols("ell S_2 delta_1 d chance k z", positive=True)
-theta, chi, dx, gamma, e, x, y, w = symbols("theta chi dx gamma e x y w", positive=True)
-lam, h, dy, dg = symbols("lambda h dy dg", positive=True)
+theta, chi, dx, gamma, e, x, y, w, lam, h, dy, dg = symbols("theta chi dx gamma e x y w lambda h dy dg", positive=True)
 FACTOR, SURE = 4 * log(4 / delta_1), 1 - 2 * delta_1  # (33), (34)
 FIRST = 9 * theta**2 + 21 * L**2 * dx**2 + 3 * gamma**2  # (35)
 CONTRACTION = dy**2 - 2 * lam * (mu * L / (mu + L) * dy**2 + dg**2 / (mu + L)) + lam**2 * L**2 / S_2 * dy**2
@@ -212,7 +211,6 @@ MAP, ERROR = 144 * kappa / K, 144 * kappa / K + 120 * ell  # (41): |G_0|^2, |e_0
 MOVE = 120 * ell * L**2 / S_2  # and |y_1 - y_0|^2
 GAMMA = 288 * kappa / K + 10 * ell / S_2  # (43): |gamma|^2, |theta|^2, L^2 |x_{t+1} - x_t|^2
 THETA, ANCHOR = 432 * kappa / K + 390 * ell, 1152 * kappa / K + 750 * ell
-
 
 MOVED = MOVE * STEP**2  # of |(y_1 - y_0)/lambda|^2, which (35) bounds
 

@@ -255,9 +255,8 @@ def one_inner_step() -> Decision:
     )
 
 
-alpha, success = symbols("alpha success", positive=True)
+alpha, success, value, depth = symbols("alpha success value floor", positive=True)
 SURE = 1 - delta_1 - delta_2
-
 
 x, y, z = symbols("x y z", real=True)
 GAME = cos(x) + y * (sin(x) + z) - y**2 / 2  # of every record
@@ -333,9 +332,6 @@ def theorem() -> Decision:
         "depends on. The privacy part falls with the clip, and with the constant 1 of the printed noise.",
         method=(Method.ALGEBRA, Method.PROVER),
     )
-
-
-value, depth = symbols("value floor", positive=True)
 
 
 @claim("002:F0", Kind.ASSUMPTION, location="Theorem 1")

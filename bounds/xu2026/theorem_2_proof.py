@@ -15,7 +15,7 @@ from dpcheck.bounds.xu2026.lemma_8 import ALL, HALF, LOGS, PLACE, RATE, REPAIR, 
 from dpcheck.bounds.xu2026.theorem_1_proof import ERROR, attained
 from dpcheck.bounds.xu2026.theorem_2 import delta_1, delta_2
 
-k, p, x, g, F_0, alpha = symbols("k p x g F_0 alpha", positive=True)
+k, p, x, g, F_0, alpha, C_1, C_Phi, log_1, success = symbols("k p x g F_0 alpha C_1 C_Phi ell_1 success", positive=True)
 LENGTH = sqrt(a)
 MOST = T_PRINTED * LENGTH  # of the movement, L = 1
 
@@ -117,7 +117,6 @@ def iterations() -> Decision:
     )
 
 
-C_1, C_Phi, log_1 = symbols("C_1 C_Phi ell_1", positive=True)
 MOVE = a / (log_1**2 * kappa**2 * L**2 * C_Phi**2)  # (44)
 LONGEST = sqrt(a) / (L * LOGS)  # of the steps and perturbations of Lemma 8
 
@@ -161,7 +160,6 @@ def step_lengths() -> Decision:
     )
 
 
-success = symbols("success", positive=True)
 SURE = 1 - delta_1 - delta_2
 
 

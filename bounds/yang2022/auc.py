@@ -23,9 +23,8 @@ from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity
 from dpcheck.bounds.judge import judged
 from dpcheck.bounds.symbols import c, delta, epsilon, mu, n
 
-p, n_plus, n_minus = symbols("p n_plus n_minus", positive=True)
+p, n_plus, n_minus, weight, slope, fall = symbols("p n_plus n_minus s slope fall", positive=True)
 moved, claimed, chance, other = symbols("moved claimed chance other", positive=True)
-weight, slope, fall = symbols("s slope fall", positive=True)
 spread_1, spread_2, mean_1, mean_2, a, b, v = symbols("spread_1 spread_2 mean_1 mean_2 a b v", real=True)
 
 # Rows: epsilon = 0.1, 0.5, 1, 5, 10. Columns: NSEG, DP-SGDA linear and DP-SGDA MLP on ijcnn1, MNIST (the same),

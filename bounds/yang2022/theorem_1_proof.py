@@ -24,7 +24,7 @@ from dpcheck.bounds.zhang2025 import theorem_1_proof as clipped
 
 SENSITIVITY = 2 * G_w / m
 SIX, ONE = c_1 * T / n**2, c_1 * m**2 * T / n**2  # the regions of Theorems 6 and 1
-k = symbols("k", positive=True)
+k, q = symbols("k q", positive=True)
 
 
 @claim("Y08", Kind.REMARK, location="Theorem 6, Appendix B", six=SIX, one=ONE)
@@ -56,7 +56,6 @@ def region() -> Decision:
     )
 
 
-q = symbols("q", positive=True)
 PRINTED_BATCH = Max(1, n * sqrt(epsilon / (4 * T)))  # as printed, not rounded
 SIGMA, PROOF = dict(NOISE)[sigma_w], 8 * m**2 * T * log(n) / (n**2 * epsilon**2)  # PROOF is a square
 LOSS, CHANCE = epsilon <= 1, delta <= 1 / n**2

@@ -290,8 +290,7 @@ def gradients() -> Decision:
     )
 
 
-larger, B, X, Y, risk = symbols("larger B X Y risk", positive=True)
-convex, concave = symbols("convex concave", positive=True)
+larger, B, X, Y, risk, convex, concave = symbols("larger B X Y risk convex concave", positive=True)
 # ell is log(1/delta), ``larger`` max{sqrt n, sqrt(d ell)/epsilon}; the maximum of the rate is written as a sum.
 SHARE = sqrt(d * ell) / epsilon
 RATE = 1 / sqrt(n) + SHARE / n

@@ -123,7 +123,6 @@ ONE_SIDED: tuple[Step, ...] = (
     *LOGARITHM,
 )
 
-
 r, gap, many = symbols("r gap many", positive=True)  # ell D/L, log(n/delta) and K
 VARIANCE_REDUCED = n + sqrt(n) * r
 KATYUSHA = n + n ** Rational(3, 4) * sqrt(r)

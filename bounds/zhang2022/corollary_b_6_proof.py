@@ -16,10 +16,8 @@ from dpcheck.bounds.zhang2022.theorem_3_3 import LOG
 from dpcheck.bounds.zhang2022.theorem_3_3_proof import ONE, SHARES
 from dpcheck.bounds.zhang2022.theorem_3_4 import BLOCK
 
-b, bits, p, phases = symbols("b bits p phases", positive=True)
+b, bits, p, phases, nbar, mu_k, m_k = symbols("b bits p phases nbar mu_k m_k", positive=True)
 
-
-nbar, mu_k, m_k = symbols("nbar mu_k m_k", positive=True)
 du, dx = symbols("du dx", real=True)
 MOVED = mu_k * du**2
 TINY = Rational(1, 10**12)

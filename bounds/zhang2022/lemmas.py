@@ -27,7 +27,7 @@ from dpcheck.bounds.evidence import (
 )
 from dpcheck.bounds.symbols import L, ell, mu, mu_x, mu_y, n
 
-distance, other, first, second, weight = symbols("distance other first second weight", positive=True)
+distance, other, first, second, weight, root = symbols("distance other first second weight root", positive=True)
 STABILITY = 2 * L / (mu * n)  # of the empirical minimiser
 RISK = 2 * L**2 / (mu * n)  # its expected excess population risk
 
@@ -191,7 +191,6 @@ def upper() -> Decision:
     )
 
 
-root = symbols("root", positive=True)
 ORDERED = over(mu, mu_x, mu_y, X, Y, L, n, mu <= mu_x, mu <= mu_y)
 Delta_u, Delta_v = symbols("Delta_u Delta_v", positive=True)
 p, q, r, t = symbols("p q r t", real=True)  # moves of a saddle point, and of the centre
@@ -251,7 +250,6 @@ SADDLES: tuple[Step, ...] = (
 )
 BLOCKS = "|f(z) - f(z')| <= L |x - x'| + L |y - y'|, L for each block"
 JOINT = "|f(z) - f(z')| <= L |z - z'|, as the proof has it"
-
 
 SADDLE = (
     "f jointly L-Lipschitz, and G such that f + G is mu_x-strongly convex and mu_y-strongly concave, "

@@ -17,11 +17,10 @@ from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity,
 from dpcheck.bounds.symbols import D, K, L, d, delta, epsilon, k, mu, n
 from dpcheck.bounds.zhang2022.theorem_3_4 import BITS
 
-b, p, bits, phases = symbols("b p bits phases", positive=True)
+b, p, bits, phases, mu_k, nbar = symbols("b p bits phases mu_k nbar", positive=True)
 COUNT = log(n)  # the published number of phases
 P = 1 / sqrt(n)
 
-mu_k, nbar = symbols("mu_k nbar", positive=True)
 # What letters stand for in formulas of the theorems, typed from the paper
 PHASE = {mu_k: mu * 2**k, nbar: floor(n / K)}  # phase k of K whole phases
 PRIVATE = d * log(1 / delta) / (n * epsilon) ** 2

@@ -25,7 +25,7 @@ from dpcheck.bounds.symbols import c, ell, kappa, kappa_x, kappa_y, mu, mu_y, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2022 import conditions
 
-r = symbols("r", positive=True)
+r, phases, nbar, mu_k, distance = symbols("r phases nbar mu_k distance", positive=True)
 GIVEN = "the solver's own rate is as published"
 
 RATES: dict[str, tuple[tuple[str, Any], ...]] = {
@@ -59,8 +59,6 @@ THEOREMS = tuple(
     for name, regimes in RATES.items()
 )
 
-
-phases, nbar, mu_k, distance = symbols("phases nbar mu_k distance", positive=True)
 PHASES = Region(phases >= 1, phases <= n)
 Q = Rational(1, 4)
 GEOMETRIC = Cited(

@@ -17,7 +17,6 @@ from dpcheck.bounds.zhang2022.theorem_3_3 import LOG, NOISE, SENSITIVITY
 EMPIRICAL = c * L**2 * kappa * d * LOG / (mu * n**2 * epsilon**2)
 SETTING = over(n, d, epsilon <= 1, delta <= 1, L, mu, kappa >= 1, delta <= 1 / n)
 
-
 away = symbols("away", positive=True)
 MULTIPLIER = NOISE / SENSITIVITY
 SHARES = over(epsilon <= 1, delta <= 1)

@@ -13,11 +13,8 @@ from dpcheck.bounds.zhang2022.theorem_3_3 import LOG
 from dpcheck.bounds.zhang2022.theorem_3_3_proof import ONE, SHARES
 from dpcheck.bounds.zhang2022.theorem_3_4 import BOUND, SHARE
 
-b, bits, p, phases = symbols("b bits p phases", positive=True)
+b, bits, p, phases, nbar, mu_k, start, end, away = symbols("b bits p phases nbar mu_k start end away", positive=True)
 
-
-nbar, mu_k = symbols("nbar mu_k", positive=True)
-start, end, away = symbols("start end away", positive=True)
 TINY = Rational(1, 10**12)
 SIGMA_K = 4 * L * sqrt(2 * LOG) / (mu_k * nbar * epsilon)
 STEP = mu_k * start**2 / 2 + 2 * L**2 / (mu_k * nbar)

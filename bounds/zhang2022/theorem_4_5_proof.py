@@ -23,8 +23,7 @@ from dpcheck.bounds.zhang2022.theorem_3_3_proof import ONE, SHARES
 from dpcheck.bounds.zhang2022.theorem_4_3 import LOG
 from dpcheck.bounds.zhang2022.theorem_4_5 import BOUND, NOISE, energy
 
-nbar, mu_k, power, away = symbols("nbar mu_k power away", positive=True)
-
+nbar, mu_k, power, away, b, bits, p, phases = symbols("nbar mu_k power away b bits p phases", positive=True)
 
 SIGMA_K = 8 * L / (nbar * epsilon) * sqrt(2 * LOG / (mu_k * mu))
 SETTING = over(n, nbar >= 1, d, epsilon <= 1, delta <= 1, L, mu, mu_k, nbar <= n)
@@ -280,7 +279,6 @@ def last() -> Decision:
     )
 
 
-b, bits, p, phases = symbols("b bits p phases", positive=True)
 SUM = over(b, p <= 1, phases >= 1, L, D)
 REGULARISER = L / D * Max(2 * p, 13 * phases * b)
 LOW = Max(2 * p, 13 * bits * b)
@@ -328,7 +326,6 @@ FINAL: tuple[Step, ...] = (
         (c, 5),
     ),
 )
-
 
 READINGS: dict[str, Verdict] = {
     "K = log2 n without rounding, log2 in mu and in the bound": "conditional",

@@ -34,7 +34,7 @@ from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2025.theorem_1 import BUDGET
 
 g, l, smooth, gap, a, logs, hidden, one, other = symbols("g l S gap a logs hidden sin cos", positive=True)
-p, mean, angle = symbols("x_k M_k phi", real=True)
+p, mean, angle, x_1 = symbols("x_k M_k phi x_1", real=True)
 LEAST = log(1 / delta) <= n * log(2)  # not as a power, whose digits fill the memory for a large n
 RANGE = (
     Assumption("epsilon", "epsilon <= 1", "epsilon = O(1), the constant 1", epsilon <= 1),
@@ -199,7 +199,6 @@ def finite_sum() -> Decision:
 
 
 ell, k, above, factor = symbols("ell k above factor", positive=True)  # factor = e^epsilon
-x_1 = symbols("x_1", real=True)
 
 
 @claim("003:Thm4", Kind.LOWER_BOUND, location="Theorem 4", least=Min(1, RATE_4))

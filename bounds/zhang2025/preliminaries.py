@@ -31,8 +31,7 @@ from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumer
 from dpcheck.bounds.symbols import delta, epsilon, sigma
 from dpcheck.bounds.yang2022.lemma_6 import chance_absent
 
-z, lam = symbols("z lam", positive=True)
-first, second, both = symbols("first second both", positive=True)
+z, lam, first, second, both = symbols("z lam first second both", positive=True)
 least = symbols("least", real=True)  # the printed delta
 GAUSSIAN = lam * (lam + 1) / (2 * sigma**2)  # the moment of one Gaussian release of sensitivity 1
 

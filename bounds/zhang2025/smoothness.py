@@ -27,7 +27,7 @@ from dpcheck.bounds.symbols import kappa
 from dpcheck.bounds.zhang2025.privatediff import clip
 from dpcheck.bounds.zhang2025.theorem_2 import l
 
-mu, moved, step, b, c, k = symbols("mu moved step b c k", positive=True)
+mu, moved, step, b, c, k, S, e = symbols("mu moved step b c k S e", positive=True)
 RADIUS = Fraction(1, 6)
 POINT = Fraction(1, 30)
 
@@ -232,7 +232,6 @@ def contraction() -> Decision:
     )
 
 
-S, e = symbols("S e", positive=True)
 g, new, v, w, q, slack = symbols("g g' v w q slack", real=True)  # inner products expand as those of numbers
 HALF = Rational(1, 2)
 

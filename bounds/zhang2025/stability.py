@@ -107,7 +107,7 @@ def _distances(n: int, steps: int, scale: Fraction) -> list[Fraction]:
     return distances
 
 
-moved, bound, beta, M, scale = symbols("moved L beta M scale", positive=True)
+moved, bound, beta, M, scale, x, gap, k = symbols("moved L beta M scale x gap k", positive=True)
 y, z = symbols("y z", real=True)
 PRINTED = (2 * bound**2 + beta * M) / (mu * n)
 TENTH = Fraction(1, 10)
@@ -212,7 +212,6 @@ def sensitivity() -> Decision:
     )
 
 
-x, gap, k = symbols("x gap k", positive=True)
 least = symbols("M", real=True)  # the upper bound, of any sign
 FALLING = -sqrt(1 + x**2)  # Phi for f = -sqrt(1 + x^2) - y^2/2 <= 0, 1-Lipschitz and 1-smooth in x
 

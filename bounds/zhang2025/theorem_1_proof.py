@@ -27,7 +27,7 @@ from dpcheck.bounds.symbols import T, c, c_2, c_3, delta, epsilon, m, n, sigma_x
 from dpcheck.bounds.zhang2025.preliminaries import above, upper_normal
 from dpcheck.bounds.zhang2025.theorem_1 import C_1, C_2, EQUATION_3, MINIBATCH, NOISE, SPREAD
 
-q, ell, rho, a, b, j = symbols("q ell rho a b j", positive=True)
+q, ell, rho, a, b, j, Y, i, k, lam, s, v, w, x, z = symbols("q ell rho a b j Y i k lambda s v w x z", positive=True)
 CONSTANT = 49
 LOSS = 4 * epsilon**2 / (c**2 * q**2 * T * ell)  # rho of one step
 ORDER = 1 + 2 * ell / epsilon
@@ -142,7 +142,6 @@ def theorem() -> Decision:
     )
 
 
-Y, i, k, lam, s, v, w, x, z = symbols("Y i k lambda s v w x z", positive=True)
 order = symbols("a", integer=True, positive=True)
 SLOPE, FEW, MANY = Rational(8, 5), Rational(6, 5), Rational(5, 8)  # c, and b for Y <= 40 and for Y >= 40
 TOP = Rational(4, 5) * SLOPE * Rational(2, 3)  # of v: x lambda <= 4/5 and q <= 2/3

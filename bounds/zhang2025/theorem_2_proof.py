@@ -13,7 +13,6 @@ from dpcheck.bounds.zhang2025.theorem_2 import SIZE, STEP, B, Delta_Phi, Lambda,
 
 SMALL = sqrt(d * log(1 / delta)) / (n * epsilon)
 
-
 a, eta, X, ell = symbols("a eta X ell", positive=True)
 OVER = over(kappa >= 1, l)
 SHORT = 16 * (kappa + 1) ** 2 * l * eta <= 1  # eta <= STEP
@@ -98,7 +97,6 @@ SUM: tuple[Step, ...] = (
     ),
     Identity("the noise in y", lambda: Rational(9, 16) * l**2 * (4 * kappa) * (2 / l**2), Rational(9, 2) * kappa),
 )
-
 
 # The proof's equation (39) in units of 103 eta_x/256, both noises with the larger coefficient.
 EQUATION_39 = (

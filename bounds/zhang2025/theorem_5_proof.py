@@ -24,7 +24,7 @@ from dpcheck.bounds.zhang2025.privatediff import chance_of_sign, left_over, rest
 from dpcheck.bounds.zhang2025.stability import full_batch_distance
 from dpcheck.bounds.zhang2025.theorem_5 import C_0, REMARK_2, X_NOISE, Y_NOISE, M, beta, sigma_x1, sigma_x2
 
-C_1 = symbols("C_1", positive=True)
+C_1, c_4, c_5, c_6, c_7 = symbols("C_1 c_4 c_5 c_6 c_7", positive=True)
 NOISE = dict(REMARK_2)
 
 
@@ -163,7 +163,6 @@ def telescoping() -> Decision:
     )
 
 
-c_4, c_5, c_6, c_7 = symbols("c_4 c_5 c_6 c_7", positive=True)
 scale, share, q, ell, c, height, k = symbols("scale share q ell c H k", positive=True)
 SHARE = 1 / (100 * c**2)  # q
 FAILURE = SHARE / 100  # delta
