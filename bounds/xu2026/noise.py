@@ -16,7 +16,7 @@ from dpcheck.bounds.calibration import NotPrivate, Private, curve
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, proved, refuted, unresolved
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Inequality, over
 from dpcheck.bounds.symbols import D, L, T, delta, epsilon, n, sigma
-from dpcheck.bounds.xu2026 import theorem_2
+from dpcheck.bounds.xu2026 import theorems_1_to_3 as stated
 
 VARIANCE = D**2 * log(Rational(5, 4) / delta) / epsilon**2  # as published
 MULTIPLIER = sqrt(log(Rational(5, 4) / delta)) / epsilon
@@ -62,8 +62,8 @@ C, s, q, c_2, p, z, chance, other = symbols("C s q c_2 p z chance other", positi
 S, S_2, count, dy = symbols("S S_2 count dy", positive=True)
 TINY = Rational(1, 10**5)
 DEVIATION = C * sqrt(log(1 / delta)) / epsilon * Max(1 / S, sqrt(count) / n)  # Algorithm 3, lines 1 and 2
-REFRESHES = {C: theorem_2.C_v, S: theorem_2.S_1, count: T / theorem_2.q}
-DIFFERENCES = {C: theorem_2.C_u, S: theorem_2.S_2, count: T}
+REFRESHES = {C: stated.C_v, S: stated.S_1, count: T / stated.q}
+DIFFERENCES = {C: stated.C_u, S: stated.S_2, count: T}
 SENSITIVITY = 2 * C / S
 MOVE = 2 * L * dy / S_2  # of the mean of an increment, when one record is replaced
 UNIT = c_2 * q * sqrt(log(Rational(5, 4) / delta)) / epsilon  # the noise of Lemma 8's proof over that move

@@ -14,30 +14,13 @@ whole numbers n and d, an epsilon below one and a delta give that value; :func:`
 from fractions import Fraction
 from typing import Any
 
-from sympy import (
-    Derivative,
-    Eq,
-    Integer,
-    Le,
-    Max,
-    Rational,
-    Subs,
-    ceiling,
-    cos,
-    exp,
-    floor,
-    log,
-    pi,
-    sin,
-    sqrt,
-    symbols,
-)
+from sympy import Derivative, Eq, Le, Max, Rational, Subs, ceiling, cos, exp, floor, log, pi, sin, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Region
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, refuted, unresolved
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import L, T, c, d, delta, epsilon, k, mu, n
-from dpcheck.bounds.xu2026.theorem_2 import delta_1, delta_2
+from dpcheck.bounds.xu2026.theorems_1_to_3 import delta_1, delta_2
 
 ERROR = sqrt(d * log(1 / delta)) / (n * epsilon)
 
@@ -120,7 +103,7 @@ def schedule() -> Decision:
         AtMost(
             "so that q >= 1 for a <= M/sqrt(L F_0), a (1 + p) = M/sqrt(L F_0)",
             ((a * sqrt(L * F_0) / M) ** 2).subs(a, M / (sqrt(L * F_0) * (1 + p))),
-            Integer(1),
+            1,
         ),
         Counterexample(
             "not for every a <= 1: a = 1/2, M = 1, L F_0 = 16 gives q = floor(.63) = 0",
@@ -194,7 +177,7 @@ def batch() -> Decision:
             BATCH >= needed.subs(T, LONG).subs(a, ERROR),
             at,
         ),
-        Inequality("for epsilon >= 1 the second is enough", epsilon ** Rational(-2, 3), Integer(1), over(epsilon >= 1)),
+        Inequality("for epsilon >= 1 the second is enough", epsilon ** Rational(-2, 3), 1, over(epsilon >= 1)),
         readings={
             "epsilon >= 1, or the second term over epsilon^{2/3}": "proved",
             "every epsilon below 1, as Definition 3 has it": "refuted",
@@ -228,8 +211,8 @@ def step_length() -> Decision:
 
 
 @claim("002:K=1", Kind.SCHEDULE, location="Section 4.2 and Appendix B.1")
-@carries("xu2026.theorem_1", {"K": Integer(INNER)})
-@carries("xu2026.theorem_3", {"K": Integer(INNER)})
+@carries("xu2026.theorem_1", {"K": INNER})
+@carries("xu2026.theorem_3", {"K": INNER})
 def one_inner_step() -> Decision:
     """K = {INNER} inner step serves, with s_t the best k in {{0}}."""
     return refuted(
@@ -284,7 +267,7 @@ def theorem() -> Decision:
         Identity(
             "v is made of grad_x F at (x_t, y_0) and (x_{t-1}, y_0) and of noise: z is not in it",
             Derivative(GAME, x, z),
-            Integer(0),
+            0,
         ),
         Cited(
             "so that x_t, the tests and the output have the same law for both datasets, whatever eta, noise, clipping "
@@ -292,7 +275,7 @@ def theorem() -> Decision:
             "Algorithms 2 and 3",
         ),
         # No point has a small slope for both datasets.
-        Identity("y*(x), inside Y", Subs(Derivative(GAME, y), y, best), Integer(0)),
+        Identity("y*(x), inside Y", Subs(Derivative(GAME, y), y, best), 0),
         Identity("Phi = cos x + (sin x + z)^2/2: slope", Derivative(cos(x) + (sin(x) + z) ** 2 / 2, x), SLOPE),
         Identity("the slopes at z = 1/2 and z = -1/2 differ by", Subs(SLOPE - SLOPE.subs(z, -z), z, half), cos(x)),
         Identity(

@@ -1,4 +1,4 @@
-"""The claims about Theorem 2, its number of steps and equation (44); setting in ``theorem_2``.
+"""The claims about Theorem 2, its number of steps and equation (44); setting in ``theorems_1_to_3``.
 
 An escape phase of k steps moves x by at most (k - 1) sqrt D and, in its last step (line 14 of Algorithm 2), by
 sqrt(k D): at most 5/4 times k sqrt D.
@@ -13,7 +13,7 @@ from dpcheck.bounds.symbols import L, eta, kappa, n
 from dpcheck.bounds.xu2026 import lemma_8
 from dpcheck.bounds.xu2026.lemma_8 import ALL, HALF, LOGS, PLACE, RATE, REPAIR, T_PRINTED, a, independent, with_tree
 from dpcheck.bounds.xu2026.theorem_1_proof import ERROR, attained
-from dpcheck.bounds.xu2026.theorem_2 import delta_1, delta_2
+from dpcheck.bounds.xu2026.theorems_1_to_3 import delta_1, delta_2
 
 k, p, x, g, F_0, alpha, C_1, C_Phi, log_1, success = symbols("k p x g F_0 alpha C_1 C_Phi ell_1 success", positive=True)
 LENGTH = sqrt(a)

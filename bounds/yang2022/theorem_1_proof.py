@@ -7,17 +7,7 @@ from sympy import Eq, Max, Mul, Pow, Rational, ceiling, log, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import NotPrivate
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional
-from dpcheck.bounds.evidence import (
-    AtMost,
-    Cited,
-    Counterexample,
-    Domain,
-    Identity,
-    Inequality,
-    Quoted,
-    Searched,
-    over,
-)
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Domain, Identity, Inequality, Quoted, Searched, over
 from dpcheck.bounds.symbols import G_v, G_w, T, c_1, delta, ell, epsilon, m, n, sigma_v, sigma_w
 from dpcheck.bounds.yang2022.theorem_1 import NOISE
 from dpcheck.bounds.zhang2025 import theorem_1_proof as clipped

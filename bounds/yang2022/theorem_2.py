@@ -38,23 +38,7 @@ Example
 
 from sympy import E, Max, exp, log, sqrt
 
-from dpcheck.bounds.symbols import (
-    D_v,
-    D_w,
-    G_v,
-    G_w,
-    L,
-    T,
-    c,
-    d,
-    delta,
-    epsilon,
-    eta,
-    m,
-    n,
-    sigma_v,
-    sigma_w,
-)
+from dpcheck.bounds.symbols import D_v, D_w, G_v, G_w, L, T, c, d, delta, epsilon, eta, m, n, sigma_v, sigma_w
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.yang2022.theorem_1 import A1, BATCH, MINIBATCH, NOISE, PRIVACY, REMARK_1, SAMPLING, SLOPES
 

@@ -28,19 +28,7 @@ Example
 
 from sympy import Min, log, sqrt, symbols
 
-from dpcheck.bounds.symbols import (
-    L,
-    d,
-    delta,
-    ell,
-    epsilon,
-    mu,
-    mu_x,
-    mu_y,
-    n,
-    sigma_x,
-    sigma_y,
-)
+from dpcheck.bounds.symbols import L, d, delta, ell, epsilon, mu, mu_x, mu_y, n, sigma_x, sigma_y
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2022.theorem_3_3 import RECORDS, SMALL, sizes
 

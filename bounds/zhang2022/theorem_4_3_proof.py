@@ -5,21 +5,7 @@ from sympy import Min, Rational, log, sqrt
 from dpcheck.bounds.calibration import Private
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, proved
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Inequality, Quoted, over
-from dpcheck.bounds.symbols import (
-    L,
-    c,
-    d,
-    delta,
-    ell,
-    epsilon,
-    kappa,
-    kappa_x,
-    kappa_y,
-    mu,
-    mu_x,
-    mu_y,
-    n,
-)
+from dpcheck.bounds.symbols import L, c, d, delta, ell, epsilon, kappa, kappa_x, kappa_y, mu, mu_x, mu_y, n
 from dpcheck.bounds.zhang2022 import conditions
 from dpcheck.bounds.zhang2022.lemmas import STABLE
 from dpcheck.bounds.zhang2022.phases import PRIVATE

@@ -9,7 +9,7 @@ from sympy import Integer, Max, Rational, ceiling, floor, log, sqrt
 
 from dpcheck.bounds.symbols import K, L, T, d, delta, epsilon, eta, n
 from dpcheck.bounds.theorem import Theorem
-from dpcheck.bounds.xu2026 import theorem_1, theorem_2
+from dpcheck.bounds.xu2026 import theorems_1_to_3 as stated
 from dpcheck.solvers import algorithm
 from reference.schedules import Binding, Declared, Number, Unbound, numbers
 
@@ -27,7 +27,7 @@ POPULATION = (
     (3_000, 1, 1, 0.8, 0.5, 0.7, 0.3, 0.03, 0.4),
 )
 FAILURE = 0.1
-M, F_0, RATIO = theorem_1.M, theorem_1.F_0, theorem_2.RATIO
+M, F_0, RATIO = stated.M, stated.F_0, stated.RATIO
 # The sizes that Lemma 5 states and its proof does not: with these Algorithm 2 as published runs.
 STATED = Theorem(
     id="xu2026.lemma_5",
@@ -35,9 +35,9 @@ STATED = Theorem(
     location="Lemma 5, Appendix B.1; Algorithm 3",
     quantity="gradient norm alpha of the output, in order",
     quantity_latex=r"\alpha",
-    parameters=theorem_1.PARAMETERS,
+    parameters=stated.EMPIRICAL.parameters,
     assumptions=tuple(
-        each for each in theorem_1.ASSUMPTIONS if each.name in ("epsilon", "delta_1", "delta_2", "error", "S_2")
+        each for each in stated.EMPIRICAL.assumptions if each.name in ("epsilon", "delta_1", "delta_2", "error", "S_2")
     ),
     schedule_formulas=(
         (
@@ -49,10 +49,10 @@ STATED = Theorem(
                 )
             ),
         ),
-        (theorem_2.q, Max(1, floor((n * epsilon) ** 2 / (L**2 * T * d * log(1 / delta))))),
-        (theorem_2.S_1, n),
+        (stated.q, Max(1, floor((n * epsilon) ** 2 / (L**2 * T * d * log(1 / delta))))),
+        (stated.S_1, n),
         (
-            theorem_2.S_2,
+            stated.S_2,
             ceiling(
                 Max(
                     (M * n * epsilon / sqrt(F_0 * L * d * log(1 / delta))) ** Rational(2, 3),
@@ -63,8 +63,8 @@ STATED = Theorem(
         (K, Integer(1)),
         (eta, 1 / (2 * L)),
     ),
-    noise_formulas=theorem_2.NOISE,
-    regimes=theorem_1.REGIMES,
+    noise_formulas=stated.NOISE,
+    regimes=stated.EMPIRICAL.regimes,
 )
 
 
