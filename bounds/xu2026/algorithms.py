@@ -23,9 +23,7 @@ CLIP = L * eta
 
 
 def anchors_found(phases: int, late: int) -> Fraction:
-    """Count the phases in which m_{s - late} is the anchor just written, s the counter after line 8; ``late = 0`` as
-    printed.
-    """
+    """Count phases where m_{s - late} is the anchor just written, s the counter after line 8; printed: late = 0."""
     anchors: dict[int, int] = {}
     right = 0
     for s_before, t in enumerate(range(10, 10 + phases)):
@@ -35,9 +33,7 @@ def anchors_found(phases: int, late: int) -> Fraction:
 
 
 def clipping_bias(radius: Fraction, threshold: Fraction) -> Fraction:
-    """Return |v - grad Phi| after the perturbation, for equal records F = x^2/2 - y^2/2, y = 0, v = grad Phi before
-    it.
-    """
+    """Return |v - grad Phi| after the perturbation, for records F = x^2/2 - y^2/2, y = 0, v = grad Phi before it."""
     before, after = Fraction(0), radius
     difference = after - before  # of the gradients, for every record
     clipped = max(-threshold, min(threshold, difference))
@@ -136,9 +132,7 @@ def clip_then_mean(threshold: int, *records: int) -> Fraction:
 
 
 def replaced_share(rng: Any) -> float:
-    """Return B/(2 C) times the move of the mean of B clipped gradients in the plane when one is replaced, drawn at
-    random.
-    """
+    """Return B/(2 C) times the move of the mean of B random clipped gradients in the plane when one is replaced."""
     import numpy as np
 
     count = int(rng.integers(1, 9))
@@ -166,9 +160,7 @@ def estimate(x: int, before: int, refresh: int, repaired: int = 0) -> Fraction:
 
 
 def tracked(period: int, repaired: int, *xs: int) -> Fraction:
-    """Return v_{t,0} less the gradient at x_t at the end of a run through ``xs``, F as in :func:`estimate`, x_{-1} =
-    x_0.
-    """
+    """Return v_{t,0} less the gradient at x_t after a run through ``xs``, F as in :func:`estimate`, x_{-1} = x_0."""
     v = Fraction(0)
     for t, x in enumerate(xs):
         before = xs[max(t - 1, 0)]
@@ -180,9 +172,7 @@ def tracked(period: int, repaired: int, *xs: int) -> Fraction:
 
 
 def first_difference(record: int, x: int, before: int) -> Fraction:
-    """Return the increment of v at k = 0 for one record of F = z x^2/2 - y^2/2: y_{t,0} = y_{t,-1}, x_{t,-1} =
-    x_{t-1}.
-    """
+    """Return the increment of v at k = 0 for F = z x^2/2 - y^2/2: y_{t,0} = y_{t,-1}, x_{t,-1} = x_{t-1}."""
     return Fraction(record * (x - before))
 
 

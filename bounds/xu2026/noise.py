@@ -233,9 +233,7 @@ def chosen(start: int, *estimates: int) -> Fraction:
 
 
 def broken_at(eta: Fraction, mean_square: Fraction, *estimates: int) -> Fraction:
-    """Return the first step at which D of Algorithm 2 exceeds its threshold, from v_{m+1}, v_{m+2}, ... alone; 0 if
-    none.
-    """
+    """Return the first step at which D of Algorithm 2 exceeds its threshold, from v_{m+1}, ... alone; 0 if none."""
     total = Fraction(0)
     for count, v in enumerate(estimates, start=1):
         total += (eta * v) ** 2
@@ -303,9 +301,7 @@ QUERIES = Fraction(4080)
 
 
 def queries(outer: int, inner: int, period: int) -> Fraction:
-    """Return how often u and v are released: ``outer``/``period`` refreshes and ``outer`` * ``inner`` increments of
-    each.
-    """
+    """Return how often u and v are released, in outer/period refreshes and outer times inner increments of each."""
     return Fraction(2 * (outer // period + outer * inner))
 
 

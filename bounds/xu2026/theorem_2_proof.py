@@ -21,9 +21,7 @@ MOST = T_PRINTED * LENGTH  # of the movement, L = 1
 
 
 def longer_slope() -> tuple[Step, ...]:
-    """Show that F = Phi(x) - y^2/2 on R x [-1, 1], Phi = g (|x| - log(1 + |x|)), is steeper than the rate after T
-    steps.
-    """
+    """Show that F = Phi(x) - y^2/2 on R x [-1, 1], Phi = g (|x| - log(1 + |x|)), is too steep after T steps."""
     gradient = g * x / (1 + x)
     return (
         Identity(

@@ -284,9 +284,7 @@ def _least(chance: Fraction) -> Fraction:
 
 
 def exchanged() -> Identity:
-    """State E f(A(S), v; z') = mean_i E f(A(S_i), v; z_i) for two records of any law on two values and any
-    algorithm.
-    """
+    """State E f(A(S), v; z') = mean_i E f(A(S_i), v; z_i) for two records, any law on two values and any algorithm."""
     values = {bits: symbols("f_{}{}_{}".format(*bits), real=True) for bits in product(BITS, repeat=3)}  # of S, of z
     one = symbols("p", positive=True)  # the chance of the record 1
     fresh = moved = Integer(0)

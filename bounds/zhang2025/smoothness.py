@@ -120,9 +120,7 @@ def tracking_error(x: Fraction) -> Fraction:
 
 
 def steep_value(x: Fraction) -> Fraction:
-    """Return Phi of L = 10 h(x) y - y^2/2 on R x [-1/10, 1/10], h as in Lemma 3, which meets A1 to A4 with l = kappa
-    = 1.
-    """
+    """Return Phi of L = 10 h(x) y - y^2/2 on R x [-1/10, 1/10], h as in Lemma 3; A1 to A4 hold, l = kappa = 1."""
     y = clip(10 * h(x), Fraction(1, 10))
     return 10 * h(x) * y - y**2 / 2
 

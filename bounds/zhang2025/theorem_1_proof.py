@@ -150,9 +150,7 @@ SQUARED_RATIO = epsilon**2 / (8 * q**2 * T * ell)  # x of the two gradients of a
 
 
 def _spent(constant: Any, orders: Any, ratio: Any) -> Any:
-    """Return the epsilon spent, in units of epsilon, by T steps and by delta, at lambda = ``orders`` and Y =
-    ``ratio``.
-    """
+    """Return the epsilon, in its units, spent by T steps and by delta, at lambda = ``orders`` and Y = ``ratio``."""
     return constant * (orders + 1) / (8 * ratio) + ratio / (2 * orders)
 
 
