@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from dpcheck.accounting import certify
-from dpcheck.bounds.xu2026 import algorithms, lemma_4, lemma_5, noise
+from dpcheck.bounds.xu2026 import algorithms, lemma_4, noise, theorem_1_proof
 from dpcheck.events import Gaussian, Repeated
 
 RNG = np.random.default_rng(2)
@@ -66,7 +66,7 @@ def test_algorithm_2_with_constant_steps_never_stops() -> None:
         x -= 0.5 * np.sign(x)
         smallest = min(smallest, abs(x))
     assert smallest == 0.25
-    assert float(lemma_5.constant_steps(1000, Fraction(1, 4))) == x
+    assert float(theorem_1_proof.constant_steps(1000, Fraction(1, 4))) == x
 
 
 def test_with_one_inner_step_the_dual_stands_still() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dpcheck.bounds import registry
 from dpcheck.bounds.symbols import G_v, G_w, T, eta, n
-from dpcheck.bounds.yang2022 import lemma_3, lemma_6, moments, theorem_1
+from dpcheck.bounds.yang2022 import lemma_6, moments, theorem_1_proof, theorem_2_proof
 from dpcheck.errors import InputError
 
 quick = settings(deadline=None, max_examples=50)
@@ -65,21 +65,25 @@ def test_y13_start_at_the_edge_by_closed_form() -> None:
         (1, Fraction(1, 9), 7),
     ):
         expected = 2 * (1 + start - step * (T_ - 1) / 2)
-        assert lemma_3.linear_gap(Fraction(start), step, T_) == expected
+        assert theorem_2_proof.linear_gap(Fraction(start), step, T_) == expected
     # Projection on: 1, 0, -1, -1.
-    assert lemma_3.linear_gap(Fraction(1), Fraction(1), 4) == 2 * (1 - Fraction(1, 4))
+    assert theorem_2_proof.linear_gap(Fraction(1), Fraction(1), 4) == 2 * (1 - Fraction(1, 4))
 
 
 @quick
 @given(start=st.fractions(-1, 1), step=st.fractions(Fraction(1, 50), 2), T_=st.integers(1, 60))
 def test_y13_what_the_proof_supports_holds(start: Fraction, step: Fraction, T_: int) -> None:
     """|w_1 - w|^2/(2 eta T) + eta G^2/2 a block, for any start, on f = w - v."""
-    gap = lemma_3.linear_gap(start, step, T_)
+    gap = theorem_2_proof.linear_gap(start, step, T_)
     assert gap <= 2 * ((1 + start) ** 2 / (2 * step * T_) + step / 2)
     if start == 0:
-        at = {**dict.fromkeys((lemma_3.D_w, lemma_3.D_v, G_w, G_v, lemma_3.m), 1), eta: step, T: T_}
-        at |= dict.fromkeys((lemma_3.sigma_w, lemma_3.sigma_v), 0)
-        assert gap <= lemma_3.OPTIMISATION_ERROR.subs(at)
+        at = {
+            **dict.fromkeys((theorem_2_proof.D_w, theorem_2_proof.D_v, G_w, G_v, theorem_2_proof.m), 1),
+            eta: step,
+            T: T_,
+        }
+        at |= dict.fromkeys((theorem_2_proof.sigma_w, theorem_2_proof.sigma_v), 0)
+        assert gap <= theorem_2_proof.OPTIMISATION_ERROR.subs(at)
 
 
 def test_y14_equation_8_by_simulation() -> None:
@@ -223,10 +227,10 @@ def test_y10_curve_of_a_single_draw_by_quadrature() -> None:
         parts = ((9, 0), (6, 1), (1, 2))  # of 16, and times drawn
         return sum(c / 16 * np.exp(-(((grid - k * shift) / noise) ** 2) / 2) for c, k in parts)
 
-    for pair in theorem_1.PAIRS:
+    for pair in theorem_1_proof.PAIRS:
         p, q = law(pair[0]), law(pair[1])
         exact = float(np.maximum(p - math.e * q, 0).sum() / p.sum())
-        assert theorem_1.curve(4, 1, 1.0, pair) == pytest.approx(exact, rel=1e-3, abs=1e-12)
+        assert theorem_1_proof.curve(4, 1, 1.0, pair) == pytest.approx(exact, rel=1e-3, abs=1e-12)
 
 
 def test_y10_one_record_with_numbers() -> None:
@@ -240,9 +244,9 @@ def test_y10_one_record_with_numbers() -> None:
     with pytest.raises(InputError, match=r"n must satisfy n >= 2 \(claim Y10"):
         registry.theorem("yang2022.theorem_1").noise(n=1, T=2, epsilon=1.0, delta=0.999, G_w=3.0, G_v=0.5)
     ratio = math.hypot(2 * 3.0 / noise["sigma_w"], 2 * 0.5 / noise["sigma_v"])  # one release, m = 1
-    assert ratio == pytest.approx(1 / float(theorem_1.multiplier(2)), rel=1e-12)
+    assert ratio == pytest.approx(1 / float(theorem_1_proof.multiplier(2)), rel=1e-12)
     assert delta(ratio) > 0.9998
-    assert delta(1 / float(theorem_1.multiplier(1))) == pytest.approx(0.99999996, abs=1e-8)
+    assert delta(1 / float(theorem_1_proof.multiplier(1))) == pytest.approx(0.99999996, abs=1e-8)
 
 
 @pytest.mark.parametrize("n_", [1, 2, 3, 4])
@@ -303,4 +307,4 @@ def test_y22_the_step_with_root_l_stands_still_for_large_l() -> None:
     """f = w - v is L-smooth for every L: with eta = 1/(sqrt L sqrt n) the gap from 0 tends to 2, not to 0."""
     for n_ in (4, 25, 100):
         root = 10**6 * math.isqrt(n_)  # of L times n
-        assert lemma_3.linear_gap(Fraction(0), Fraction(1, root), n_) > Fraction(199, 100)
+        assert theorem_2_proof.linear_gap(Fraction(0), Fraction(1, root), n_) > Fraction(199, 100)

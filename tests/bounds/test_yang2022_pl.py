@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpcheck.bounds import registry
-from dpcheck.bounds.yang2022 import auc, lemmas_7_to_11, theorem_3, theorem_4
+from dpcheck.bounds.yang2022 import auc, lemmas_7_to_11, theorem_3_proof, theorem_4_proof
 
 RNG = np.random.default_rng(28)
 
@@ -30,9 +30,9 @@ def test_y31_by_sampling() -> None:
 
 def test_y33_sums() -> None:
     t = np.arange(1, 9)
-    assert float(theorem_3.powers(8, 2)) <= (t ** (-2 / 3)).sum() <= 3 * 8 ** (1 / 3)
-    assert float(theorem_3.powers(8, 2)) >= 3 > 8 ** (1 / 3)
-    assert float(theorem_3.powers(2, 3)) == 1.5 > math.log(2)
+    assert float(theorem_3_proof.powers(8, 2)) <= (t ** (-2 / 3)).sum() <= 3 * 8 ** (1 / 3)
+    assert float(theorem_3_proof.powers(8, 2)) >= 3 > 8 ** (1 / 3)
+    assert float(theorem_3_proof.powers(2, 3)) == 1.5 > math.log(2)
 
 
 def test_y28_descent_on_random_quadratics() -> None:
@@ -55,7 +55,7 @@ def test_y35_by_monte_carlo() -> None:
     w = -np.clip(root * mean, -1, 1)
     a = np.abs(w + root / 2 * mean)
     gap = w**2 / 2 - np.where(a <= 1, a**2 / 2, a - 0.5)
-    assert gap.mean() == pytest.approx(float(theorem_4.stable_gap(root)), abs=0.02)
+    assert gap.mean() == pytest.approx(float(theorem_4_proof.stable_gap(root)), abs=0.02)
     # the stability: one record moves the mean by 2/n
     assert root * 2 / n == pytest.approx(2 / 30)
     assert gap.mean() > (1 + 1.62) * 2 / 30
@@ -94,7 +94,7 @@ def test_y33_first_step_and_y34_stuck_run() -> None:
     )
     grid = np.linspace(-1, 1, 2001)
     height = (2 + grid / 2 - grid**2) ** 2 / 2  # at y = 0, least in y
-    assert height[-1] - height.min() == pytest.approx(float(theorem_3.stuck_excess(7)))
+    assert height[-1] - height.min() == pytest.approx(float(theorem_3_proof.stuck_excess(7)))
 
 
 def test_y36_on_a_quadratic() -> None:
@@ -120,7 +120,7 @@ def test_y38_by_monte_carlo() -> None:
     empirical = grid**2 / 2 + highest(2 * grid + mean[:, None])
     w = grid[empirical.argmin(axis=1)]
     gaps = highest(2 * w) - highest(2 * w + mean)
-    gap = float(theorem_4.saddle_gap(100))
+    gap = float(theorem_4_proof.saddle_gap(100))
     assert gaps.mean() == pytest.approx(gap, abs=5 * gaps.std() / math.sqrt(mean.size))
     slope_w, slope_v, factor = 0.015, 1.015, 1 + math.sqrt(5)
     assert np.linalg.norm([[1, 2], [2, -1]], 2) == pytest.approx(math.sqrt(5))
@@ -133,7 +133,7 @@ def test_y38_by_monte_carlo() -> None:
 def test_y38_corner_by_formula() -> None:
     """E|mean of n signs| is near sqrt(2/(pi n)); the registered bound is below a tenth of it on a W with walls."""
     n = 10_001
-    gap = float(theorem_4.corner_gap(n))
+    gap = float(theorem_4_proof.corner_gap(n))
     assert gap == pytest.approx(math.sqrt(2 / (math.pi * n)) / 10, rel=1e-3)
     at = {"n": n, "e": 1e-12, "G_w": math.sqrt(1.01), "G_v": 1e-3, "L": 1, "rho": 1, "mu": 5 / 12}
     assert gap > registry.theorem("yang2022.theorem_4").bound(**at)

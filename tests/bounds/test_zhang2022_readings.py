@@ -18,7 +18,7 @@ from dpcheck.bounds.ledger import recorded
 from dpcheck.bounds.prover import Inequality
 from dpcheck.bounds.statement import Statement
 from dpcheck.bounds.symbols import c
-from dpcheck.bounds.zhang2022.theorem_3_3 import EMPIRICAL
+from dpcheck.bounds.zhang2022.theorem_3_3_proof import EMPIRICAL
 
 READINGS = Path(__file__).parents[1] / "measured" / "readings" / "zhang2022.md"
 RNG = np.random.default_rng(2206)
