@@ -11,7 +11,7 @@ from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditi
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Identity, Step
 from dpcheck.bounds.symbols import L, eta, kappa, n
 from dpcheck.bounds.xu2026 import lemma_8
-from dpcheck.bounds.xu2026.lemma_8 import ALL, HALF, LOGS, PLACE, RATE, REPAIR, T_PRINTED, a, independent, with_tree
+from dpcheck.bounds.xu2026.lemma_8 import RATE, T_PRINTED, a
 from dpcheck.bounds.xu2026.theorem_1_proof import ERROR, attained
 from dpcheck.bounds.xu2026.theorems_1_to_3 import delta_1, delta_2
 
@@ -47,9 +47,11 @@ def longer_slope() -> tuple[Step, ...]:
             g / 2 <= RATE,
             {g: Rational(1, 10), a: Rational(1, 10**6), n: Integer(10**9)},
         ),
-        attained(Rational(1, 10**6), 10**9, 10**4, HALF, 25),
+        attained(Rational(1, 10**6), 10**9, 10**4, Rational(1, 2), 25),
         Identity(
-            "T steps of the length eta add up to", Subs(lemma_8.T * eta, (lemma_8.T, eta), (T_PRINTED, LENGTH)), MOST
+            "T steps of the length eta add up to",
+            Subs(lemma_8.T * eta, (lemma_8.T, eta), (T_PRINTED, LENGTH)),
+            MOST,
         ),
         Identity("which at that a is", Subs(MOST, a, Rational(1, 10**6)), Integer(10)),
         Exceeds(
@@ -57,13 +59,13 @@ def longer_slope() -> tuple[Step, ...]:
             "output is a^{1/6}/2",
             a ** Rational(1, 6) / 2,
             RATE,
-            ALL,
+            lemma_8.ALL,
             {a: 1 / s, n: s**3},
         ),
     )
 
 
-@claim("002:T pop", Kind.SCHEDULE, location=PLACE)
+@claim("002:T pop", Kind.SCHEDULE, location=lemma_8.PLACE)
 @carries("xu2026.theorem_2", {"T": ceiling(T_PRINTED)}, {a: ERROR})
 def iterations() -> Decision:
     """T = {T_PRINTED} steps of length eta = {LENGTH} suffice to descend from Phi(x_0) - min Phi = F_0, a constant, to a
@@ -101,13 +103,13 @@ def iterations() -> Decision:
             few,
             {a: 1 / s, n: s},
         ),
-        *with_tree(),
-        *independent(),
+        *lemma_8.with_tree(),
+        *lemma_8.independent(),
         readings={
             "T = a^{-2/3}, F_0 a constant, a >= n^{-2/3}": "refuted",
             "T = a^{-2/3}, F_0 a constant, 1/n <= a <= n^{-2/3}": "refuted",
         },
-        repaired="T = F_0/(eta alpha) steps, which changes all other sizes: " + REPAIR,
+        repaired="T = F_0/(eta alpha) steps, which changes all other sizes: " + lemma_8.REPAIR,
         note="A step of length eta lowers Phi by about eta |grad Phi|, and T eta alpha, a^{1/3} or a^{-1/6} n^{-1/3}, "
         "falls short of any constant F_0. More steps cost samples and noise: with independent noise the orders end at "
         "a^{3/7}.",
@@ -116,11 +118,11 @@ def iterations() -> Decision:
 
 
 MOVE = a / (log_1**2 * kappa**2 * L**2 * C_Phi**2)  # (44)
-LONGEST = sqrt(a) / (L * LOGS)  # of the steps and perturbations of Lemma 8
+LONGEST = sqrt(a) / (L * lemma_8.LOGS)  # of the steps and perturbations of Lemma 8
 
 
 @claim("002:(44)", Kind.STEP, location="Equation (44), Appendix B.2")
-@carries("xu2026.theorem_2", {"eta": LONGEST, "r": LONGEST, "D": a / (L * LOGS) ** 2}, {a: ERROR})
+@carries("xu2026.theorem_2", {"eta": LONGEST, "r": LONGEST, "D": a / (L * lemma_8.LOGS) ** 2}, {a: ERROR})
 def step_lengths() -> Decision:
     """With Lemma 8's choices |x_{{t+1}} - x_t|^2 is at most max{{eta^2, r^2, D}} for every t, and that at most {MOVE},
     ell_1 the logarithm of 4/delta_1 and a = {ERROR}.
@@ -130,7 +132,7 @@ def step_lengths() -> Decision:
     one_step = symbols("step", positive=True)
     return conditional(
         Counterexample("kappa = 2, C_1 = C_Phi: eta^2 is four times the claimed bound", largest <= MOVE, ones),
-        attained(Rational(1, 100), 400, 1, HALF, 4),
+        attained(Rational(1, 100), 400, 1, Rational(1, 2), 4),
         Identity("the ratio of the two", lambda: largest / MOVE, (kappa * C_Phi / C_1) ** 2),
         Counterexample("r has no constant C_1 to save it: kappa = 2, C_Phi = 1", a / (L * log_1) ** 2 <= MOVE, ones),
         Counterexample(
@@ -180,19 +182,24 @@ def population() -> Decision:
             "the refresh noise a n/S_1 alone is more than the rate",
             a * n ** Rational(1, 3),
             RATE,
-            ALL,
+            lemma_8.ALL,
             {a: 1 / s, n: s**3},
         ),
         Exceeds(
-            "and so are the increments' noises, n a^{5/3}", n * a ** Rational(5, 3), RATE, ALL, {a: 1 / s, n: s**3}
+            "and so are the increments' noises, n a^{5/3}",
+            n * a ** Rational(5, 3),
+            RATE,
+            lemma_8.ALL,
+            {a: 1 / s, n: s**3},
         ),
-        *with_tree(),
-        *independent(),
+        *lemma_8.with_tree(),
+        *lemma_8.independent(),
         readings={
             "Algorithm 2 with the parameters of Appendix B.2, for all n, d, epsilon, delta": "refuted",
             "some algorithm reaches the rate": "unresolved",
         },
-        repaired=REPAIR + "; a refresh after a perturbation; privacy calibrated by an accountant. The orders fit with "
+        repaired=lemma_8.REPAIR
+        + "; a refresh after a perturbation; privacy calibrated by an accountant. The orders fit with "
         "the tree, which is another mechanism; whether the theorem holds for it is not settled here",
         note="All T = a^{-2/3} steps together move x by at most order a^{-1/6}: descent steps have length eta, "
         "perturbations r, and an escape phase moves by at most 5/4 of its number of steps times sqrt D, all of order "

@@ -40,7 +40,7 @@ from sympy import E, Max, exp, log, sqrt
 
 from dpcheck.bounds.symbols import D_v, D_w, G_v, G_w, L, T, c, d, delta, epsilon, eta, m, n, sigma_v, sigma_w
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.yang2022.theorem_1 import A1, BATCH, MINIBATCH, NOISE, PRIVACY, REMARK_1, SAMPLING, SLOPES
+from dpcheck.bounds.yang2022 import theorem_1
 
 SMOOTH = 4 * sqrt(E * (T + T**2 / n)) * (G_w + G_v) ** 2 * eta * exp(L**2 * T * eta**2 / 2) / sqrt(n)
 LIPSCHITZ = 4 * sqrt(2) * eta * (G_w + G_v) ** 2 * (sqrt(T) + T / n)
@@ -55,7 +55,7 @@ OPTIMISATION_ERROR = COMMON + HALF + NOISE_TERM  # as equation (13) prints it
 LARGER = Max(sqrt(n), sqrt(d * log(1 / delta)) / epsilon)
 REGIMES = (("statistical", 1 / sqrt(n)), ("privacy", sqrt(d * log(1 / delta)) / (n * epsilon)))
 DIMENSION = Parameter(d, "larger of the dimensions of w and v")
-SIZES = (*PRIVACY, DIMENSION, *SLOPES)
+SIZES = (*theorem_1.PRIVACY, DIMENSION, *theorem_1.SLOPES)
 RADII = (Parameter(D_w, "radius of W about 0"), Parameter(D_v, "radius of V about 0"))
 STEP = Parameter(c, "constant of the step size", default=1)
 RECORDS = Assumption("records", "the records are independent draws from one distribution", "after equation (1)")
@@ -66,7 +66,7 @@ CONVEX_CONCAVE = (
     ),
     Assumption("start", "w_1 = v_1 = 0", "needed for equation (13)"),
     RECORDS,
-    SAMPLING,
+    theorem_1.SAMPLING,
 )
 RISK = "weak primal-dual population risk of the mean iterate"
 RISK_LATEX = r"\Delta^{w}(\bar{w}_T, \bar{v}_T)"
@@ -80,14 +80,14 @@ THEOREMS = (
         quantity_latex=RISK_LATEX,
         parameters=(*SIZES, *RADII, Parameter(L, "smoothness of f"), STEP),
         assumptions=(
-            A1,
+            theorem_1.A1,
             Assumption("A3", "f is L-smooth in (w, v) for every record", "A3"),
             *CONVEX_CONCAVE,
-            *REMARK_1,
-            BATCH,
+            *theorem_1.REMARK_1,
+            theorem_1.BATCH,
         ),
-        schedule_formulas=((T, n), MINIBATCH, (eta, c / (L * LARGER))),
-        noise_formulas=NOISE,
+        schedule_formulas=((T, n), theorem_1.MINIBATCH, (eta, c / (L * LARGER))),
+        noise_formulas=theorem_1.NOISE,
         bound_formula=SMOOTH + OPTIMISATION_ERROR,
         regimes=REGIMES,
     ),
@@ -98,9 +98,9 @@ THEOREMS = (
         quantity=RISK,
         quantity_latex=RISK_LATEX,
         parameters=(*SIZES, *RADII, STEP),
-        assumptions=(A1, *CONVEX_CONCAVE, *REMARK_1, BATCH),
-        schedule_formulas=((T, n**2), MINIBATCH, (eta, c / (n * LARGER))),
-        noise_formulas=NOISE,
+        assumptions=(theorem_1.A1, *CONVEX_CONCAVE, *theorem_1.REMARK_1, theorem_1.BATCH),
+        schedule_formulas=((T, n**2), theorem_1.MINIBATCH, (eta, c / (n * LARGER))),
+        noise_formulas=theorem_1.NOISE,
         bound_formula=LIPSCHITZ + OPTIMISATION_ERROR,
         regimes=REGIMES,
     ),

@@ -28,8 +28,7 @@ from dpcheck.bounds.symbols import L, T, d, kappa, m, mu, sigma_v, sigma_w, t
 from dpcheck.bounds.symbols import eta_v as theta
 from dpcheck.bounds.symbols import eta_w as eta
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.yang2022.theorem_1 import SAMPLING
-from dpcheck.bounds.yang2022.theorem_2 import DIMENSION
+from dpcheck.bounds.yang2022 import theorem_1, theorem_2
 
 ORDER = kappa ** Rational(7, 2) / mu ** Rational(5, 2)
 
@@ -41,7 +40,7 @@ RATE = ORDER / (m * T ** Rational(2, 3))
 SETTING = (
     Assumption("V", "V is bounded", "Theorem 3"),
     Assumption("saddle", "F_S has a saddle point", "Section 3.2"),
-    SAMPLING,
+    theorem_1.SAMPLING,
     Assumption(
         "late start",
         "eta_w <= 1/(L + L^2/rho) and eta_v <= 1/L, which these steps exceed at t = 1; a later start mends it",
@@ -68,7 +67,7 @@ THEOREMS = (
         quantity_latex=r"\mathbb{E}[R_S(w_{T+1}) - R_S^*]",
         parameters=(
             Parameter(m, "records in a minibatch"),
-            DIMENSION,
+            theorem_2.DIMENSION,
             Parameter(T, "iterations"),
             Parameter(sigma_w, "noise on the gradient in w"),
             Parameter(sigma_v, "noise on the gradient in v"),

@@ -24,8 +24,7 @@ from sympy import sqrt, symbols
 
 from dpcheck.bounds.symbols import G_v, G_w, L, mu, n, rho
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.yang2022.theorem_1 import SLOPES
-from dpcheck.bounds.yang2022.theorem_2 import RECORDS
+from dpcheck.bounds.yang2022 import theorem_1, theorem_2
 
 e = symbols("e", positive=True)
 FACTOR = G_w + L / rho * G_v
@@ -42,7 +41,7 @@ THEOREMS = (
         parameters=(
             Parameter(n, "records in the dataset"),
             Parameter(e, "optimisation error"),
-            *SLOPES,
+            *theorem_1.SLOPES,
             Parameter(L, "smoothness of f"),
             Parameter(rho, "strong concavity in v"),
             Parameter(mu, "PL constant"),
@@ -62,7 +61,7 @@ THEOREMS = (
                 "Lemma 13; claims Y36 to Y38",
             ),
             Assumption("saddle", "F_S has a saddle point", "Section 3.2"),
-            RECORDS,
+            theorem_2.RECORDS,
             Assumption("e", "the optimisation error E[R_S(w_T) - min R_S] is at most e", "Theorem 4"),
             Assumption("rho", "rho <= L", "strong concavity is at most smoothness", rho <= L),
         ),

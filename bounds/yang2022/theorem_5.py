@@ -18,9 +18,7 @@ from sympy import Rational, log, sqrt
 
 from dpcheck.bounds.symbols import T, d, delta, epsilon, kappa, mu, n
 from dpcheck.bounds.theorem import Assumption, Theorem
-from dpcheck.bounds.yang2022.theorem_1 import NOISE, PRIVACY, REMARK_1, SLOPES
-from dpcheck.bounds.yang2022.theorem_2 import DIMENSION, RECORDS
-from dpcheck.bounds.yang2022.theorem_3 import GENTLE, SETTING, SHAPE, STEPS
+from dpcheck.bounds.yang2022 import theorem_1, theorem_2, theorem_3
 
 THIRD = Rational(1, 3)
 FRONT = kappa ** Rational(11, 4) / mu ** Rational(7, 4)
@@ -32,7 +30,7 @@ THEOREMS = (
         location="Theorem 5 and Theorem 12, Appendix D.3",
         quantity="expected excess primal population risk of the last iterate, in order",
         quantity_latex=r"\mathbb{E}[R(w_T) - R^*]",
-        parameters=(*PRIVACY, DIMENSION, *SHAPE, *SLOPES),
+        parameters=(*theorem_1.PRIVACY, theorem_2.DIMENSION, *theorem_3.SHAPE, *theorem_1.SLOPES),
         assumptions=(
             Assumption("A1", "f is G_w-Lipschitz in w and G_v-Lipschitz in v for every record", "Theorems 4 and 5"),
             Assumption("A2", "the records' gradients have standard deviation at most B; not named there", "Theorem 8"),
@@ -44,18 +42,18 @@ THEOREMS = (
                 "W = R^{d1}, so that w is not projected; not stated in the paper, without it the rate fails",
                 "proofs of Lemmas 9, 10 and 13; claims Y34, Y38",
             ),
-            *SETTING,
-            RECORDS,
+            *theorem_3.SETTING,
+            theorem_2.RECORDS,
             Assumption(
                 "m",
                 "m^2 > n epsilon/c_1, as Theorem 1 asks with T = n; the printed constant m fails for a large n",
                 "Theorem 1; claim Y12",
             ),
-            *GENTLE,
-            *REMARK_1,
+            *theorem_3.GENTLE,
+            *theorem_1.REMARK_1,
         ),
-        schedule_formulas=((T, n), *STEPS),
-        noise_formulas=NOISE,
+        schedule_formulas=((T, n), *theorem_3.STEPS),
+        noise_formulas=theorem_1.NOISE,
         regimes=(
             ("statistical", FRONT * n**-THIRD),
             ("privacy", FRONT * sqrt(d * log(1 / delta)) / (n ** Rational(5, 6) * epsilon)),

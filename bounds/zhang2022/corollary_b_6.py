@@ -30,8 +30,9 @@ from sympy import Max, Min, floor, log, sqrt, symbols
 
 from dpcheck.bounds.symbols import D, K, L, d, delta, epsilon, k, mu, mu_y, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.zhang2022.theorem_3_3 import LOG, RECORDS, SMALL, sizes
-from dpcheck.bounds.zhang2022.theorem_3_4 import BITS, BLOCK, PHASES
+from dpcheck.bounds.zhang2022 import theorem_3_3, theorem_3_4
+from dpcheck.bounds.zhang2022.theorem_3_3 import LOG
+from dpcheck.bounds.zhang2022.theorem_3_4 import BITS, BLOCK
 
 energy = symbols("energy", positive=True)
 SHARE = sqrt(d * LOG) / (n * epsilon)
@@ -47,7 +48,7 @@ THEOREMS = (
         quantity="largest expected population value of the last released x, less the saddle value",
         quantity_latex=r"\max_y \mathbb{E}[F(\tilde{x}_K, y)] - F(x^*, y^*)",
         parameters=(
-            *sizes(),
+            *theorem_3_3.sizes(),
             Parameter(D, "radius of X and of Y about 0"),
             Parameter(mu_y, "strong concavity of f in y"),
             Parameter(k, "phase", default=1),
@@ -58,7 +59,7 @@ THEOREMS = (
             ),
             Assumption("bounded", "|x| <= D and |y| <= D on X and Y, and x_0 = 0", "Corollary B.6"),
             Assumption("mu_y", "mu_y >= L/(D sqrt(n))", "Corollary B.6", mu_y >= L / (D * sqrt(n))),
-            RECORDS,
+            theorem_3_3.RECORDS,
             Assumption(
                 "solver",
                 "mu_k |x_k - x_k*|^2 + mu_y |y_k - y_k*|^2 <= L^2/(nbar^2 min{mu_k, mu_y}) with probability "
@@ -66,8 +67,8 @@ THEOREMS = (
                 "Appendix B.4",
             ),
             Assumption("released", "x~ is projected onto X, or f is as assumed everywhere", "claim Z47"),
-            *PHASES,
-            *SMALL,
+            *theorem_3_4.PHASES,
+            *theorem_3_3.SMALL,
         ),
         schedule_formulas=((K, floor(BITS)), (mu, REGULARISER), (energy, L**2 / (BLOCK**2 * Min(mu * 2**k, mu_y)))),
         noise_formulas=((sigma, 4 * L * sqrt(2 * LOG / (mu * 2**k * Min(mu * 2**k, mu_y))) / (BLOCK * epsilon)),),

@@ -31,7 +31,8 @@ from sympy import Max, floor, log, sqrt, symbols
 
 from dpcheck.bounds.symbols import D, K, L, d, delta, epsilon, k, mu, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.zhang2022.theorem_3_3 import LOG, RECORDS, SMALL, sizes
+from dpcheck.bounds.zhang2022 import theorem_3_3
+from dpcheck.bounds.zhang2022.theorem_3_3 import LOG
 
 BITS = log(n) / log(2)
 BLOCK = floor(n / K)  # records in a block
@@ -52,17 +53,17 @@ THEOREMS = (
         location="Theorem 3.4 and its proof, Appendix A.3, logarithms to base 2",
         quantity="expected excess population risk of the last released point",
         quantity_latex=r"\mathbb{E}[F(\tilde{x}_K) - F(x^*)]",
-        parameters=(*sizes(), Parameter(D, "radius of X about 0"), Parameter(k, "phase", default=1)),
+        parameters=(*theorem_3_3.sizes(), Parameter(D, "radius of X about 0"), Parameter(k, "phase", default=1)),
         assumptions=(
             Assumption("f", "f is convex, L-Lipschitz and ell-smooth for every record", "Theorem 3.4"),
             Assumption("bounded", "|x*| <= D and x_0 = 0", "proof of Theorem 3.4"),
-            RECORDS,
+            theorem_3_3.RECORDS,
             Assumption(
                 "solver", "x_k is within L/(mu_k nbar) of its minimiser with probability 1 - delta/4", "Algorithm 2"
             ),
             Assumption("released", "x~ is projected onto X, or f is as assumed everywhere", "claim Z18"),
             *PHASES,
-            *SMALL,
+            *theorem_3_3.SMALL,
         ),
         schedule_formulas=((K, floor(BITS)), (mu, REGULARISER), (energy, L**2 / (mu * 2**k * BLOCK**2))),
         noise_formulas=((sigma, 4 * L * sqrt(2 * LOG) / (mu * 2**k * BLOCK * epsilon)),),

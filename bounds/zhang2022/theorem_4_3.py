@@ -30,7 +30,7 @@ from sympy import Min, log, sqrt, symbols
 
 from dpcheck.bounds.symbols import L, d, delta, ell, epsilon, mu, mu_x, mu_y, n, sigma_x, sigma_y
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.zhang2022.theorem_3_3 import RECORDS, SMALL, sizes
+from dpcheck.bounds.zhang2022 import theorem_3_3
 
 LOG = log(5 / delta)
 LEAST = Min(mu_x, mu_y)
@@ -47,7 +47,7 @@ THEOREMS = (
         quantity="expected strong duality gap of the released point on the population",
         quantity_latex=r"\mathbb{E}[\max_y F(\tilde{x}, y) - \min_x F(x, \tilde{y})]",
         parameters=(
-            *sizes("larger of the dimensions of x and y"),
+            *theorem_3_3.sizes("larger of the dimensions of x and y"),
             Parameter(ell, "smoothness of f"),
             Parameter(mu_x, "strong convexity"),
             Parameter(mu_y, "strong concavity"),
@@ -62,7 +62,7 @@ THEOREMS = (
                 "x~ and y~ are projected, or f is smooth, strongly convex and strongly concave everywhere",
                 "claim Z30",
             ),
-            RECORDS,
+            theorem_3_3.RECORDS,
             Assumption(
                 "solver",
                 "mu_x |A_x - x_S|^2 + mu_y |A_y - y_S|^2 <= L^2/(mu n^2) with probability 1 - delta/8",
@@ -70,7 +70,7 @@ THEOREMS = (
             ),
             Assumption("mu_x", "mu_x <= ell", "strong convexity is at most smoothness", mu_x <= ell),
             Assumption("mu_y", "mu_y <= ell", "strong concavity is at most smoothness", mu_y <= ell),
-            *SMALL,
+            *theorem_3_3.SMALL,
         ),
         schedule_formulas=((energy, L**2 / (LEAST * n**2)),),
         noise_formulas=((sigma_x, NOISE_X.subs(mu, LEAST)), (sigma_y, NOISE_Y.subs(mu, LEAST))),

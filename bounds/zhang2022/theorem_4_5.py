@@ -34,8 +34,8 @@ from sympy import Max, floor, log, sqrt, symbols
 
 from dpcheck.bounds.symbols import D, K, L, d, delta, epsilon, k, mu, n, sigma
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.zhang2022.theorem_3_3 import RECORDS, SMALL, sizes
-from dpcheck.bounds.zhang2022.theorem_3_4 import BITS, BLOCK, PHASES
+from dpcheck.bounds.zhang2022 import theorem_3_3, theorem_3_4
+from dpcheck.bounds.zhang2022.theorem_3_4 import BITS, BLOCK
 from dpcheck.bounds.zhang2022.theorem_4_3 import LOG
 
 energy = symbols("energy", positive=True)
@@ -51,14 +51,14 @@ THEOREMS = (
         quantity="weak population gap of the last released points",
         quantity_latex=r"\max_y \mathbb{E}[F(\tilde{x}_K, y)] - \min_x \mathbb{E}[F(x, \tilde{y}_K)]",
         parameters=(
-            *sizes("larger of the dimensions of x and y"),
+            *theorem_3_3.sizes("larger of the dimensions of x and y"),
             Parameter(D, "radius of X and of Y about 0"),
             Parameter(k, "phase", default=1),
         ),
         assumptions=(
             Assumption("f", "every f is convex-concave, L-Lipschitz and ell-smooth", "Theorem 4.5"),
             Assumption("bounded", "|x| <= D and |y| <= D on X and Y, and x_0 = y_0 = 0", "Theorem 4.5"),
-            RECORDS,
+            theorem_3_3.RECORDS,
             Assumption(
                 "solver",
                 "mu_k |x_k - x_k*|^2 + mu |y_k - y_k*|^2 <= L^2/(mu nbar^2) with probability 1 - delta/8, and with "
@@ -66,8 +66,8 @@ THEOREMS = (
                 "Algorithms 4 and 5",
             ),
             Assumption("released", "x~ and y~ are projected, or f is as assumed everywhere", "claim Z37"),
-            *PHASES,
-            *SMALL,
+            *theorem_3_4.PHASES,
+            *theorem_3_3.SMALL,
         ),
         schedule_formulas=((K, floor(BITS)), (mu, REGULARISER), (energy, L**2 / (mu * BLOCK**2))),
         noise_formulas=((sigma, 8 * L / (BLOCK * epsilon) * sqrt(2 * LOG / (2**k)) / mu),),

@@ -31,7 +31,7 @@ from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditi
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity
 from dpcheck.bounds.symbols import G, d, d_1, d_2, delta, epsilon, mu, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.zhang2025.theorem_1 import BUDGET
+from dpcheck.bounds.zhang2025 import theorem_1
 
 g, l, smooth, gap, a, logs, hidden, one, other = symbols("g l S gap a logs hidden sin cos", positive=True)
 p, mean, angle, x_1 = symbols("x_k M_k phi x_1", real=True)
@@ -66,7 +66,7 @@ THEOREMS = tuple(
         location=f"Theorem {number}",
         quantity="least gradient norm of the primal function that privacy allows, in order (a lower bound)",
         quantity_latex=r"\|\nabla\Phi(x^{priv})\|",
-        parameters=(*BUDGET, Parameter(d, dimension)),
+        parameters=(*theorem_1.BUDGET, Parameter(d, dimension)),
         assumptions=(Assumption("hard", hard, f"Theorem {number}"), *RANGE),
         regimes=(("privacy", rate),),
     )

@@ -24,7 +24,7 @@ from sympy import Le, Rational, symbols
 from dpcheck.bounds.claim import Decision, Kind, Method, Verdict, claim, conditional
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import kappa
-from dpcheck.bounds.zhang2025.privatediff import clip
+from dpcheck.bounds.zhang2025 import privatediff
 from dpcheck.bounds.zhang2025.theorem_2 import l
 
 mu, moved, step, b, c, k, S, e = symbols("mu moved step b c k S e", positive=True)
@@ -41,12 +41,12 @@ def h(x: Fraction) -> Fraction:
 
 def slope(x: Fraction) -> Fraction:
     """Return the derivative of ``h``."""
-    return clip(2 - min(abs(x), Fraction(2)), 1)
+    return privatediff.clip(2 - min(abs(x), Fraction(2)), 1)
 
 
 def maximiser(x: Fraction) -> Fraction:
     """Return the maximiser y*(x) of the instance."""
-    return clip(3 * h(x), RADIUS)
+    return privatediff.clip(3 * h(x), RADIUS)
 
 
 def gradient(x: Fraction) -> Fraction:
@@ -121,13 +121,13 @@ def tracking_error(x: Fraction) -> Fraction:
 
 def steep_value(x: Fraction) -> Fraction:
     """Return Phi of L = 10 h(x) y - y^2/2 on R x [-1/10, 1/10], h as in Lemma 3; A1 to A4 hold, l = kappa = 1."""
-    y = clip(10 * h(x), Fraction(1, 10))
+    y = privatediff.clip(10 * h(x), Fraction(1, 10))
     return 10 * h(x) * y - y**2 / 2
 
 
 def steep_gradient(x: Fraction) -> Fraction:
     """Return the gradient of Phi as in :func:`steep_value`."""
-    return 10 * slope(x) * clip(10 * h(x), Fraction(1, 10))
+    return 10 * slope(x) * privatediff.clip(10 * h(x), Fraction(1, 10))
 
 
 def steep_step(x: Fraction) -> Fraction:

@@ -20,7 +20,8 @@ from sympy import Rational, ceiling, log, sqrt, symbols
 
 from dpcheck.bounds.symbols import T, c_1, c_2, c_3, d, delta, epsilon, eta_x, eta_y, kappa, m, mu, n, sigma_x, sigma_y
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.zhang2025.theorem_1 import CLIPPED, CLIPPING, EQUATION_3, SAMPLING
+from dpcheck.bounds.zhang2025 import theorem_1
+from dpcheck.bounds.zhang2025.theorem_1 import EQUATION_3
 
 l, B, Lambda, Delta_Phi = symbols("l B Lambda Delta_Phi", positive=True)
 STEP = 1 / (16 * (kappa + 1) ** 2 * l)
@@ -69,7 +70,7 @@ THEOREMS = (
             *PRIVACY,
             Parameter(l, "joint smoothness of the mean loss", default=1),
             Parameter(mu, "strong concavity of the mean loss in y", default=1),
-            *CLIPPING,
+            *theorem_1.CLIPPING,
             Parameter(c_1, "constant of Theorem 1's region; 1 will do", default=1),
             Parameter(c_2, "constant of sigma_x; 49 will do", default=49),
             Parameter(c_3, "constant of sigma_y; 49 will do", default=49),
@@ -80,8 +81,8 @@ THEOREMS = (
         assumptions=(
             *NONCONVEX,
             Assumption("thresholds", "C_1 >= G_x and C_2 >= G_y", "Theorem 2"),
-            SAMPLING,
-            CLIPPED,
+            theorem_1.SAMPLING,
+            theorem_1.CLIPPED,
             GENTLE,
             BELOW_ONE,
             Assumption("epsilon", "epsilon <= sqrt(d log(1/delta))", "m <= n", epsilon <= sqrt(d * log(1 / delta))),

@@ -26,35 +26,30 @@ from dpcheck.bounds.zhang2025.theorem_5 import C_0, REMARK_2, X_NOISE, Y_NOISE, 
 
 C_1, c_4, c_5, c_6, c_7 = symbols("C_1 c_4 c_5 c_6 c_7", positive=True)
 NOISE = dict(REMARK_2)
+NORMALISED = m * sigma / (2 * C_1)
 
 
-@claim(
-    "004:Thm5-proof sigma-tilde",
-    Kind.STEP,
-    location="version with proofs, after (44)",
-    multiplier=m * sigma / (2 * C_1),
-)
+@claim("004:Thm5-proof sigma-tilde", Kind.STEP, location="version with proofs, after (44)")
 def normalisation() -> Decision:
     """The noise of Algorithm 3, relative to a query of sensitivity 1/m (the one of Theorem 5's proof), has the
-    multiplier {multiplier} with sigma = sigma_x1 at a restart, and likewise with sigma_x2 and C_{{2,r}}.
+    multiplier {NORMALISED} with sigma = sigma_x1 at a restart, and likewise with sigma_x2 and C_{{2,r}}.
     """
     released = 2 * C_1  # d = 2 C_1 g, and g of (43) has sensitivity 1/m
     multiplier = sigma * C_1 / released * m
-    printed = m * sigma / (2 * C_1)
     return conditional(
         Identity(
             "noise sigma C_1 on d = 2 C_1 g is noise sigma/2 on g, m sigma/2 in units of 1/m",
             lambda: sigma * C_1 / (2 * C_1) * m,
             m * sigma / 2,
         ),
-        Counterexample("C_1 = 3, m = 2, sigma = 1: 1 and 1/3", Eq(multiplier, printed), {m: 2, sigma: 1, C_1: 3}),
+        Counterexample("C_1 = 3, m = 2, sigma = 1: 1 and 1/3", Eq(multiplier, NORMALISED), {m: 2, sigma: 1, C_1: 3}),
         Counterexample(
             "C_1 = 1/3: the printed one is three times too large, which is unsafe",
-            printed <= multiplier,
+            NORMALISED <= multiplier,
             {m: 2, sigma: 1, C_1: Rational(1, 3)},
         ),
-        Identity("they agree for noise sigma on d, as in Algorithm 1", lambda: sigma / released * m, printed),
-        Identity("and for C_1 = 1", lambda: (sigma * C_1 / (2 * C_1) * m).subs(C_1, 1), printed.subs(C_1, 1)),
+        Identity("they agree for noise sigma on d, as in Algorithm 1", lambda: sigma / released * m, NORMALISED),
+        Identity("and for C_1 = 1", lambda: (sigma * C_1 / (2 * C_1) * m).subs(C_1, 1), NORMALISED.subs(C_1, 1)),
         readings={"Algorithm 3, noise N(0, sigma^2 C^2 I)": "refuted", "noise N(0, sigma^2 I), or C = 1": "proved"},
         condition="sigma_x1 and sigma_x2 are the whole standard deviations of the noise, or C = 1",
         repaired="m sigma_x1/2 and m sigma_x2/2: the thresholds are in the noise of Algorithm 3, as the sigma of "
@@ -133,8 +128,7 @@ def telescoping() -> Decision:
     """With y_r = ytilde_r from step 3, the difference of step 7 added to the estimator of the round before estimates
     the gradient in x at (x_r, y_{r+1}), as (6) intends.
     """
-    estimate, gradient = symbols("estimate gradient", real=True)
-    built, now, subtracted = symbols("built now subtracted", real=True)
+    estimate, gradient, built, now, subtracted = symbols("estimate gradient built now subtracted", real=True)
     return refuted(
         Enumerated("without noise in ytilde_1 nothing is left over", left_over, (Fraction(0),), Fraction(0)),
         Enumerated("noise 1/2 in ytilde_1 leaves -1/2", left_over, (Fraction(1, 2),), Fraction(-1, 2)),

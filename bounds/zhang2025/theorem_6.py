@@ -20,8 +20,8 @@ from sympy import E, Min, Rational, ceiling, log, sqrt, symbols
 
 from dpcheck.bounds.symbols import R, T, d, delta, epsilon, eta_x, m, mu, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.zhang2025.theorem_2 import BELOW_ONE, GENTLE, NONCONVEX, PRIVACY
-from dpcheck.bounds.zhang2025.theorem_5 import C_0, LIMITS, MECHANISM, REMARK_2, M, beta, sigma_x2
+from dpcheck.bounds.zhang2025 import theorem_2, theorem_5
+from dpcheck.bounds.zhang2025.theorem_5 import C_0, REMARK_2, M, beta, sigma_x2
 
 l, theta = symbols("l theta", positive=True)
 ERROR = sqrt(d * log(1 / delta)) / (n * epsilon)
@@ -35,7 +35,7 @@ THEOREMS = (
         quantity="expected gradient norm of the primal function at the output, in order",
         quantity_latex=r"\mathbb{E}\|\nabla\Phi(x^{priv})\|",
         parameters=(
-            *PRIVACY,
+            *theorem_2.PRIVACY,
             Parameter(l, "joint smoothness of the mean loss", default=1),
             Parameter(mu, "strong concavity of the mean loss in y", default=1),
             Parameter(C_0, "clipping threshold of the inner ascent"),
@@ -44,17 +44,17 @@ THEOREMS = (
             Parameter(theta, "failure probability of the inner ascent", default=0.1),
         ),
         assumptions=(
-            *NONCONVEX,
+            *theorem_2.NONCONVEX,
             Assumption("every", "f is l-smooth jointly in (x, y) for every record", "needed, claims 004:Lem13"),
             Assumption(
                 "thresholds",
                 "C_0 >= G_y, C_1 >= G_x, C_2 >= l + kappa l and C_3 >= 50 kappa G sqrt((log(R log T_2)/theta + 1)/T_2)",
                 "Theorem 6 and Lemma 13",
             ),
-            *MECHANISM,
-            GENTLE,
-            BELOW_ONE,
-            *LIMITS,
+            *theorem_5.MECHANISM,
+            theorem_2.GENTLE,
+            theorem_2.BELOW_ONE,
+            *theorem_5.LIMITS,
             Assumption("theta", "theta < 1/e", "Lemma 12; in Theorem 6 with epsilon for theta", theta < 1 / E),
             Assumption("T_2", "T_2 >= 4", "Lemma 12", inner >= 4),
         ),

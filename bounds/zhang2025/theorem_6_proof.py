@@ -9,7 +9,7 @@ from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditi
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.judge import judged
 from dpcheck.bounds.symbols import G, R, T, d, delta, epsilon, kappa, m, mu, n
-from dpcheck.bounds.zhang2025.privatediff import coupled_x, difference, slope
+from dpcheck.bounds.zhang2025 import privatediff
 from dpcheck.bounds.zhang2025.theorem_6 import inner, l, theta
 
 a, eta, p, u, v, w, logs, sigma_2, C_2, move, dist, X, moved = symbols(
@@ -19,7 +19,7 @@ a, eta, p, u, v, w, logs, sigma_2, C_2, move, dist, X, moved = symbols(
 
 def sample_difference(first: int, second: int) -> Fraction:
     """Return |grad_x f(x, y*; first) - grad_x f(x, y*; second)| at x = 0 for f = z h(x) - y^2/2, h(x) = x/(1 + x^2)."""
-    return abs(first * slope(Fraction(0)) - second * slope(Fraction(0)))
+    return abs(first * privatediff.slope(Fraction(0)) - second * privatediff.slope(Fraction(0)))
 
 
 def noisy_difference(noise: Fraction) -> Fraction:
@@ -28,7 +28,7 @@ def noisy_difference(noise: Fraction) -> Fraction:
     x_r = x_{r-1} = 0, where y* = 0 = y_r = y_{r+1}; the threshold does not act.
     """
     zero = Fraction(0)
-    return abs(difference(coupled_x, (zero, zero, [0]), (zero, noise, [0]), 1 + abs(noise)))
+    return abs(privatediff.difference(privatediff.coupled_x, (zero, zero, [0]), (zero, noise, [0]), 1 + abs(noise)))
 
 
 SMALL = sqrt(d * log(1 / delta)) / (n * epsilon)
