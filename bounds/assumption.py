@@ -1,7 +1,5 @@
 """What a theorem is stated in: letters that a reader gives values, and the conditions on them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

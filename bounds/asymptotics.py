@@ -7,8 +7,6 @@ the weighted inequality of means the product is at most the sum of the rate's te
 none, the program's dual is a path along which the term outgrows the rate.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -11,8 +11,6 @@ density, below 2/5, bounds it), and where that is too coarse by ball arithmetic 
 which needs finite intervals.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

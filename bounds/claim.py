@@ -11,8 +11,6 @@ counterexample refutes the claim.
 
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import sys

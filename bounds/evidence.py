@@ -6,8 +6,6 @@ carry less: a :class:`Cited` fact is not recomputed and names its source; a :cla
 catalogue and holds as far as that claim's verdict does; a :class:`Searched` one only says that a search found nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction

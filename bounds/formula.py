@@ -1,7 +1,5 @@
 """Numbers and expressions as sympy takes them; text is refused, since sympy would execute it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

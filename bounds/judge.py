@@ -1,7 +1,5 @@
 """Claims whose verdict is the machine's own, since their statement is a list of relations."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any

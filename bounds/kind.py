@@ -1,7 +1,5 @@
 """The kinds of claims, and the methods that decide them."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

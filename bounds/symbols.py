@@ -4,8 +4,6 @@ Counts are positive integers, everything else a positive real number. ``log`` is
 neighbouring datasets differ by the replacement of one record.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import sympy

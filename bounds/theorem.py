@@ -6,8 +6,6 @@ says nothing. Numbers are substituted exactly, as the decimals that were written
 tenth), so that a minibatch ``ceil(n sqrt(epsilon/(4T)))`` is never one too large by rounding.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property

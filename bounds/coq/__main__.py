@@ -5,8 +5,6 @@ written; the change is then read by a person before it is kept. With ``--all`` e
 is checked again and nothing is written.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import os

@@ -5,8 +5,6 @@ logarithms ``ln``, maxima ``Rmax``. Coq gives every term a value, 1/0 and ln(-1)
 none in ordinary mathematics, :meth:`Writer.conditions` says so as hypotheses.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

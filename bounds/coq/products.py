@@ -5,8 +5,6 @@ relations of the domain, squares of differences) whose combination with nonnegat
 difference times a positive scale. Coq checks that equation and the sign of every part.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

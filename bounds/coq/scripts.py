@@ -3,8 +3,6 @@
 A script that does not fit costs Coq a moment.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import re

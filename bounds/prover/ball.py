@@ -5,8 +5,6 @@ every value the expression takes on them. Nothing is rounded the wrong way, so a
 off a ball is the sign of the real number.
 """
 
-from __future__ import annotations
-
 import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence

@@ -4,8 +4,6 @@ With n = 2 + t, epsilon = 1/(1 + t), ... and every t >= 0, a difference whose nu
 denominator have only nonnegative coefficients is nonnegative. The check is one expansion.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -7,8 +7,6 @@ Parts always cover the interior of the box up to its cuts, where what is shown o
 continuity, or where the function is undefined. Only the choice of a cut is guesswork.
 """
 
-from __future__ import annotations
-
 import cmath
 import itertools
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The order of trust: certificate, solver, ball arithmetic, derivatives; and a search that can only refute."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import time

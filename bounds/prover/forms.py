@@ -17,8 +17,6 @@ knows of their signs is true on the domain; a letter made here is positive only 
 for is known to be.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The room in the constant of an inequality: where it stops working, and how sure that is."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

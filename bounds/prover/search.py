@@ -7,8 +7,6 @@ draws with a fixed seed, and a local descent from the best of them. Floating poi
 way: a candidate counts once it fails at its exact rational value with the true functions.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -3,8 +3,6 @@
 A box gives each letter an interval with an interior; points on its boundary do not count here.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass

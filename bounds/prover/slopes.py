@@ -9,8 +9,6 @@ Floating point chooses where to cut and which sign to try; no proof rests on it.
 interior of a box, where the function is smooth; where it is defined on the boundary it is continuous.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The papers' tables and figures, a file a paper: data, model, settings with their source, and the printed numbers."""
 
-from __future__ import annotations
-
 import importlib
 
 from dpcheck.errors import require_known

@@ -35,8 +35,6 @@ what is printed. Zhang et al. 2025, Table 1, with the noise as published: Privat
 paper names, on Fashion-MNIST with thinned positives.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

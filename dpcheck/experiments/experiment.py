@@ -1,7 +1,5 @@
 """What a published table or figure is made of: cells, the numbers printed in them, settings and where each is from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

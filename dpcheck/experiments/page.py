@@ -7,8 +7,6 @@ Between ``<!-- kept: NAME -->`` and ``<!-- end -->`` stand the table, the remark
 after ``<!-- kept: headlines -->`` the sentences on all of them, each number of which is computed from the runs.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import sys

@@ -7,8 +7,6 @@ versions and seeds, after each cell. CELLS are those of ``dpcheck reproduce --on
 or "none", all by default.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math

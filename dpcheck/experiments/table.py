@@ -7,8 +7,6 @@ any, with seed 0; delta changes nothing of such a run, so that Table 5 has the s
 dpcheck.experiments.table`` measures the cells that the file does not have, and writes them there.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math

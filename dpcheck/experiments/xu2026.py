@@ -10,8 +10,6 @@ amplification by sampling, at the sensitivity 2C/B. PrivateDiff releases its dua
 does not speak; it has the noise of its own paper, with the sensitivity 2/n.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

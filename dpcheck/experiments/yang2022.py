@@ -4,8 +4,6 @@ Table 2 has delta = 1e-6, Table 5 three deltas. Figure 1 is a picture without pr
 on the axes is not printed either.
 """
 
-from __future__ import annotations
-
 import csv
 from dataclasses import replace
 from importlib import resources

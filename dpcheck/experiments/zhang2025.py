@@ -7,8 +7,6 @@ mean-squared projected Bellman error at the output, Eq. (67). A plan of the Wass
 images of MNIST; its settings have a stated share of the iterations.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ They call the problem's gradient one record at a time. A problem whose gradients
 batches brings kernels of the same signatures instead; and what an algorithm never calls has stand-ins here.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import types
 

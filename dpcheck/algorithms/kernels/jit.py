@@ -4,8 +4,6 @@ Numba compiles a NamedTuple to its fields, so that a name costs nothing. One typ
 numbers therefore travel as vectors (:class:`Numbers`); :func:`named` gives them the names of the algorithm back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 

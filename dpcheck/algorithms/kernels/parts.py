@@ -1,7 +1,5 @@
 """The parts that every private first-order method shares: draw, clip, project."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import types
 

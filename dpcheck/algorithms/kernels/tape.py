@@ -8,8 +8,6 @@ on other data sees the same history (its own ``clean`` is written). ``STOP``, se
 makes a run end at its next mark.
 """
 
-from __future__ import annotations
-
 from numba import types
 
 from dpcheck.algorithms.kernels.jit import INDICES, STREAM, TAPE, VECTOR, kernel

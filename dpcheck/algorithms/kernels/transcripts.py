@@ -13,8 +13,6 @@ Given the past, the law of what one minibatch releases is thereby a small mixtur
 and the log-likelihood ratio of a transcript is a sum over its minibatches and its other releases.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -18,8 +18,6 @@ Every record's f is convex-concave with the moduli mu_w - r_w, mu_v - r_v and it
 are the base solvers that read all records at every step.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import types
 

@@ -24,8 +24,6 @@ convex-concave minimax optimization", 2021. Catalyst-Acc-SVRG is it around ``acc
 He, "A catalyst framework for minimax optimization", 2020. Both are reconstructed from abstracts and common knowledge.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from types import FunctionType

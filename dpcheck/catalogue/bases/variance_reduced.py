@@ -1,7 +1,5 @@
 """Base solvers for minimisation that draw records and correct them by a full gradient: SVRG, SARAH, Katyusha."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

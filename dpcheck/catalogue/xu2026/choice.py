@@ -7,8 +7,6 @@ Null hypothesis: every run chooses by that law. The counts of all runs less thei
 covariance, are compared with chi-square at a level of 10^-6.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

@@ -3,8 +3,6 @@
 X = L_Phi eta_H alpha_H/(C rho_Phi r_0), r_0 = delta_2 r/sqrt d, alpha_H = sqrt(rho_Phi alpha).
 """
 
-from __future__ import annotations
-
 import math
 
 from dpcheck.algorithms.schedule import Schedule, fixed, modulus, number, positive, share, whole

@@ -3,8 +3,6 @@
 The head of ``dpcheck.catalogue.xu2026.dp_rgda`` has the table of what differs.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
 from typing import ClassVar

@@ -14,8 +14,6 @@ a few steps, so that it takes tens of them to come to |grad Phi| = alpha. The re
 one where q > T, with which no run leaves the saddle. ``escapes`` or ``period`` is given here.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -11,8 +11,6 @@ length, anew for each data set.
 As printed all steps together move x by a multiple of a^{-1/6} (claim 002:Thm2): from further away no run arrives.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache, partial
 from typing import Any

@@ -7,8 +7,6 @@ increment is in at most log2(m) + 1 of the nodes that m increments close (Dwork,
 Shi and Song 2011).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The recursive gradient estimator that the SPIDER algorithms share: one private release an iterate."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Yang et al. 2022: DP-SGDA, and the methods that its Table 1 compares it with."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """DP-SGDA (Yang et al. 2022) beyond its audits: its noise formula, a step, privacy and utility on real data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial

@@ -24,8 +24,6 @@ Extrapolation moves nothing there. So NSEG runs on a bilinear game too, where th
 extrapolation their distance falls by a factor e^{-1/2} over a run, without it grows as much.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from functools import cache, partial

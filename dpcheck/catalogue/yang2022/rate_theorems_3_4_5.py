@@ -7,8 +7,6 @@ prediction simulates it in NumPy with the theorem's steps and noise. W is an int
 As printed the steps begin at t = 1, far beyond the proof's limits; repaired they begin at t_0, the first t within them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from functools import cache, partial

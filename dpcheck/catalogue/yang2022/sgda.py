@@ -1,7 +1,5 @@
 """Private stochastic gradient descent ascent: the loop."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

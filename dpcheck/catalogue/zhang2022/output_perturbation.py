@@ -13,8 +13,6 @@ The papers reach the accuracy in expectation and pay part of delta for Markov's 
 solver stops by a deterministic certificate, so the sensitivities hold surely and delta is not used up.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -23,8 +23,6 @@ included. The statistical term 1/sqrt(n) leads at d = 1 and epsilon = 1, where m
 noise, so that the risk falls faster than promised.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Zhang et al. 2025: PrivateDiff, clipped DP-SGDA, and the baseline DPTD."""
 
-from __future__ import annotations
-
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.promises import breaches
 from dpcheck.algorithms.schedule import Schedule, modulus

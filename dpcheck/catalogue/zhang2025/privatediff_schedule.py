@@ -4,8 +4,6 @@ The head of ``dpcheck.catalogue.zhang2025.privatediff`` has the table of what di
 epsilon).
 """
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
 from typing import Any

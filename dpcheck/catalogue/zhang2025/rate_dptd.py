@@ -6,8 +6,6 @@ that the mean gradient norm of Phi at the last iterate is exact. Only the repair
 noise drives the averages beyond the domain at any n that runs in minutes.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from functools import cache, partial

@@ -18,8 +18,6 @@ groups with the number of its group before it. With
 M the mean of the records, a small gradient gives tan x_k near M_k: whoever finds a stationary point knows the means.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

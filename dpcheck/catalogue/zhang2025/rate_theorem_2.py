@@ -9,8 +9,6 @@ the mean over the way from the start, of order 1/T = a. The steps 1/(16 (kappa +
 curvature is at least 5 from n epsilon = 320 sqrt(d log(1/delta)) on, for kappa near 1 as here.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from functools import lru_cache, partial

@@ -11,8 +11,6 @@ restarts and of the differences are both of order a^(2/3) there, since T = a^(-2
 the released y, whose noise sqrt(d) sigma_y is of order a^(1/3).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
