@@ -349,3 +349,18 @@ def test_unknown_ids_are_refused_with_close_matches() -> None:
 def test_the_library_itself_does_not_load_sympy() -> None:
     code = "import dpcheck, sys; sys.exit('sympy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_theorem_with_a_schedule_is_looked_up_without_claims_and_provers() -> None:
+    ids = [thm.id for thm in THEOREMS if thm.schedule_formulas or thm.noise_formulas]
+    code = """if True:
+        import sys
+        from dpcheck.bounds.registry import theorem
+        for id in sys.argv[1:]:
+            assert theorem(id).id == id
+            loaded = {"dpcheck.bounds.claim", "dpcheck.bounds.prover"} & {*sys.modules}
+            assert not loaded, (id, sorted(loaded))
+        """
+    assert len(ids) > 15
+    run = subprocess.run([sys.executable, "-c", code, *ids], check=False, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
