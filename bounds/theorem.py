@@ -16,9 +16,15 @@ import sympy
 from dpcheck.bounds.assumption import Assumption as Assumption
 from dpcheck.bounds.assumption import Formulas, letters_of, number
 from dpcheck.bounds.assumption import Parameter as Parameter
+from dpcheck.bounds.symbols import delta, epsilon, n
 from dpcheck.errors import InputError, require, require_positive
 from dpcheck.shown import Shown
 
+BUDGET = (
+    Parameter(n, "records in the dataset"),
+    Parameter(epsilon, "privacy loss, natural log"),
+    Parameter(delta, "probability of a larger loss"),
+)
 _UNLIMITED = sympy.Integer(10) ** 30  # an epsilon at which privacy costs nothing
 
 

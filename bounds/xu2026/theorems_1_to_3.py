@@ -42,7 +42,7 @@ from dataclasses import replace
 from sympy import Integer, Max, Rational, ceiling, floor, log, sqrt, symbols
 
 from dpcheck.bounds.symbols import K, L, T, d, delta, epsilon, eta, mu, n
-from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
+from dpcheck.bounds.theorem import BUDGET, Assumption, Parameter, Theorem
 
 q, S_1, S_2 = symbols("q S_1 S_2", integer=True, positive=True)
 delta_1, delta_2, C_v, C_u, lam, D, radius = symbols("delta_1 delta_2 C_v C_u lambda D r", positive=True)
@@ -51,12 +51,7 @@ sigma_omega, sigma_zeta = symbols("sigma_omega sigma_zeta", positive=True)
 RATIO = sqrt(d * log(1 / delta)) / (n * epsilon)  # a
 STEP = sqrt(RATIO) / (L * log(4 / delta_1))
 
-PRIVACY = (
-    Parameter(n, "records in the dataset"),
-    Parameter(d, "larger of the dimensions of x and y"),
-    Parameter(epsilon, "privacy loss, natural log"),
-    Parameter(delta, "probability of a larger loss"),
-)
+PRIVACY = (BUDGET[0], Parameter(d, "larger of the dimensions of x and y"), *BUDGET[1:])
 THRESHOLDS = (Parameter(C_v, "clipping threshold of a refresh"), Parameter(C_u, "clipping threshold of a difference"))
 SMALL_EPSILON = Assumption("epsilon", "epsilon < 1", "Definition 3", epsilon < 1)
 SMOOTH = (

@@ -38,13 +38,8 @@ Example
 from sympy import Max, ceiling, log, sqrt
 
 from dpcheck.bounds.symbols import G_v, G_w, T, c_1, c_2, c_3, delta, epsilon, m, n, sigma_v, sigma_w
-from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
+from dpcheck.bounds.theorem import BUDGET, Assumption, Parameter, Theorem
 
-PRIVACY = (
-    Parameter(n, "records in the dataset"),
-    Parameter(epsilon, "privacy loss, natural log"),
-    Parameter(delta, "probability of a larger loss"),
-)
 SLOPES = (Parameter(G_w, "Lipschitz constant of f in w"), Parameter(G_v, "Lipschitz constant of f in v"))
 A1 = Assumption("A1", "f is G_w-Lipschitz in w and G_v-Lipschitz in v for every record", "A1")
 SAMPLING = Assumption("sampling", "each minibatch is drawn uniformly with replacement", "Algorithm 1, line 4")
@@ -69,7 +64,7 @@ THEOREMS = (
         location="Theorem 1, equation (3) and Remark 1",
         quantity="(epsilon, delta)-differential privacy",
         quantity_latex=r"(\epsilon, \delta)",
-        parameters=(*PRIVACY, Parameter(T, "iterations"), *SLOPES),
+        parameters=(*BUDGET, Parameter(T, "iterations"), *SLOPES),
         assumptions=(A1, SAMPLING, *REMARK_1, BATCH),
         schedule_formulas=(MINIBATCH,),
         noise_formulas=NOISE,
@@ -81,7 +76,7 @@ THEOREMS = (
         quantity="(epsilon, delta)-differential privacy for some c_1, c_2, c_3",
         quantity_latex=r"(\epsilon, \delta)",
         parameters=(
-            *PRIVACY,
+            *BUDGET,
             Parameter(T, "iterations"),
             Parameter(m, "records in a minibatch"),
             *SLOPES,

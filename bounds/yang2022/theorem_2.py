@@ -39,7 +39,7 @@ Example
 from sympy import E, Max, exp, log, sqrt
 
 from dpcheck.bounds.symbols import D_v, D_w, G_v, G_w, L, T, c, d, delta, epsilon, eta, m, n, sigma_v, sigma_w
-from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
+from dpcheck.bounds.theorem import BUDGET, Assumption, Parameter, Theorem
 from dpcheck.bounds.yang2022 import theorem_1
 
 SMOOTH = 4 * sqrt(E * (T + T**2 / n)) * (G_w + G_v) ** 2 * eta * exp(L**2 * T * eta**2 / 2) / sqrt(n)
@@ -55,7 +55,7 @@ OPTIMISATION_ERROR = COMMON + HALF + NOISE_TERM  # as equation (13) prints it
 LARGER = Max(sqrt(n), sqrt(d * log(1 / delta)) / epsilon)
 REGIMES = (("statistical", 1 / sqrt(n)), ("privacy", sqrt(d * log(1 / delta)) / (n * epsilon)))
 DIMENSION = Parameter(d, "larger of the dimensions of w and v")
-SIZES = (*theorem_1.PRIVACY, DIMENSION, *theorem_1.SLOPES)
+SIZES = (*BUDGET, DIMENSION, *theorem_1.SLOPES)
 RADII = (Parameter(D_w, "radius of W about 0"), Parameter(D_v, "radius of V about 0"))
 STEP = Parameter(c, "constant of the step size", default=1)
 RECORDS = Assumption("records", "the records are independent draws from one distribution", "after equation (1)")

@@ -17,7 +17,7 @@ Example
 from sympy import Rational, log, sqrt
 
 from dpcheck.bounds.symbols import T, d, delta, epsilon, kappa, mu, n
-from dpcheck.bounds.theorem import Assumption, Theorem
+from dpcheck.bounds.theorem import BUDGET, Assumption, Theorem
 from dpcheck.bounds.yang2022 import theorem_1, theorem_2, theorem_3
 
 THIRD = Rational(1, 3)
@@ -30,7 +30,7 @@ THEOREMS = (
         location="Theorem 5 and Theorem 12, Appendix D.3",
         quantity="expected excess primal population risk of the last iterate, in order",
         quantity_latex=r"\mathbb{E}[R(w_T) - R^*]",
-        parameters=(*theorem_1.PRIVACY, theorem_2.DIMENSION, *theorem_3.SHAPE, *theorem_1.SLOPES),
+        parameters=(*BUDGET, theorem_2.DIMENSION, *theorem_3.SHAPE, *theorem_1.SLOPES),
         assumptions=(
             Assumption("A1", "f is G_w-Lipschitz in w and G_v-Lipschitz in v for every record", "Theorems 4 and 5"),
             Assumption("A2", "the records' gradients have standard deviation at most B; not named there", "Theorem 8"),

@@ -29,7 +29,7 @@ Example
 from sympy import Rational, log, sqrt, symbols
 
 from dpcheck.bounds.symbols import L, d, delta, ell, epsilon, mu, n, sigma
-from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
+from dpcheck.bounds.theorem import BUDGET, Assumption, Parameter, Theorem
 
 HALF = Rational(5, 2)  # the printed 2.5
 energy = symbols("energy", positive=True)  # the solver's accuracy: squared distances, each times its modulus
@@ -46,13 +46,7 @@ BOUND = L**2 * ell / mu * (7 / (mu * n) + 48 * d * LOG / (mu * n**2 * epsilon**2
 
 def sizes(dimension: str = "dimension of x") -> tuple[Parameter, ...]:
     """Return the parameters that every theorem of the paper has, d with this meaning."""
-    return (
-        Parameter(n, "records in the dataset"),
-        Parameter(epsilon, "privacy loss, natural log"),
-        Parameter(delta, "probability of a larger loss"),
-        Parameter(d, dimension),
-        Parameter(L, "Lipschitz constant of f"),
-    )
+    return (*BUDGET, Parameter(d, dimension), Parameter(L, "Lipschitz constant of f"))
 
 
 THEOREMS = (

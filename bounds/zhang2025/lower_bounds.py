@@ -30,8 +30,7 @@ from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity
 from dpcheck.bounds.symbols import G, d, d_1, d_2, delta, epsilon, mu, n
-from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
-from dpcheck.bounds.zhang2025 import theorem_1
+from dpcheck.bounds.theorem import BUDGET, Assumption, Parameter, Theorem
 
 g, l, smooth, gap, a, logs, hidden, one, other = symbols("g l S gap a logs hidden sin cos", positive=True)
 p, mean, angle, x_1 = symbols("x_k M_k phi x_1", real=True)
@@ -66,7 +65,7 @@ THEOREMS = tuple(
         location=f"Theorem {number}",
         quantity="least gradient norm of the primal function that privacy allows, in order (a lower bound)",
         quantity_latex=r"\|\nabla\Phi(x^{priv})\|",
-        parameters=(*theorem_1.BUDGET, Parameter(d, dimension)),
+        parameters=(*BUDGET, Parameter(d, dimension)),
         assumptions=(Assumption("hard", hard, f"Theorem {number}"), *RANGE),
         regimes=(("privacy", rate),),
     )

@@ -26,14 +26,9 @@ Example
 from sympy import Max, ceiling, log, sqrt, symbols
 
 from dpcheck.bounds.symbols import T, c_1, c_2, c_3, delta, epsilon, m, n, sigma_x, sigma_y
-from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
+from dpcheck.bounds.theorem import BUDGET, Assumption, Parameter, Theorem
 
 C_1, C_2 = symbols("C_1 C_2", positive=True)
-BUDGET = (
-    Parameter(n, "records in the dataset"),
-    Parameter(epsilon, "privacy loss, natural log"),
-    Parameter(delta, "probability of a larger loss"),
-)
 SIZES = (*BUDGET, Parameter(T, "iterations"))
 CLIPPING = (
     Parameter(C_1, "clipping threshold of the gradients in x"),

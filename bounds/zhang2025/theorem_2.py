@@ -19,19 +19,14 @@ Example
 from sympy import Rational, ceiling, log, sqrt, symbols
 
 from dpcheck.bounds.symbols import T, c_1, c_2, c_3, d, delta, epsilon, eta_x, eta_y, kappa, m, mu, n, sigma_x, sigma_y
-from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
+from dpcheck.bounds.theorem import BUDGET, Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2025 import theorem_1
 from dpcheck.bounds.zhang2025.theorem_1 import EQUATION_3
 
 l, B, Lambda, Delta_Phi = symbols("l B Lambda Delta_Phi", positive=True)
 STEP = 1 / (16 * (kappa + 1) ** 2 * l)
 SIZE = n * epsilon / sqrt(d * log(1 / delta))
-PRIVACY = (
-    Parameter(n, "records in the dataset"),
-    Parameter(d, "larger of the dimensions of x and y"),
-    Parameter(epsilon, "privacy loss, natural log"),
-    Parameter(delta, "probability of a larger loss"),
-)
+PRIVACY = (BUDGET[0], Parameter(d, "larger of the dimensions of x and y"), *BUDGET[1:])
 # (39), each term of it, divided by 103 eta_x/256; both noises with the larger coefficient
 SQUARE = Rational(256, 103) * (
     Delta_Phi / (eta_x * (T + 1))

@@ -29,15 +29,13 @@ Example
 from sympy import Max, ceiling, log, sqrt, symbols
 
 from dpcheck.bounds.symbols import R, T, delta, epsilon, m, mu, n, sigma_y
-from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
+from dpcheck.bounds.theorem import BUDGET, Assumption, Parameter, Theorem
 
 C_0, beta, M, sigma_x1, sigma_x2 = symbols("C_0 beta M sigma_x1 sigma_x2", positive=True)
 c_4, c_5, c_6, c_7 = symbols("c_4 c_5 c_6 c_7", positive=True)
 
 SIZES = (
-    Parameter(n, "records in the dataset"),
-    Parameter(epsilon, "privacy loss, natural log"),
-    Parameter(delta, "probability of a larger loss"),
+    *BUDGET,
     Parameter(T, "rounds from one restart to the next"),
     Parameter(R, "rounds"),
     Parameter(C_0, "clipping threshold of the inner ascent"),
