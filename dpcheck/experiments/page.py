@@ -18,7 +18,7 @@ from typing import Any
 from dpcheck.experiments import NAMES, find
 from dpcheck.experiments.experiment import Cell, Experiment
 from dpcheck.experiments.runner import Result, duration, finished_cells, kept_runs
-from dpcheck.experiments.table import FAR, NEAR, causes, rows, shown_rows
+from dpcheck.experiments.table import FAR, NEAR, Table
 from dpcheck.report.results import to_json_text
 from dpcheck.running.files import write_text
 from dpcheck.shown import TABLE_FORMATS, table
@@ -56,7 +56,7 @@ def headlines() -> list[str]:
 
 def _rows(name: str) -> list[Row]:
     experiment = find(name)
-    return rows(experiment, kept_runs(experiment))
+    return Table(experiment, kept_runs(experiment)).rows
 
 
 def _row(rows: Sequence[Row], **keys: object) -> Row:
@@ -169,8 +169,8 @@ def text(experiment: Experiment, results: Sequence[Result], format: str) -> str:
     if format == "json":
         return to_json_text(to_dict(experiment, results))
     if format == "csv":
-        return table(rows(experiment, results), format)
-    lines = shown_rows(experiment, results)
+        return table(Table(experiment, results).rows, format)
+    lines = Table(experiment, results).shown
     after = remarks(experiment, results)
     if format == "latex":
         return "\n".join([table(lines, format).rstrip(), *(f"% {line}" for line in after)])
@@ -201,7 +201,8 @@ def to_dict(experiment: Experiment, results: Sequence[Result]) -> dict[str, Any]
     return {
         "schema": SCHEMA, "experiment": experiment.id, "place": experiment.place, "title": experiment.title,
         "noise as published": experiment.noise, "claimed epsilon": experiment.claimed,
-        "settings": [vars(setting) for setting in experiment.settings], "rows": rows(experiment, results), "runs": runs,
+        "settings": [vars(setting) for setting in experiment.settings], "rows": Table(experiment, results).rows,
+        "runs": runs,
         "not run": [{"part": part, "why": why} for part, why in not_run(experiment, results)],
     }  # fmt: skip
 
@@ -209,7 +210,7 @@ def to_dict(experiment: Experiment, results: Sequence[Result]) -> dict[str, Any]
 def remarks(experiment: Experiment, results: Sequence[Result]) -> list[str]:
     """Return the sentences below a table: the noise, the causes of differences, and what was not run."""
     lines = [f"noise as published: {experiment.noise}"]
-    lines += [f"({letter}) {sentence}" for letter, sentence in causes(experiment, results).items()]
+    lines += [f"({letter}) {sentence}" for letter, sentence in Table(experiment, results).causes.items()]
     return lines + [f"not run: {part}: {why}" for part, why in not_run(experiment, results)]
 
 

@@ -12,7 +12,7 @@ from dpcheck import style
 from dpcheck.errors import require
 from dpcheck.experiments.experiment import CERTIFIED, NONE, PUBLISHED, Curve, Experiment, key_text
 from dpcheck.experiments.runner import Result
-from dpcheck.experiments.table import rows
+from dpcheck.experiments.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,7 +101,7 @@ def _series(
 
 def _table(experiment: Experiment, results: Sequence[Result]) -> Figure:
     """Draw a row for each row of the table: the printed number, and what was measured with either noise."""
-    found = rows(experiment, results)
+    found = Table(experiment, results).rows
     panels = [
         [row for row in found if row.get("metric", experiment.metrics[0]) == metric] for metric in experiment.metrics
     ]

@@ -17,7 +17,7 @@ from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED, 
 from dpcheck.experiments.page import text
 from dpcheck.experiments.picture import draw
 from dpcheck.experiments.runner import Result, trials
-from dpcheck.experiments.table import causes, measured, rows, shown_rows
+from dpcheck.experiments.table import Table
 
 ROOT = Path(__file__).resolve().parents[2]
 SENSING = find("xu2026.table_2")
@@ -35,31 +35,31 @@ def made_up(values, *, published=10.0, noise=CERTIFIED, runs=1):
 
 def test_means_errors_and_differences_by_hand():
     experiment, results = made_up([11.0, 12.0, 13.0, 14.0])
-    found = measured(experiment, experiment.cells[0], "Phi", CERTIFIED, results)
+    found = Table(experiment, results).measured(experiment.cells[0], "Phi", CERTIFIED)
     spread = math.sqrt(5 / 3)
     assert found.mean == 12.5
     assert found.error == pytest.approx(spread / 2)
     assert found.difference == pytest.approx(2.5 / (spread * math.sqrt(1 / 4 + 1)))  # one run is behind the printed one
     assert found.epsilon == 5.0  # the largest
-    exact = measured(replace(experiment, runs=0), experiment.cells[0], "Phi", CERTIFIED, results)
+    exact = Table(replace(experiment, runs=0), results).measured(experiment.cells[0], "Phi", CERTIFIED)
     assert exact.difference == pytest.approx(2.5 / (spread / 2))
-    assert measured(experiment, experiment.cells[0], "Phi", PUBLISHED, results) is None
+    assert Table(experiment, results).measured(experiment.cells[0], "Phi", PUBLISHED) is None
 
 
 def test_one_run_has_no_error_and_no_difference():
     experiment, results = made_up([11.0])
-    (row,) = rows(experiment, results)
+    (row,) = Table(experiment, results).rows
     assert row["difference, certified noise"] is None and row["cause"] == ""
-    assert shown_rows(experiment, results)[0]["certified noise"] == "11.000"
+    assert Table(experiment, results).shown[0]["certified noise"] == "11.000"
 
 
 def test_a_difference_beyond_two_errors_has_a_cause():
     experiment, results = made_up([20.0, 20.1, 19.9])
-    (row,) = rows(experiment, results)
+    (row,) = Table(experiment, results).rows
     assert row["difference, certified noise"] > 2 and row["cause"]
-    assert causes(experiment, results) == {"a": row["cause"]}
+    assert Table(experiment, results).causes == {"a": row["cause"]}
     near, few = made_up([9.0, 11.5, 10.0])
-    assert causes(near, few) == {}
+    assert Table(near, few).causes == {}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -70,7 +70,7 @@ def test_tables_follow_from_the_kept_runs(name):
         pytest.skip("nothing of it is kept")
     with runner.kept_path(experiment).open(encoding="utf-8") as stream:
         lines = list(csv.DictReader(stream))
-    found = rows(experiment, runner.kept_runs(experiment))
+    found = Table(experiment, runner.kept_runs(experiment)).rows
     assert found
     for row in found:
         metric = row.get("metric", experiment.metrics[0])
@@ -115,7 +115,7 @@ def test_formats(format):
 
 def test_a_stated_spread_stands_in_for_the_measured_one():
     experiment, results = made_up([11.0, 12.0, 13.0, 14.0])
-    stated = measured(replace(experiment, runs=5, spread=0.1), experiment.cells[0], "Phi", CERTIFIED, results)
+    stated = Table(replace(experiment, runs=5, spread=0.1), results).measured(experiment.cells[0], "Phi", CERTIFIED)
     assert stated.difference == pytest.approx(2.5 / math.sqrt(5 / 3 / 4 + 0.1**2 / 5))
 
 
@@ -188,7 +188,7 @@ def test_no_cause_rests_on_a_run_that_was_not_made():
         return keys["data"], keys["classes"], keys["algorithm"]
 
     silent = {setting(run.trial.cell.keys) for run in results if run.trial.noise == NONE}
-    named = {setting(row) for row in rows(experiment, results) if "without noise" in (row["cause"] or "")}
+    named = {setting(row) for row in Table(experiment, results).rows if "without noise" in (row["cause"] or "")}
     assert named and named <= silent
     without = [run for run in results if run.trial.noise != NONE]
-    assert not any("without noise" in (row["cause"] or "") for row in rows(experiment, without))
+    assert not any("without noise" in (row["cause"] or "") for row in Table(experiment, without).rows)
