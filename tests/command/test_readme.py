@@ -158,7 +158,7 @@ def test_the_theorem_to_copy(tmp_path):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     (theorem,) = module.THEOREMS
-    assert theorem.id == f"{path.parent.name}.{path.stem}"
+    assert (theorem.id, theorem.paper) == (f"{path.parent.name}.{path.stem}", path.parent.name)
     assert theorem.bound(n=100, d=4, epsilon=0.5) == pytest.approx(0.08)
     with pytest.raises(InputError, match="epsilon must satisfy epsilon <= 1"):
         theorem.bound(n=100, d=4, epsilon=2)
