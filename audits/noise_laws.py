@@ -22,14 +22,11 @@ Draw = Callable[[np.random.Generator, tuple[int, ...], float], Array]
 
 @dataclass(frozen=True)
 class Law:
-    """A distribution of noise: ``draw(rng, shape, scale)`` and ``cdf(x, scale)``.
-
-    size : from samples (B, n, k) to their sizes (B,), which are about ``expected(scale) * scale``
-    """
+    """A distribution of noise: ``draw(rng, shape, scale)`` and ``cdf(x, scale)``."""
 
     draw: Draw
     cdf: Callable[[Array, float], Array]
-    size: Callable[[Array], Array]
+    size: Callable[[Array], Array]  # samples (B, n, k) -> sizes (B,), about expected(scale) * scale
     expected: Callable[[float], float] = lambda scale: 1.0
     discrete: bool = False
     mean: float = 0.0  # in units of the scale
@@ -127,10 +124,7 @@ def grid(values: Array) -> float:
 
 
 def rounded(values: Array, bits: int, step: float = 0.0) -> Array:
-    """Round to the nearest number with so many bits in its significand; float16 also to its least step, 2^-24.
-
-    step : then to multiples of this, where it is not 0
-    """
+    """Round to so many bits of significand (float16: and its least step, 2^-24), and to multiples of ``step`` > 0."""
     if step:
         return np.asarray(np.round(rounded(values, bits) / step) * step)
     _, exponent = np.frexp(values)
@@ -205,12 +199,9 @@ def repeats(
     noise: Array, law: Law, scale: float, centre: Array | float, bits: int, step: float, rng: np.random.Generator,
     simulations: int,
 ) -> tuple[int, float]:  # fmt: skip
-    """Count values of continuous noise that repeat, and compare them with what rounding and few random bits explain.
+    """Count values of continuous noise that repeat, beside what rounding, to ``step`` too, and few random bits explain.
 
-    A release that is rounded to multiples of ``step`` when its noise is in it is as private as before.
-
-    Clipped noise repeats few values often, and noise on a grid many values: the count and the commonest value are
-    tested, with half of the error each.
+    Clipped noise repeats few values often, noise on a grid many: count and commonest value are tested.
     """
     observed = _multiplicity(noise)
     if observed[0] == 0:
@@ -231,11 +222,7 @@ def repeats(
 
 
 def _most_repeats(noise: Array, scale: float, centre: Array | float, bits: int, coarse: float, repeats: float) -> float:
-    """Bound the chance of so many repeats under the same null.
-
-    Each value repeats the size of an earlier one with a chance of at most n times the likeliest size's, whatever those
-    were: the count is at most binomial. No density of the laws is above 1/scale, and a size has two signs.
-    """
+    """Bound the chance of so many repeats: binomial at most, as no density exceeds 1/scale and a size has two signs."""
     _, exponent = np.frexp(np.abs(noise + centre).max())
     step = max(coarse, math.ldexp(1.0, int(exponent) - (min(bits, SINGLE) - 1)))
     likeliest = max(2.0 ** (2 - SINGLE), 2 * step / scale)
@@ -251,16 +238,12 @@ def _multiplicity(noise: Array) -> Array:
 
 @dataclass(frozen=True)
 class Seen:
-    """What the tests of a noise show: the scale in units of the claim, the p-values, and values that do not occur.
-
-    impossible : values that repeat, or for discrete noise lie off its lattice
-    tails : how many draws should lie beyond the last on either side
-    """
+    """What the tests of a noise show: the scale in units of the claim, the p-values, and values that do not occur."""
 
     scale: float
-    tails: float
+    tails: float  # draws that should lie beyond the last on either side
     p_values: dict[str, float]
-    impossible: int
+    impossible: int  # values that repeat, or for discrete noise lie off its lattice
 
 
 def tested(

@@ -25,19 +25,14 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Measurements:
-    """Measurements, one a row, in an order that does not depend on the order of the table.
-
-    factors : names;  x : (rows, factors), logarithms, 0 at the end of the grid where the rate is claimed
-    y : (rows,), the response;  known : (rows,), the logarithm of the known factor
-    clusters : (rows,), the independent cluster of each row;  cells : (rows,), equal for rows with the same factors
-    """
+    """Measurements, one a row, in an order that does not depend on the order of the table."""
 
     factors: tuple[str, ...]
-    x: Array
-    y: Array
-    known: Array
-    clusters: NDArray[np.int64]
-    cells: NDArray[np.int64]
+    x: Array  # (rows, factors), logarithms, 0 at the end of the grid where the rate is claimed
+    y: Array  # (rows,), the response
+    known: Array  # (rows,), the logarithm of the known factor
+    clusters: NDArray[np.int64]  # (rows,), the independent cluster of each row
+    cells: NDArray[np.int64]  # (rows,), equal for rows with the same factors
 
     @property
     def line(self) -> Array:
@@ -167,20 +162,7 @@ _LONGEST = 400  # characters: no formula of columns is longer, and Python's pars
 
 
 def evaluate(text: str, columns: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return the value of ``text`` at every row, (rows,).
-
-    Parameters
-    ----------
-    text : str
-        Column names, numbers, ``+ - * / ^``, brackets, ``log`` (natural), ``sqrt``, ``exp``.
-    columns : mapping of str to array (rows,)
-        What the names stand for.
-
-    Raises
-    ------
-    InputError
-        For anything else, naming it.
-    """
+    """Return the value (rows,) of a formula of columns, numbers, ``+ - * / ^``, brackets, log, sqrt and exp."""
     require(len(text) <= _LONGEST, "a formula", f"have at most {_LONGEST} characters", len(text))
     try:
         tree = ast.parse(text.strip().replace("^", "**"), mode="eval").body

@@ -256,10 +256,7 @@ def _response(fit: RateFit) -> str:
 
 
 def _partial(fit: RateFit, name: str) -> tuple[Any, Any, Any]:
-    """Return the levels of a factor, the mean response there without the other factors, and its standard error.
-
-    Rows of one cluster count as one; if all rows of a level do, its error is unknown.
-    """
+    """Return a factor's levels, the mean response there without the other factors, and its standard error."""
     frame = fit.frame
     y = frame[fit.response].to_numpy(float) / np.exp(frame["offset"] - frame["offset"].mean()).to_numpy()
     for other, exponent in fit.exponents.items():

@@ -169,10 +169,7 @@ class Sampled:
 
     @property
     def rate(self) -> float:
-        """The probability that a given record is in the batch (with replacement: at least once).
-
-        If it is not 0, it is at least 1e-300.
-        """
+        """The probability, 0 or at least 1e-300, that a record is in the batch (with replacement: at least once)."""
         if self.scheme != "with_replacement":
             rate = self.batch / self.population
         elif self.population == 1:
@@ -192,10 +189,7 @@ class Sampled:
 
     @property
     def noise_multiplier(self) -> float:
-        """The multiplier of the one Gaussian that all mechanisms on this batch amount to, 1/sqrt(sum 1/z_i^2).
-
-        The Laplace mechanism's own if it is one.
-        """
+        """The multiplier of the one Gaussian, 1/sqrt(sum 1/z_i^2), that the mechanisms amount to, or of the Laplace."""
         shift = math.hypot(*(shift_of(part.noise_multiplier) for part in self.mechanisms))
         return math.inf if shift == 0 else 1 / shift
 

@@ -143,11 +143,7 @@ Whole = NDArray[np.int64]
 
 @njit("float64(float64, int64, float64)", nogil=True)
 def lower_limit(count: float, trials: int, z: float) -> float:
-    """Return the lower limit t of a binomial probability for which ``count`` is the upper z-quantile.
-
-    The quantile is the normal one with skewness and continuity corrections,
-    ``N t + z sqrt(N t (1 - t)) + (z^2 - 1)(1 - 2 t) / 6 + 1/2``; the limit is its smaller root.
-    """
+    """Return the t whose upper z-quantile ``N t + z sqrt(N t (1 - t)) + (z^2 - 1)(1 - 2 t) / 6 + 1/2`` is ``count``."""
     skew = (z * z - 1) / 6
     excess = count - 0.5 - skew
     if excess <= 0:
@@ -228,8 +224,7 @@ def least_rejected(
 ) -> float:
     """Return the least z, to 0.5 %, at which the counts reject ``P <= e^epsilon Q + curve(z)(epsilon)``; inf if none.
 
-    The output set, hit ``x`` and ``y`` times in ``trials`` runs, and ``epsilon`` must have been fixed beforehand.
-    Larger multipliers have lower curves, so that the rejected ones form a ray.
+    The output set and ``epsilon`` must have been fixed beforehand. Curves fall in z, so that the rejected z form a ray.
     """
 
     def refuted(delta: float) -> bool:
@@ -264,10 +259,7 @@ def _height(delta: float) -> float:
 
 
 def _next(tried: list[tuple[float, float]], edge: float, low: float, high: float) -> float:
-    """Return where to look next between two multipliers: where a line through the last two places meets the edge.
-
-    A little above it or below it, so that both ends close in; in the middle where the line does not help.
-    """
+    """Return where to look next: beside where a line through the last two places meets the edge, or the middle."""
     x, y = tried[-1]
     slope = -1.0
     if len(tried) > 1 and y != tried[-2][1]:

@@ -74,11 +74,7 @@ _LARGEST = 300.0
 
 
 def p_value(right: int, guesses: int, canaries: int, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Floats:
-    """Return the largest probability of at least ``right`` right guesses, for each point (epsilon, delta) of a claim.
-
-    epsilon >= 0 (natural log) and delta in [0, 1) broadcast to the result's shape. The claim at any one point implies
-    the bound, so the least over the points of a curve is a p-value too.
-    """
+    """Return the largest probability of ``right`` right guesses or more at each point (epsilon, delta) of a claim."""
     _require_counts(right, guesses, canaries)
     e, d = np.broadcast_arrays(np.minimum(epsilon, _LARGEST), np.asarray(delta, float))
     if right == 0:
@@ -97,10 +93,7 @@ def p_value(right: int, guesses: int, canaries: int, epsilon: ArrayLike, delta: 
 
 
 def epsilon_lower(right: int, guesses: int, canaries: int, *, delta: float = 0.0, alpha: float = 0.05) -> float:
-    """Return a lower confidence limit on epsilon (natural log, one-sided, level ``1 - alpha``), at least 0.
-
-    It exceeds an epsilon that the mechanism keeps at this delta with probability at most ``alpha``.
-    """
+    """Return a lower confidence limit on epsilon (natural log, one-sided, level ``1 - alpha``), at least 0."""
     _require_counts(right, guesses, canaries)
     require_delta(delta)
     require(0 < alpha < 0.5, "alpha", "lie in (0, 0.5)", alpha)
@@ -212,17 +205,7 @@ _ROUNDING = 1e-9  # more than the recurrences lose
 
 
 def joint_p_value(right: int, guesses: int, canaries: int, best: float, deltas_at: Callable[[Floats], Floats]) -> float:
-    """Return a bound on the probability of ``right`` right guesses under a curve, from points around ``best``.
-
-    Parameters
-    ----------
-    right, guesses, canaries : int
-        1 <= right <= guesses <= canaries.
-    best : float
-        Epsilon of the point that alone says most (natural log).
-    deltas_at : callable
-        The curve, from epsilons (n,) to deltas (n,).
-    """
+    """Bound the chance of so many right guesses under a curve, epsilons to deltas (n,), by points around ``best``."""
     steps = np.linspace(-1, 1, _POINTS)
     around = best + np.sign(steps) * np.abs(steps) ** 1.5 * np.where(steps < 0, _BELOW, _ABOVE)
     epsilons = np.unique(np.maximum(around, 0.0))
@@ -252,10 +235,7 @@ def bound_of(weights: Floats, right: int, guesses: int, canaries: int, epsilons:
 
 
 def _proposed(right: int, guesses: int, canaries: int, epsilons: Floats, deltas: Floats) -> Floats | None:
-    """Propose weights: the dual of maximising the chance over the laws of W on the likely numbers, without the first's.
-
-    None where that is too large a program, or it is not solved.
-    """
+    """Propose weights by the dual of a linear program over laws of W; None where it is too large or not solved."""
     share, deviations = _LIKELY
     usual = float(special.expit(share * epsilons[len(epsilons) // 2]))
     wide = max(1.0, math.sqrt(guesses * usual * (1 - usual)))

@@ -295,10 +295,7 @@ def _compositions(events: EventCounts, delta: float) -> list[Composition]:
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
-    """Return epsilon at which a Gaussian of standard deviation 1, shifted by ``mu`` >= 0, has this delta, rounded up.
-
-    delta : in (0, 1). Balle and Wang (2018), Theorem 8.
-    """
+    """Return epsilon of N(mu, 1) against N(0, 1) at delta in (0, 1), rounded up (Balle and Wang 2018, Theorem 8)."""
     require_delta(delta, zero=False)
     if mu == 0:
         return 0.0

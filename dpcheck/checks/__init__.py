@@ -193,10 +193,7 @@ def _run(name: str, title: str, stage: Callable[[], Iterable[Finding]]) -> Itera
 
 
 def _kept(context: Context, title: str, stage: Iterable[Finding], measured: Tables) -> tuple[Finding, ...]:
-    """Return the findings of a stage, from the store or from the stage, which adds its tables to ``measured``.
-
-    Both go through the same text, so that nothing tells them apart. A stage that stopped with an error is not kept.
-    """
+    """Return a stage's findings and put its tables in ``measured``, from the store or through the same text."""
     assert context.store is not None
     key = ["stage", context.profile, context.seed, title]
     text = context.store.get(key)
@@ -221,10 +218,7 @@ def _placed(finding: Finding, name: str) -> Finding:
 def _stages(
     context: Context, names: list[str], declared: list[Algorithm], tables: Tables
 ) -> Iterator[tuple[str, str, Callable[[], Iterable[Finding]]]]:
-    """Yield what concerns each algorithm, then the claims of each paper once: a name, a title, and the work.
-
-    Findings about what others declare name their place themselves: its name is empty here.
-    """
+    """Yield name, title and work of each algorithm, each paper, and, without a name, what others declare."""
     from dpcheck.checks import shipped
 
     for name in names:

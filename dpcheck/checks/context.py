@@ -38,19 +38,15 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class Context:
-    """Profile, seed and workers; ``progress(done, total)`` reports on the stage at work.
-
-    store : keeps each chunk of long work;  executor : does the work in place of ``jobs`` threads or processes here
-    measurements : those that the package ships, of which each stage measures its first chunk again
-    """
+    """Profile, seed and workers; ``progress(done, total)`` reports on the stage at work."""
 
     profile: str = "quick"
     seed: int = 0
     jobs: int = 1
     progress: Callable[[int, int], None] = _silent
-    store: Store | None = None
-    executor: Executor | None = None
-    measurements: Measurements | None = None
+    store: Store | None = None  # keeps each chunk of long work
+    executor: Executor | None = None  # does the work in place of ``jobs`` threads here
+    measurements: Measurements | None = None  # those shipped, of which each stage measures its first chunk again
 
     def __post_init__(self) -> None:
         require(self.profile in PROFILES, "profile", f"be one of {', '.join(PROFILES)}", self.profile)
@@ -71,10 +67,7 @@ class Context:
         return self.all_measured([batch])[0]
 
     def all_measured(self, batches: Sequence[Batch]) -> list[list[Any]]:
-        """The results of the chunks of each batch, in order; each is stored as soon as it is there.
-
-        All chunks of all batches are handed out together, so that there is work for many workers.
-        """
+        """Return the results of each batch's chunks in order, each stored as soon as it is there."""
         chunks = [
             _At(k, part) for k, each in enumerate(batches) for part in portions(each.trials, each.chunk, each.seed)
         ]

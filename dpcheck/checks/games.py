@@ -193,11 +193,7 @@ class Game:
         return rows[:MINIBATCHES]
 
     def scores(self, problem: Problem, rng: np.random.Generator, size: int) -> Array:
-        """Return log-likelihood ratios, data over neighbour, of ``size`` whole noisy transcripts of runs on
-        ``problem``.
-
-        Exact, except that a private choice which ends a run is not looked at. The noise is what the run says it is.
-        """
+        """Return exact log-likelihood ratios of ``size`` transcripts, save of a private choice that ends a run."""
         solver, fixed, sets = self.solver, self._fixed, self._sets
         numbers = solver.packed(problem)._replace(counts=fixed.packed(problem).counts)
         tape = new_tape(problem, solver.rows(problem), mode=RECORD)
@@ -336,12 +332,7 @@ def entry(
     settings: dict[str, Any], *, label: str = "", words: str = "", remark: str = "",
     events: Callable[[Any], tuple[Event, ...]] | None = None, place: int = 0, **fields: Any,
 ) -> Entry:  # fmt: skip
-    """Return the entry of algorithm ``name`` at (EPSILON, DELTA) with these ``settings``, its schedule made for
-    ``problem``.
-
-    events : of the configured algorithm, its own where it states them rightly
-    fields : further ones of the entry
-    """
+    """Return an entry of an algorithm at (EPSILON, DELTA); ``events`` replaces its own where they are not right."""
     solver = configure(name, problem, epsilon=EPSILON, delta=DELTA, variant=variant, **settings)
     game = Game.of(solver, problem, roles, pattern, place)
     released = solver.events(game.data) if events is None else events(solver)

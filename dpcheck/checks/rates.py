@@ -45,21 +45,16 @@ _CHUNKS = 4
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """What is known of one grid point before anything runs, and what was measured there.
-
-    solver : the algorithm as it is configured here, by no record: its calibration is done once
-    promised : the theorem's number;  order : its term that leads here;  predicted : the instance's, or NaN
-    start : the measure where the algorithm begins;  values : (seeds,)
-    """
+    """What is known of one grid point before anything runs, and what was measured there."""
 
     cell: Cell
-    solver: Any
-    promised: float
-    order: float
-    predicted: float
-    start: float
+    solver: Any  # as configured here, by no record: it is calibrated once
+    promised: float  # the theorem's number
+    order: float  # the theorem's term that leads here
+    predicted: float  # the instance's, or NaN
+    start: float  # the measure where the algorithm begins
     premises: tuple[Premise, ...]
-    values: Array
+    values: Array  # (seeds,)
 
     @property
     def mean(self) -> float:

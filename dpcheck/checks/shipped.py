@@ -64,10 +64,7 @@ def claims_of(paper: str) -> dict[str, dict[str, Any]] | None:
 
 
 class Measurements:
-    """What the rates measured before, by the key of each chunk; a stage trusts them once its first chunk agrees.
-
-    stages : whether the first chunk agreed, by the title of each stage that repeated one
-    """
+    """What the rates measured before, by the key of each chunk; a stage trusts them once its first chunk agrees."""
 
     def __init__(self) -> None:
         found = _read(MEASUREMENTS)

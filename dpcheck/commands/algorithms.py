@@ -204,10 +204,7 @@ def run_measure(options: Namespace) -> int:
 
 
 class Table:
-    """The rows of an experiment that are known so far.
-
-    rows : key -> the whole row, as text;  file : where they are kept, None for nowhere;  store : likewise
-    """
+    """The rows of an experiment that are known so far, as text, and the file and the store that keep them."""
 
     def __init__(self, experiment: Experiment, file: str | None = None, store: Store | None = None) -> None:
         """Start with what ``file`` holds, which InputError refuses unless all of it belongs to this experiment."""
@@ -251,10 +248,7 @@ class Table:
         self, *, jobs: int | None = None, executor: Executor | None = None,
         watch: Callable[[int, int], object] = lambda done, total: None,
     ) -> None:  # fmt: skip
-        """Measure what is missing; ``watch`` is called as ``watch(rows known, rows in all)``.
-
-        A row that is finished is in the file, whatever happens then. When all are there, they are put in order.
-        """
+        """Measure what is missing, put each row into the file at once, and at last all of them in order."""
         rows = self.experiment.rows
         missing = [row for row in rows if row.key not in self.rows]
 

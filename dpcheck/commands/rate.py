@@ -78,11 +78,7 @@ _COMMENT = "#"
 
 
 def read_table(file: str) -> pd.DataFrame:
-    """The table in a file on this machine; numbers where a whole column is made of them.
-
-    Values are separated by commas, semicolons or tabs, whichever the line of names has most of.
-    Lines that begin with ``#`` are comments. Raises InputError for everything else.
-    """
+    """Read a table of values apart by commas, semicolons or tabs, with ``#`` before comments; InputError else."""
     import pandas as pd
 
     require("://" not in file, "FILE.csv", "be a file on this machine, since nothing is downloaded", file)
@@ -106,10 +102,7 @@ def read_table(file: str) -> pd.DataFrame:
 
 
 def with_bound(frame: pd.DataFrame, id: str, constants: dict[str, float]) -> pd.DataFrame:
-    """The table with a column ``id``: the theorem's bound, or its order where it states no constants.
-
-    Parameters of the theorem come from columns of their names and from ``constants``.
-    """
+    """Add a column ``id``: the theorem's bound, or its order without constants, at its columns and ``constants``."""
     from dpcheck.bounds.registry import theorem
 
     stated = theorem(id)

@@ -55,15 +55,7 @@ def coloured() -> bool:
 
 
 def say(text: str) -> int:
-    """Print a result; 0, the exit code where nothing is judged.
-
-    Where nobody reads on (as in ``| head``) the rest is dropped: the exit code is still the verdict's.
-
-    Raises
-    ------
-    InputError
-        If stdout is closed, or cannot be written to for another reason, such as a full disk.
-    """
+    """Print a result, as far as somebody reads on; return 0. InputError where stdout is closed or cannot be written."""
     if sys.stdout is None or sys.stdout.closed:
         raise InputError("stdout must be open, got a closed one: the result has nowhere to go")
     try:

@@ -41,10 +41,7 @@ def claims_text(
     results: Sequence[ClaimResult], changed: Sequence[ClaimResult] | None, seconds: float, *, color: bool, width: int,
     file: str | None = None, places: Sequence[str] = (),
 ) -> str:  # fmt: skip
-    """Show claims in a table, or with every step where the ``places`` that decide them are given, then sum them up.
-
-    changed : those whose verdict is not the expected one, None where none is expected;  file : of claims of one's own
-    """
+    """Show claims in a table, or with every step where the ``places`` that decide them are given, then sum them up."""
     if places:
         steps = (_claim_explained(result, width, place) for result, place in zip(results, places, strict=True))
         body = "\n\n".join(steps)
@@ -54,10 +51,7 @@ def claims_text(
 
 
 def _claims_table(results: Sequence[ClaimResult], *, color: bool, width: int, file: str | None = None) -> str:
-    """Tabulate claims, one a row: verdict, method, seconds, critical constant or counterexample, who vouches, place.
-
-    Below 100 columns they are stacked, each with the command that explains it; claims of one's own are in ``file``.
-    """
+    """Tabulate claims, one a row or, below 100 columns, stacked; claims of one's own are in ``file``."""
     explain = "dpcheck prove {} --explain"
     buffer = io.StringIO()
     console = Console(file=buffer, force_terminal=color, width=width, highlight=False)
@@ -99,11 +93,7 @@ def _word(result: ClaimResult) -> Text:
 
 
 def _claim_explained(result: ClaimResult, width: int, code: str) -> str:
-    """The verdict, the statement, what breaks or saves it, and every step, in plain text and LaTeX.
-
-    Words keep within ``width`` columns; a formula stays on its line, to be copied. ``code`` is the place that decides
-    the claim.
-    """
+    """The verdict, the statement, what breaks or saves it, and every step; a formula stays on its line."""
     claim, evidence = result.claim, result.evidence
     lines = wrapped(
         f"{claim.id}  {standing(result.verdict).sign} {result.verdict}  ({result.method}, {result.seconds:.1f} s)",
@@ -154,13 +144,7 @@ def _room(room: dict[str, object]) -> str:
 
 
 def describe(theorem: Theorem, values: dict[str, float], decided: Sequence[tuple[Claim, str]] = ()) -> str:
-    """Describe what a theorem promises and on which assumptions; with ``values``, also what that is there.
-
-    ``decided`` holds the claims about its formulas, each with its expected verdict. Words keep within 80 columns; a
-    formula stays on its line, to be copied.
-
-    Raises InputError for values outside its region.
-    """
+    """Describe a theorem in 80 columns, with its numbers at ``values``, and the verdicts on its claims."""
     lines = [*_wrapped(f"{theorem.id}: {theorem.title}", ""), *_wrapped(f"{theorem.paper}, {theorem.location}"), ""]
     verb = "promises" if theorem.bound_formula is None else "bounds"
     lines += _wrapped(f"It {verb} {theorem.quantity}.", "")

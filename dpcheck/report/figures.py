@@ -63,22 +63,7 @@ def figures(report: Results) -> dict[str, Figure]:
 
 
 def forest(rows: Sequence[Row], *, width: float = PAGE) -> Figure:
-    """Draw measured exponents with their intervals beside the predicted and the claimed ones, paper by paper.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        One an experiment and factor: ``experiment``, ``algorithm``, ``theorem`` (as
-        ``"yang2022.theorem_2a"``), ``regime``, ``factor``, ``measured``, ``low``, ``high``,
-        ``predicted``, ``claimed`` and ``verdict``. Missing exponents are not drawn.
-    width : float
-        In inches; the numbers are written out beside the axes where they have room.
-
-    Raises
-    ------
-    InputError
-        Where there are no rows, or one lacks experiment, theorem, factor, measured or verdict.
-    """
+    """Draw measured exponents with intervals beside the predicted and the claimed ones, those of one paper together."""
     require(len(rows) > 0, "rows", "hold at least one exponent", "none")
     for row in rows:
         require(row.keys() >= _NEEDED, "rows", f"have {', '.join(sorted(_NEEDED))}", sorted(row))
@@ -172,23 +157,7 @@ def _interval(row: Row) -> str:
 
 
 def sandwiches(findings: Iterable[Finding], *, width: float = PAGE) -> Figure:
-    """Draw audited lower bound, certified and claimed epsilon, a row for each variant of an algorithm.
-
-    Audits of a variant's transcript, iterates and output share its certificate and their row. What no
-    claim allows is red: an audit above the claim or the certificate, and a certificate above the claim.
-
-    Parameters
-    ----------
-    findings : iterable of Finding
-        Those that are not about privacy, and those without a claimed epsilon, are passed over.
-    width : float
-        In inches.
-
-    Raises
-    ------
-    InputError
-        Where no finding is about privacy and has a claimed epsilon.
-    """
+    """Draw audited, certified and claimed epsilon, a row for each variant; what no claim allows is red."""
     variants = Variant.of(findings)
     require(bool(variants), "findings", "hold one about privacy with a claimed epsilon", "none")
     figure, axis, places = _rows_of([variant.label for variant in variants], width)
@@ -241,24 +210,7 @@ def _counted(variants: list[Variant]) -> str:
 
 
 def over_bound(rows: Sequence[Row], *, along: str = "n", width: float = PAGE) -> Figure:
-    """Draw measured over bound, means with two standard errors, a line for each setting of the other factors.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        With ``measured``, ``bound``, ``error`` (standard error; may be missing), ``along`` and settings
-        such as ``d`` or ``epsilon``. Rows whose measured or bound is no finite number are left out,
-        which the title says.
-    along : str
-        The column to the right: positive numbers.
-    width : float
-        In inches.
-
-    Raises
-    ------
-    InputError
-        Where no row can be drawn, or ``along`` is not a positive number in each.
-    """
+    """Draw measured over bound along a column, means with two standard errors, a line for each other setting."""
     drawn = [row for row in rows if has_bound(row)]
     require(bool(drawn), "rows", "hold a finite measured with a finite bound > 0", f"none among {len(rows)}")
     for row in drawn:

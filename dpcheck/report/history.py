@@ -64,11 +64,7 @@ def _git(*arguments: str) -> str:
 
 
 def history(folder: str | PathLike[str]) -> list[dict[str, Any]]:
-    """The runs of a store, the first one first, each with what it found and what changed since one like it before.
-
-    Runs are alike if they looked at the same algorithms or mechanisms with the same profile. Of a run whose report
-    cannot be read, as that of another version, "findings" is "unreadable".
-    """
+    """The runs of a store, what each found, and what changed since one of the same algorithms and profile before."""
 
     with closing(open_store(folder, "FOLDER", new=False)) as store:
         runs = store.runs()
@@ -100,13 +96,7 @@ def _is_file(path: Path) -> bool:
 
 
 def find(text: str) -> Named:
-    """The report that REPORT.json, FOLDER, FOLDER:NUMBER or FOLDER:COMMIT names; the last one where several do.
-
-    Raises
-    ------
-    InputError
-        If it names none.
-    """
+    """Return the report that REPORT.json, FOLDER, FOLDER:NUMBER or FOLDER:COMMIT names, the last of several."""
     path = Path(text)
     if _is_file(path):
         try:
@@ -149,25 +139,13 @@ def _is(run: KeptRun, wanted: str) -> bool:
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that is not what it was.
+    """One thing that is not what it was."""
 
-    Attributes
-    ----------
-    id : str
-        The finding or the table.
-    what : str
-        ``"verdict"``, ``"finding"``, or the name of a number.
-    before, after : str or float or None
-        What it was and is; None where there was or is none.
-    interval : tuple of float or None
-        For a number that was measured: an interval for the difference, or for audited epsilons the two intervals.
-    """
-
-    id: str
-    what: str
-    before: str | float | None
+    id: str  # of the finding, or title of the table
+    what: str  # "verdict", "finding", or the name of a number
+    before: str | float | None  # None where there was none
     after: str | float | None
-    interval: tuple[float, ...] | None = None
+    interval: tuple[float, ...] | None = None  # for the difference of a measured number, or the two of audited epsilons
 
     def __str__(self) -> str:
         """The change on a line."""
@@ -188,24 +166,12 @@ def _short(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All that changed, and how much was compared.
+    """All that changed, and how much was compared."""
 
-    Attributes
-    ----------
-    changes : tuple of Change
-        What changed, findings first.
-    findings : int
-        Findings in both runs.
-    numbers : int
-        Measured numbers in both runs, which share ``level``.
-    level : float
-        Chance that any of them is called changed when none is.
-    """
-
-    changes: tuple[Change, ...]
-    findings: int
-    numbers: int
-    level: float = LEVEL
+    changes: tuple[Change, ...]  # findings first
+    findings: int  # in both runs
+    numbers: int  # measured in both runs, which share ``level``
+    level: float = LEVEL  # chance that any of them is called changed when none is
 
     def __str__(self) -> str:
         """A line a change, then what was compared."""

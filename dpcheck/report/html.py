@@ -231,38 +231,18 @@ def _text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """What a page shows of a finding.
-
-    Attributes
-    ----------
-    anchor : str
-        The name of its place on the page.
-    index : int
-        Its place in the report, and in the JSON that the page holds.
-    tone : Standing
-        What the verdict means, a word for the style with its sign; a broken guarantee is never good, expected or not.
-    weight : int
-        Its place where what needs a look comes first: broken, then changed, then undecided.
-    stated : str
-        A claim's statement with its formulas as LaTeX between dollar signs, or nothing.
-    numbers : tuple of (str, str)
-        Audited, certified and claimed epsilon, as far as there are any.
-    command : str
-        What to type to see it explained.
-    name : str
-        The finding's id where another one has the same subject, else nothing.
-    """
+    """What a page shows of a finding."""
 
     finding: Finding
-    anchor: str
-    index: int
-    tone: Standing
-    weight: int
-    stated: str
-    numbers: tuple[tuple[str, str], ...]
-    command: str
+    anchor: str  # the name of its place on the page
+    index: int  # its place in the report, and in the JSON that the page holds
+    tone: Standing  # what the verdict means; a broken guarantee is never good, expected or not
+    weight: int  # its place: broken, then changed, then undecided
+    stated: str  # a claim's statement with its formulas as LaTeX between dollar signs
+    numbers: tuple[tuple[str, str], ...]  # audited, certified and claimed epsilon
+    command: str  # what to type to see it explained
     evidence: Evidence
-    name: str
+    name: str  # the finding's id where another one has the same subject
 
 
 def rows_of(summary: Summary) -> list[Row]:

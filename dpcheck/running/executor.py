@@ -34,18 +34,10 @@ class LostWorkersError(InputError):
 
 
 class Executor(ABC):
-    """Runs ``work(chunk)`` for many chunks; a context manager, which lets go of its workers.
+    """Runs ``work(chunk)`` for many chunks; a context manager, which lets go of its workers."""
 
-    Attributes
-    ----------
-    jobs : int
-        Workers.
-    here : bool
-        Whether they see what this process has in memory, so that nothing is copied to them.
-    """
-
-    jobs: int
-    here: bool = False
+    jobs: int  # workers
+    here: bool = False  # whether they see what this process has in memory
     _lost: tuple[type[BaseException], ...] = ()
 
     def map(self, work: Callable[[Task], Result], chunks: Iterable[Task]) -> Iterator[tuple[Task, Result]]:
@@ -216,10 +208,7 @@ def portions(trials: int, chunk: int, seed: int | np.random.SeedSequence) -> lis
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread: it sums by parts, so that its last bits depend on how many share a product.
-
-    It also saves small products the waiting. Holders may overlap, on any threads: the last lets go.
-    """
+    """Hold BLAS to one thread, as its last bits depend on how many share a product; holders may overlap."""
     with _lock:
         _holders.append(None)
         if len(_holders) == 1:

@@ -51,23 +51,7 @@ class KeptRun(NamedTuple):
 
 
 def open_store(folder: str | PathLike[str], name: str = "--store", *, new: bool = True) -> Store:
-    """Open the store in a folder.
-
-    Parameters
-    ----------
-    folder : str or path
-        Where it lies.
-    name : str
-        What error messages call the folder.
-    new : bool
-        Whether a folder that is missing is created; if not, the store is only read, and its folder need not be
-        writable.
-
-    Raises
-    ------
-    StoreError
-        If the folder or the store in it cannot be used.
-    """
+    """Open the store in a folder, a ``new`` one if it is missing; StoreError, with its ``name``, if it is unusable."""
     place = Path(folder)
     if str(folder) == "":  # which Path takes for the working folder
         raise StoreError(f"{name} must be a folder, got an empty name")
@@ -86,11 +70,7 @@ class Store:
     """One file of results by key; a key holds everything that a result depends on, the code included."""
 
     def __init__(self, path: str | PathLike[str], code: str | None = None, *, reading: bool = False) -> None:
-        """Open or create the file; StoreError if it cannot be, or is no store.
-
-        code : a digest of the code that results depend on, that of the whole package by default
-        reading : whether the file is only read, which a folder that cannot be written allows too
-        """
+        """Open or create the file; StoreError if it is no store. ``code`` is a digest of what results depend on."""
         self._path, self.code = Path(path), code_and_libraries() if code is None else code
         written = self._path.with_name(f"{self._path.name}-wal").exists()  # and not yet in the file
         sealed = reading and not written and not os.access(self._path.parent, os.W_OK)
