@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.errors import InputError, one_line, require
-from dpcheck.shown import Shown
+from dpcheck.shown import Result
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class ConstantsAudit(Shown):
+class ConstantsAudit(Result):
     """Which constants differ between a dataset and its neighbours.
 
     Attributes
@@ -63,10 +63,6 @@ class ConstantsAudit(Shown):
             for d in self.differences
         )
         return f"{self.verdict}: {differing or 'no constant differs'}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
-        return {**vars(self), "differences": [vars(difference) for difference in self.differences]}
 
 
 def audit_constants(configure: Callable[[Any], Any], data: Any, neighbours: Iterable[Any]) -> ConstantsAudit:

@@ -12,7 +12,7 @@ The test assumes that the noise of the k-th answer is the k-th draw of as many n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dpcheck.arrays import real_numbers, returned_numbers
 from dpcheck.audits.running.recorder import Draw, Recorder
 from dpcheck.errors import require, require_positive, require_seed
-from dpcheck.shown import Shown
+from dpcheck.shown import Result
 
 Array = NDArray[np.float64]
 Mechanism = Callable[[Callable[..., Any], np.random.Generator], Any]
@@ -32,7 +32,7 @@ _ROUNDING = 1e-7
 
 
 @dataclass(frozen=True)
-class PointsAudit(Shown):
+class PointsAudit(Result):
     """Whether the points of evaluation depend on the releases alone.
 
     Attributes
@@ -48,10 +48,6 @@ class PointsAudit(Shown):
     verdict: str
     queries: int
     reason: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, eq=False)

@@ -137,6 +137,8 @@ def rounded(values: Array, bits: int, step: float = 0.0) -> Array:
 # Samples that a Monte Carlo p-value is made of, at least, and numbers that are simulated at once, so that time goes to
 # arithmetic and not to calls.
 _SIMULATIONS, _NUMBERS = 999, 50_000
+# Simulations that lie beyond what was observed, at least, before the others are left out.
+_BEYOND_DOUBT = 30.0
 # Each call is compared with so many calls before it.
 _LAGS = 4
 # Distance from a whole number that rounding explains, in units of the numbers' size.
@@ -245,6 +247,21 @@ class Seen:
     p_values: dict[str, float]
     impossible: int  # values that repeat, or for discrete noise lie off its lattice
 
+    def reasons(self, level: float, scale: float) -> list[str]:
+        """Say of each test that rejects what it saw."""
+        measured = self.scale * scale
+        small = self.p_values["scale"] <= level and measured < scale  # which shortens tails, too
+        clipped = "" if small else ": the noise is clipped"
+        words = {
+            "scale": f"scale {measured:.4g} is {'below' if measured < scale else 'above'} the claimed {scale:.4g}",
+            "shape": "the distribution's shape is another",
+            "tails": f"a tail ends where about {self.tails:.0f} draws should lie beyond{clipped}",
+            "dependence": "the noise depends on other coordinates or on the calls before",
+            "repeats": f"{self.impossible} values repeat exactly, more than rounding explains",
+            "lattice": f"{self.impossible} values are no whole numbers apart",
+        }
+        return [words[name] for name, p in self.p_values.items() if p <= level]
+
 
 def tested(
     sample: Array, law: Law, scale: float, *, centred: bool, on_a_grid: bool, level: float, seed: int
@@ -256,7 +273,12 @@ def tested(
     rng, rng_of_repeats = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
     simulations = max(_SIMULATIONS, math.ceil(2 / level))  # fewer could not reject
     observed = {name: float(v[0]) for name, v in statistics(noise[None], law, scale, centred).items()}
-    null = {name: _Null(value, two_sided=name == "scale") for name, value in observed.items()}
+    counts = {name: np.zeros(2, np.int64) for name in observed}  # simulations that are as large, and as small
+    drawn_so_far = 0
+
+    def beyond(name: str) -> int:
+        return int(counts[name].min() if name == "scale" else counts[name][0])
+
     at_once = min(simulations, 1 + _NUMBERS // noise.size)
     for start in range(0, simulations, at_once):
         drawn = law.draw(rng, (min(at_once, simulations - start), *noise.shape), scale)
@@ -265,45 +287,16 @@ def tested(
         ) and not law.discrete:  # a shape may show it, of small noise on a large number above all
             drawn = rounded(drawn + centre, bits, step)
         simulated = statistics(drawn if centred else about_centre(drawn, law), law, scale, centred)
+        drawn_so_far += len(drawn)
         for name, values in simulated.items():
-            null[name].see(values)
-        if all(statistic.beyond_doubt(level * (simulations + 1)) for statistic in null.values()):
+            counts[name] += (values >= observed[name]).sum(), (values <= observed[name]).sum()
+        if all(beyond(name) > max(level * (simulations + 1), _BEYOND_DOUBT) for name in counts):
             break  # whatever the further simulations are, none of these tests can reject
-    p_values = {name: statistic.p_value for name, statistic in null.items()}
+    sides = {name: 2 if name == "scale" else 1 for name in counts}
+    p_values = {name: min(1.0, sides[name] * (1 + beyond(name)) / (1 + drawn_so_far)) for name in counts}
     if law.discrete:
         impossible = int((np.abs(noise - np.round(noise)) > room(sample)).sum())
         p_values["lattice"] = 0.0 if impossible else 1.0
     else:
         impossible, p_values["repeats"] = repeats(noise, law, scale, centre, bits, step, rng_of_repeats, simulations)
     return Seen(observed["scale"], observed["tails"], p_values, impossible)
-
-
-@dataclass
-class _Null:
-    """How an observed statistic lies among those simulated under the null so far."""
-
-    observed: float
-    two_sided: bool
-    seen: int = 0
-    above: int = 0
-    below: int = 0
-
-    def see(self, simulated: Array) -> None:
-        """Count further simulations."""
-        self.seen += simulated.size
-        self.above += int((simulated >= self.observed).sum())
-        self.below += int((simulated <= self.observed).sum())
-
-    @property
-    def _beyond(self) -> int:
-        return min(self.above, self.below) if self.two_sided else self.above
-
-    def beyond_doubt(self, most: float) -> bool:
-        """Whether more simulations lie beyond it than a rejection allows, and 30 at least."""
-        return self._beyond > max(most, 30)
-
-    @property
-    def p_value(self) -> float:
-        """The Monte Carlo p-value."""
-        p = (1 + self._beyond) / (1 + self.seen)
-        return min(1.0, 2 * p) if self.two_sided else p

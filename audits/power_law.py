@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpcheck.audits.rate_table import TO_ZERO, Measurements
+from dpcheck.audits.rate_table import Measurements
 
 Array = NDArray[np.float64]
 _STEPS = 200
@@ -316,7 +316,7 @@ class Fitted:
             if self.gate or self.line is None:
                 judged[name] = Judgement("inconclusive", self.gate)
                 continue
-            sign = -1.0 if name in TO_ZERO else 1.0
+            sign = self.measurements.sign(i)
             if i not in self._slopes:
                 self._slopes[i] = _slopes(self.measurements, self.line, i, sign)
             judged[name] = judge(

@@ -81,36 +81,31 @@ class RateFit(Shown):
         }
         return {**fitted, "rows": self.rows}
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a table with one row for each factor: exponent, interval, claimed exponent, verdict."""
-        import pandas as pd
-
-        return pd.DataFrame(
+    @property
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
             {
                 "factor": name, "exponent": self.exponents[name], "low": low, "high": high,
                 "claimed": self.claimed.get(name), "verdict": self.by_factor.get(name),
             }
             for name, (low, high) in self.interval.items()
-        )  # fmt: skip
+        ]  # fmt: skip
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table with one row for each factor: exponent, interval, claimed exponent, verdict."""
+        import pandas as pd
+
+        return pd.DataFrame(self._rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the data, ready for JSON."""
+        """Return everything but the data, ready for JSON, which has no numbers that are not finite."""
         kept = ("response", "verdict", "reason", "rows", "independent", "cluster", "offset", "equal", "confidence")
-        return {name: getattr(self, name) for name in kept} | {
-            "margin": self.margin,
-            "factors": [
-                {
-                    "factor": name,
-                    "exponent": _finite(self.exponents[name]),
-                    "low": _finite(self.interval[name][0]),
-                    "high": _finite(self.interval[name][1]),
-                    "claimed": self.claimed.get(name),
-                    "verdict": self.by_factor.get(name),
-                    "faster": self.faster.get(name),
-                }
-                for name in self.exponents
-            ],
-        }
+        rows = [
+            {key: None if isinstance(value, float) and not np.isfinite(value) else value for key, value in row.items()}
+            | {"faster": self.faster.get(row["factor"])}
+            for row in self._rows
+        ]
+        return {name: getattr(self, name) for name in (*kept, "margin")} | {"factors": rows}
 
     def plot(self) -> Figure:
         """Draw partial residuals with fitted and claimed lines, and local slopes, one column of panels a factor."""
@@ -208,11 +203,6 @@ def fit_rate(
         rows=len(frame), independent=measurements.independent, response=response,
         frame=frame[shown].assign(offset=known),
     )  # fmt: skip
-
-
-def _finite(value: float) -> float | None:
-    """Return the value, or None where it is not finite, which JSON cannot write."""
-    return value if np.isfinite(value) else None
 
 
 _PANEL = 2.2  # the least width, in inches, of the panels of a factor

@@ -6,6 +6,7 @@ import csv
 import io
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from html import escape
 from typing import Any
 
@@ -54,6 +55,15 @@ class Shown:
         facts = [(name, text) for name, value in self._facts().items() if (text := short(value))]
         rows = "".join(f"<tr><th style='text-align:left'>{escape(n)}</th><td>{escape(t)}</td></tr>" for n, t in facts)
         return f"<p><strong>{escape(self._sentence())}</strong></p><table>{rows}</table>"
+
+
+class Result(Shown):
+    """A result, a dataclass, that is told by its fields alone."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        fields: dict[str, Any] = asdict(self)  # type: ignore[call-overload]
+        return {name: [*value] if isinstance(value, tuple) else value for name, value in fields.items()}
 
 
 def short(value: Any) -> str:

@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.betting.predictor import Leaves, Predictor
+from dpcheck.audits.betting.predictor import Predictor
 from dpcheck.audits.output_sets import OutputSet
 from dpcheck.compiled import njit
 from dpcheck.errors import require
@@ -242,7 +242,8 @@ class Wealth:
         rounds, leaves = len(x), None
         if self.trials:
             leaves = self._predictor.leaves(x), self._predictor.leaves(y)
-            rounds = self._win(*leaves)
+            ours, theirs = (self._bins(self._predictor.chances(places)) for places in leaves)
+            rounds = _settle(self._stakes, ours, theirs, self._log_wealth, self._peak, self._goal, self._claimed)
         self.trials += rounds
         self.chunks += 1
         if len(self._outputs[0]) < self._room:
@@ -273,11 +274,6 @@ class Wealth:
         left = self._peak < self._goal
         for stake, factors in zip(self._stakes, stakes(share, mass, self._epsilons[left], self._delta), strict=True):
             stake[:, left] = factors.T
-
-    def _win(self, x: Leaves, y: Leaves) -> int:
-        """Settle the bets on outputs in these leaves; return the rounds played, fewer if the claim is rejected."""
-        bins = self._bins(self._predictor.chances(x)), self._bins(self._predictor.chances(y))
-        return _settle(self._stakes, bins[0], bins[1], self._log_wealth, self._peak, self._goal, self._claimed)
 
     def _bins(self, chances: Floats) -> Places:
         return np.searchsorted(self._cuts, np.log(chances / (1 - chances)), side="right")

@@ -35,8 +35,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,7 +42,7 @@ from scipy import special
 
 from dpcheck.audits.limits import binomial_kernels as kernels
 from dpcheck.compiled import njit
-from dpcheck.errors import require, require_confidence, require_count, require_delta, require_epsilon, require_positive
+from dpcheck.errors import require, require_count, require_delta, require_epsilon
 
 # Share of alpha spent on keeping P and Q inside their confidence intervals.
 _NUISANCE = 0.002
@@ -181,42 +179,6 @@ Array = NDArray[np.float64]
 Curve = Callable[[ArrayLike], Array]  # epsilon -> delta, an upper bound
 _CLOSE = 1.005  # the ratio of a multiplier that is rejected and one that is not, at the end of the search
 _LINES = 10  # steps along lines, after which the search halves
-
-
-@dataclass(frozen=True)
-class MultiplierBound:
-    """The noise multipliers that the runs reject: ``multiplier`` and all larger ones (inf: none).
-
-    hits : runs with a score of at least 0, on the first dataset and on the other, of ``trials`` each
-    """
-
-    multiplier: float
-    hits: tuple[int, int]
-    trials: int
-    confidence: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
-        return asdict(self)
-
-
-def rejected_multiplier(
-    scores: Array, neighbour_scores: Array, curve: Callable[[float], Curve], *, guess: float, confidence: float = 0.95
-) -> MultiplierBound:
-    """Return the least noise multiplier that the scores reject, to 0.5 %: the noise is smaller than that.
-
-    scores, neighbour_scores : (N,) log-likelihood ratios, first law over second, of independent runs on each dataset
-    curve : from a multiplier to the family's privacy curve
-    guess : the claimed multiplier, where the search starts; it ends at a sixteenth of it
-    """
-    require_confidence(confidence)
-    require_positive(guess, "guess")
-    n = len(scores)
-    require_count(n, "trials", least=100)
-    require(len(neighbour_scores) == n, "neighbour_scores", f"have as many runs as scores, {n}", len(neighbour_scores))
-    x, y = int((np.asarray(scores) >= 0).sum()), int((np.asarray(neighbour_scores) >= 0).sum())
-    multiplier = least_rejected(x, y, n, curve, epsilon=0.0, guess=guess, alpha=1 - confidence)
-    return MultiplierBound(multiplier, (x, y), n, confidence)
 
 
 def least_rejected(

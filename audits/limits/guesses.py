@@ -108,29 +108,6 @@ def epsilon_lower(right: int, guesses: int, canaries: int, *, delta: float = 0.0
     return max(0.0, float(optimize.brentq(excess, 0.0, most, xtol=_TOLERANCE)) - 2 * _TOLERANCE)
 
 
-def right_if_independent(epsilon: ArrayLike, delta: ArrayLike) -> float:
-    """Return the largest probability with which a guess is right under a claim, for an output of independent parts.
-
-    The claim is given by its points (epsilon, delta). Assumption: given the coins, the output consists of independent
-    parts, one for each coin and affected by no other. The total variation t between the two laws of a part is at most
-    ``(e^epsilon - 1 + 2 delta) / (e^epsilon + 1)``, so the best guess of its coin is right with probability at most
-    (1 + t) / 2, independently of the others. Given all parts no guess does better, so that W is at most binomial with
-    that probability however all coins are guessed.
-    """
-    e, d = np.asarray(epsilon, float), np.asarray(delta, float)
-    return float((special.expit(e) + d * special.expit(-e)).min())
-
-
-def gaussian_shift_lower(right: int, guesses: int, *, alpha: float = 0.05) -> float:
-    """Return a lower confidence limit on mu from guesses of all coins, for an output of independent Gaussian parts.
-
-    It assumes the parts of :func:`right_if_independent`, each at least as private as a Gaussian of standard deviation 1
-    that its coin shifts by mu. The guess of a part is then right with probability at most Phi(mu / 2).
-    """
-    _require_counts(right, guesses, guesses)
-    return max(0.0, 2 * float(special.ndtri(clopper_pearson_lower(right, guesses, alpha))))
-
-
 def _require_counts(right: int, guesses: int, canaries: int) -> None:
     require_count(canaries, "canaries")
     require_count(guesses, "guesses")
@@ -190,10 +167,15 @@ def _centre(row: Floats) -> float:
 def independent_bound(
     right: int, canaries: int, epsilons: Floats, deltas: Floats, delta: float, alpha: float
 ) -> IndependentBound:
-    """Test a claim's points (m,) and bound epsilon, assuming that the output consists of independent parts."""
-    most = right_if_independent(epsilons, deltas)
+    """Test a claim's points (m,) and bound epsilon, for an output of independent parts, each affected by one coin.
+
+    The total variation t between a part's two laws is at most ``(e^epsilon - 1 + 2 delta) / (e^epsilon + 1)``, so that
+    its coin's guess is right with probability at most (1 + t) / 2, independently of the others: W is at most binomial
+    however all coins are guessed. Of a Gaussian part that its coin shifts by mu, that probability is Phi(mu / 2).
+    """
+    most = float((special.expit(epsilons) + deltas * special.expit(-epsilons)).min())
     p = float(stats.binom.sf(right - 1, canaries, most))
-    shift = gaussian_shift_lower(right, canaries, alpha=alpha)
+    shift = max(0.0, 2 * float(special.ndtri(clopper_pearson_lower(right, canaries, alpha))))
     epsilon = gaussian_epsilon(shift, delta) if delta > 0 else None
     return IndependentBound("violated" if p <= alpha else "consistent", p, right, shift, epsilon)
 

@@ -18,7 +18,7 @@ from dpcheck.accounting import certify, privacy_curve
 from dpcheck.accounting.certificates import Certificate
 from dpcheck.algorithms.layout import Release
 from dpcheck.algorithms.problem import Array, with_record
-from dpcheck.audits.limits import rejected_multiplier
+from dpcheck.audits.limits import least_rejected
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.running import Chunk
 from dpcheck.checks.context import Context
@@ -30,6 +30,7 @@ from dpcheck.report.findings import Finding
 from dpcheck.solvers import algorithm
 
 RUNS = 3
+_FAMILY = 0.95  # confidence of the bound within the claimed family
 ROUNDING = 1e-6  # relative; a base solver's certificate is met to about 1e-9
 _COLUMNS = {"w": [0, 2, 4], "v": [1, 3, 4]}  # of a record of ``worst_case``: what the gradient in a block is made of
 
@@ -195,11 +196,15 @@ def audit(
 
 def family(scores: Array, neighbour_scores: Array, events: tuple[Event, ...], delta: float) -> dict[str, Any]:
     """Return epsilon of the least common factor on the noise that the audit's own runs reject (family assumed)."""
-    law = tuple(law_of(event) for event in events)
-    bound = rejected_multiplier(scores, neighbour_scores, lambda factor: privacy_curve(scaled(law, factor)), guess=1.0)
-    epsilon = 0.0 if bound.multiplier == np.inf else certify(scaled(events, bound.multiplier), delta=delta).epsilon
+    law, n = tuple(law_of(event) for event in events), len(scores)
+    hits = int((scores >= 0).sum()), int((neighbour_scores >= 0).sum())  # of the set that attains the total variation
+    multiplier = least_rejected(
+        *hits, n, lambda z: privacy_curve(scaled(law, z)), epsilon=0.0, guess=1.0, alpha=1 - _FAMILY
+    )
+    epsilon = 0.0 if multiplier == np.inf else certify(scaled(events, multiplier), delta=delta).epsilon
     assumption = "the outputs follow the claimed mechanism's law at some common factor on its noise"
-    return bound.to_dict() | {"epsilon": epsilon, "assumes": assumption}
+    bound = {"multiplier": multiplier, "hits": hits, "trials": n, "confidence": _FAMILY}
+    return bound | {"epsilon": epsilon, "assumes": assumption}
 
 
 def law_of(event: Event) -> Event:

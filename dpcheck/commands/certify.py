@@ -67,7 +67,7 @@ def add_options(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Run ``dpcheck certify``."""
     from dpcheck.accounting import calibrate, certify
-    from dpcheck.accounting.certificates import UNITS, between
+    from dpcheck.accounting.certificates import between
 
     require_delta(options.delta)
     make, what = _from_file(options) if options.file else _from_numbers(options)
@@ -98,7 +98,8 @@ def run(options: Namespace) -> int:
         name.replace("_", " "): f"{value:.6g}" if isinstance(value, float) else str(value)
         for name, value in result.items()
     }
-    texts |= {name: UNITS.get(value, value) for name, value in texts.items() if name == "multiplier over"}
+    if certificate.unit:
+        texts["multiplier over"] = certificate.unit
     sentence = f"epsilon <= {texts['certified']} ({certificate.terms}) at delta {texts['delta']}"
     if options.epsilon is not None:
         asked = f"epsilon {texts['asked']} at delta {texts['delta']}"
