@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from dpcheck.running.store import Store
 
 
-def add_solve_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments to its parser."""
+def _solve_options(parser: ArgumentParser) -> None:
     parser.add_argument("algorithm", metavar="ALGORITHM", help="see `dpcheck list`")
     parser.add_argument(
         "settings", nargs="*", metavar="NAME=VALUE", help="in place of the theorem's schedule, such as steps=1000"
@@ -52,8 +51,7 @@ def add_solve_options(parser: ArgumentParser) -> None:
     add_format(parser)
 
 
-def run_solve(options: Namespace) -> int:
-    """Run ``dpcheck solve``."""
+def _solve(options: Namespace) -> int:
     from dpcheck.accounting import certify
     from dpcheck.solvers import solve
 
@@ -132,13 +130,12 @@ SOLVE = Command(
         "dpcheck solve dp_sgda --data a9a --epsilon 1",
         "dpcheck solve dp_sgda --like yang2022.table_2:ijcnn1 batch=256",
     ),
-    add_options=add_solve_options,
-    run=run_solve,
+    add_options=_solve_options,
+    run=_solve,
 )
 
 
-def add_measure_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments to its parser."""
+def _measure_options(parser: ArgumentParser) -> None:
     parser.add_argument("algorithm", metavar="ALGORITHM", help="see `dpcheck list`")
     parser.add_argument(
         "settings", nargs="*", metavar="NAME=VALUE",
@@ -164,8 +161,7 @@ def add_measure_options(parser: ArgumentParser) -> None:
     add_shared(parser, "store", "backend", "scheduler")
 
 
-def run_measure(options: Namespace) -> int:
-    """Run ``dpcheck measure``."""
+def _measure(options: Namespace) -> int:
     from dpcheck.algorithms.measure import Experiment
     from dpcheck.report.history import keep_run
 
@@ -313,6 +309,6 @@ MEASURE = Command(
     name="measure",
     help="run an algorithm over a grid of settings, and write the table that `dpcheck rate` reads",
     examples=("dpcheck measure phased_primal --vary n=2^10..2^14 --seeds 20 --output gaps.csv",),
-    add_options=add_measure_options,
-    run=run_measure,
+    add_options=_measure_options,
+    run=_measure,
 )

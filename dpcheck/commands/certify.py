@@ -30,8 +30,7 @@ _NOTES = {
 }
 
 
-def add_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments to its parser."""
+def _options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "file", nargs="?", metavar="FILE.json",
         help="events of dpcheck or dp_accounting, or a history of Opacus (instead of the run's numbers)",
@@ -64,8 +63,7 @@ def add_options(parser: ArgumentParser) -> None:
     add_format(parser)
 
 
-def run(options: Namespace) -> int:
-    """Run ``dpcheck certify``."""
+def _run(options: Namespace) -> int:
     from dpcheck.accounting import calibrate, certify
     from dpcheck.accounting.certificates import between
 
@@ -198,7 +196,7 @@ CERTIFY = Command(
         "dpcheck certify events.json --delta 1e-5",
         "dpcheck certify --multiplier 4 --encoder tree --steps 512 --delta 1e-5",
     ),
-    add_options=add_options,
-    run=run,
+    add_options=_options,
+    run=_run,
     further=_FURTHER,
 )

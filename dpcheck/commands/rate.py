@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from dpcheck.audits.rates import RateFit
 
 
-def add_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments to its parser."""
+def _options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE.csv",
@@ -42,8 +41,7 @@ def add_options(parser: ArgumentParser) -> None:
     add_shared(parser, "fail-on")
 
 
-def run(options: Namespace) -> int:
-    """Run ``dpcheck rate``."""
+def _run(options: Namespace) -> int:
     from dpcheck.audits.rates import fit_rate
 
     picture = Picture(options.plot)
@@ -160,6 +158,6 @@ RATE = Command(
         "dpcheck rate gaps.csv --response gap --factors n --claimed n=-1/2",
         "dpcheck rate gaps.csv --response gap --factors n,d --theorem yang2022.theorem_2a G_w=1 G_v=1",
     ),
-    add_options=add_options,
-    run=run,
+    add_options=_options,
+    run=_run,
 )

@@ -21,7 +21,6 @@ from dpcheck.report.drawing import (
     has_bound,
     number_in,
 )
-from dpcheck.style import ALARM, CLAIMED, FAINT, MEASURED, PAGE, PREDICTED, SERIES, TEXT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,10 +31,10 @@ if TYPE_CHECKING:
 _NEEDED = frozenset({"experiment", "theorem", "factor", "measured", "verdict"})
 # How a measured exponent is drawn: marker, colour, filled. Shapes differ too, for print without colours.
 _VERDICTS = {
-    "contradicted": ("X", ALARM, True),
-    "not asymptotic": ("^", FAINT, False),
-    "inconclusive": ("o", FAINT, False),
-    "supported": ("o", MEASURED, True),
+    "contradicted": ("X", style.ALARM, True),
+    "not asymptotic": ("^", style.FAINT, False),
+    "inconclusive": ("o", style.FAINT, False),
+    "supported": ("o", style.MEASURED, True),
 }
 # How an audit is drawn, by what of a run it sees.
 _RELEASED = {"transcript": "o", "iterates": "D", "output": "^", "": "s"}
@@ -43,7 +42,7 @@ _ABSURD = 1e9  # an epsilon that says as much as infinity
 _FARTHEST = 100.0  # how many times above or below the claims epsilon is drawn
 _MARKS = "osD^vPX"
 _NARROW = 5.0  # inches below which a figure has no room beside its axes
-_LEGEND: dict[str, Any] = {"fontsize": TEXT - 1, "frameon": False}
+_LEGEND: dict[str, Any] = {"fontsize": style.TEXT - 1, "frameon": False}
 _ROW, _LINE = 0.17, 0.14  # inches of a row, and of a line of the legend
 _BESIDE = 30  # letters of a legend that stands beside the axes
 
@@ -62,7 +61,7 @@ def figures(report: Results) -> dict[str, Figure]:
     return drawn
 
 
-def forest(rows: Sequence[Row], *, width: float = PAGE) -> Figure:
+def forest(rows: Sequence[Row], *, width: float = style.PAGE) -> Figure:
     """Draw measured exponents with intervals beside the predicted and the claimed ones, those of one paper together."""
     require(len(rows) > 0, "rows", "hold at least one exponent", "none")
     for row in rows:
@@ -89,10 +88,12 @@ def forest(rows: Sequence[Row], *, width: float = PAGE) -> Figure:
             continue
         _exponent(axis, y, drawn, ends)
         if width > _NARROW:
-            axis.text(1.03, y, _interval(drawn), transform=axis.get_yaxis_transform(), va="center", fontsize=TEXT - 1)
+            axis.text(
+                1.03, y, _interval(drawn), transform=axis.get_yaxis_transform(), va="center", fontsize=style.TEXT - 1
+            )
     axis.locator_params(axis="x", nbins=6 if width > _NARROW else 4)
-    axis.set_xlabel("exponent", fontsize=TEXT)
-    axis.grid(axis="x", color=FAINT, alpha=0.25, linewidth=0.6)
+    axis.set_xlabel("exponent", fontsize=style.TEXT)
+    axis.grid(axis="x", color=style.FAINT, alpha=0.25, linewidth=0.6)
     counts = Counter(str(row["verdict"]) for row in rows)
     order = [*(word for word in _VERDICTS if word in counts), *sorted(counts.keys() - _VERDICTS.keys())]
     _below(figure, axis, width)
@@ -136,16 +137,16 @@ def _theorem(id: str) -> str:
 
 def _exponent(axis: Any, y: float, row: Row, ends: tuple[float, float]) -> None:
     verdict = str(row["verdict"])
-    mark, color, filled = _VERDICTS.get(verdict, ("P", FAINT, False))
+    mark, color, filled = _VERDICTS.get(verdict, ("P", style.FAINT, False))
     measured, low, high = (number_in(row, name) for name in ("measured", "low", "high"))
     if verdict == "contradicted":
         _stripe(axis, y)
     claimed, predicted = number_in(row, "claimed"), number_in(row, "predicted")
     if np.isfinite(claimed):
-        axis.vlines(claimed, y - 0.5, y + 0.5, color=CLAIMED, linewidth=1.6, label="claimed by the theorem")
+        axis.vlines(claimed, y - 0.5, y + 0.5, color=style.CLAIMED, linewidth=1.6, label="claimed by the theorem")
     if np.isfinite(predicted):
         label = "predicted for the instance"
-        axis.plot(predicted, y, "D", color=PREDICTED, fillstyle="none", markersize=5.5, label=label)
+        axis.plot(predicted, y, "D", color=style.PREDICTED, fillstyle="none", markersize=5.5, label=label)
     _segment(axis, y, low, high, ends, color)
     face = color if filled else "white"
     axis.plot(measured, y, mark, color=color, markerfacecolor=face, markersize=4, label=f"measured, {verdict}")
@@ -156,7 +157,7 @@ def _interval(row: Row) -> str:
     return f"{measured:.2f} [{low:.2f}, {high:.2f}]" if np.isfinite(measured) else "no power law"
 
 
-def sandwiches(findings: Iterable[Finding], *, width: float = PAGE) -> Figure:
+def sandwiches(findings: Iterable[Finding], *, width: float = style.PAGE) -> Figure:
     """Draw audited, certified and claimed epsilon, a row for each variant; what no claim allows is red."""
     variants = Variant.of(findings)
     require(bool(variants), "findings", "hold one about privacy with a claimed epsilon", "none")
@@ -170,9 +171,9 @@ def sandwiches(findings: Iterable[Finding], *, width: float = PAGE) -> Figure:
     axis.set_xlim(*ends)
     for y, variant in zip(places, variants, strict=True):
         _variant(axis, y, variant, ends)
-    axis.set_xlabel("epsilon", fontsize=TEXT)
+    axis.set_xlabel("epsilon", fontsize=style.TEXT)
     style.plain_logs(axis.xaxis)
-    axis.grid(axis="x", color=FAINT, alpha=0.25, linewidth=0.6)
+    axis.grid(axis="x", color=style.FAINT, alpha=0.25, linewidth=0.6)
     _below(figure, axis, width)
     _title(figure, _counted(variants), width)
     return figure
@@ -182,18 +183,18 @@ def _variant(axis: Any, y: float, variant: Variant, ends: tuple[float, float]) -
     broken = variant.audited > variant.claimed
     if broken:
         _stripe(axis, y)
-    _segment(axis, y, variant.audited, min(variant.certified, variant.claimed), ends, MEASURED)
+    _segment(axis, y, variant.audited, min(variant.certified, variant.claimed), ends, style.MEASURED)
     if variant.certified > variant.claimed:
         start = max(variant.claimed, np.nan_to_num(variant.audited))
-        _segment(axis, y, start, variant.certified, ends, ALARM, "certified above the claim")
-    axis.vlines(np.clip(variant.claimed, *ends), y - 0.5, y + 0.5, color=CLAIMED, linewidth=1.6, label="claimed")
+        _segment(axis, y, start, variant.certified, ends, style.ALARM, "certified above the claim")
+    axis.vlines(np.clip(variant.claimed, *ends), y - 0.5, y + 0.5, color=style.CLAIMED, linewidth=1.6, label="claimed")
     certified = np.clip(variant.certified, *ends)
-    axis.plot(certified, y, "|", color=MEASURED, markersize=7, markeredgewidth=1.6, label="certified")
+    axis.plot(certified, y, "|", color=style.MEASURED, markersize=7, markeredgewidth=1.6, label="certified")
     for what, value in variant.audits.items():
         above = value > min(variant.claimed, np.nan_to_num(variant.certified, nan=np.inf))
         label = "audited above claim or certificate" if above else f"audited, {what}".removesuffix(", ")
         mark = "<" if value < ends[0] else ">" if value > ends[1] else _RELEASED[what]
-        at, color = np.clip(value, *ends), ALARM if above else MEASURED
+        at, color = np.clip(value, *ends), style.ALARM if above else style.MEASURED
         axis.plot(at, y, mark, color=color, markersize=4, label=label, clip_on=mark in _RELEASED.values())
 
 
@@ -209,7 +210,7 @@ def _counted(variants: list[Variant]) -> str:
     return f"{len(variants)} variants: {words or 'none audited or certified above the claim'}"
 
 
-def over_bound(rows: Sequence[Row], *, along: str = "n", width: float = PAGE) -> Figure:
+def over_bound(rows: Sequence[Row], *, along: str = "n", width: float = style.PAGE) -> Figure:
     """Draw measured over bound along a column, means with two standard errors, a line for each other setting."""
     drawn = [row for row in rows if has_bound(row)]
     require(bool(drawn), "rows", "hold a finite measured with a finite bound > 0", f"none among {len(rows)}")
@@ -220,9 +221,9 @@ def over_bound(rows: Sequence[Row], *, along: str = "n", width: float = PAGE) ->
     figure = style.figure(width, 2.9)
     axis = figure.subplots()
     axis.set_xscale("log")
-    axis.axhline(1, color=CLAIMED, linewidth=1.2)
+    axis.axhline(1, color=style.CLAIMED, linewidth=1.2)
     for i, (label, members) in enumerate(lines.items()):
-        color, mark = SERIES[i % len(SERIES)], _MARKS[(i + i // len(SERIES)) % len(_MARKS)]
+        color, mark = style.SERIES[i % len(style.SERIES)], _MARKS[(i + i // len(style.SERIES)) % len(_MARKS)]
         x, ratio, error = np.array(sorted((number_in(row, along), *_ratio(row)) for row in members)).T
         good = ratio > 0
         axis.errorbar(
@@ -280,11 +281,11 @@ def _rows_of(names: list[str], width: float) -> tuple[Figure, Any, list[float]]:
     places = np.cumsum(lines) - lines / 2
     figure = style.figure(width, _ROW * lines.sum() + 0.7)
     axis = figure.subplots()
-    size = TEXT - 1 if width > _NARROW else TEXT - 2
+    size = style.TEXT - 1 if width > _NARROW else style.TEXT - 2
     axis.set_yticks(places, labels, fontsize=size, parse_math=False)
     axis.set_ylim(lines.sum() + 0.1, -0.1)
     axis.tick_params(axis="y", length=0)
-    axis.tick_params(axis="x", labelsize=TEXT)
+    axis.tick_params(axis="x", labelsize=style.TEXT)
     return figure, axis, places.tolist()
 
 
@@ -300,7 +301,7 @@ def _wrapped(name: str, most: int) -> list[str]:
 
 def _stripe(axis: Any, y: float) -> None:
     """Draw a stripe behind a row that breaks a promise."""
-    axis.axhspan(y - 0.5, y + 0.5, color=ALARM, alpha=0.1, linewidth=0)
+    axis.axhspan(y - 0.5, y + 0.5, color=style.ALARM, alpha=0.1, linewidth=0)
 
 
 def _segment(
@@ -335,5 +336,5 @@ def _title(figure: Figure, words: str, width: float) -> None:
     """Write words above a figure, in lines that it has room for."""
     whole = words.replace(" = ", "\u00a0=\u00a0")  # one setting stays on one line
     lines = textwrap.wrap(whole, int(14.5 * width))
-    figure.suptitle("\n".join(lines), fontsize=TEXT + 1, parse_math=False)
+    figure.suptitle("\n".join(lines), fontsize=style.TEXT + 1, parse_math=False)
     figure.set_figheight(figure.get_figheight() + _LINE * len(lines))

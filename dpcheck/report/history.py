@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -23,7 +23,7 @@ from dpcheck.errors import InputError, is_finite, one_line
 from dpcheck.json_text import parse
 from dpcheck.report.findings import Report
 from dpcheck.report.results import Finding, Results, finding_of
-from dpcheck.running.store import KeptRun, Store, open_store
+from dpcheck.running.store import Store, open_store
 
 LEVEL = 0.05
 _SAME = 1e-9  # relative: a number that was computed, on another machine
@@ -88,21 +88,15 @@ def history(folder: str | PathLike[str]) -> list[dict[str, Any]]:
     return rows
 
 
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a name that is too long for one
-        return False
-
-
 def find(text: str) -> Named:
     """Return the report that REPORT.json, FOLDER, FOLDER:NUMBER or FOLDER:COMMIT names, the last of several."""
     path = Path(text)
-    if _is_file(path):
-        try:
-            return Named(text, read(path.read_text("utf-8-sig")))
-        except (OSError, UnicodeError) as error:
-            raise InputError(f"a report must be a readable file, got {text}: {one_line(error)}") from error
+    with suppress(OSError):  # of a name that is too long for a file
+        if path.is_file():
+            try:
+                return Named(text, read(path.read_text("utf-8-sig")))
+            except (OSError, UnicodeError) as error:
+                raise InputError(f"a report must be a readable file, got {text}: {one_line(error)}") from error
     folder, wanted = (text, "") if path.is_dir() else text.rpartition(":")[::2]
     if not Path(folder or text).is_dir():
         raise InputError(
@@ -110,7 +104,10 @@ def find(text: str) -> Named:
         )
     with closing(open_store(folder, "FOLDER", new=False)) as store:
         runs = store.runs()
-    named = [run for run in runs if not wanted or _is(run, wanted)]
+    if wanted.isdecimal() and len(wanted) < 7:  # which no commit is told by
+        named = [run for run in runs if run.number == int(wanted)]
+    else:
+        named = [run for run in runs if not wanted or (len(wanted) >= 4 and run.revision.startswith(wanted))]
     if not named:
         known = f"runs 1 to {len(runs)}" if runs else "no run that came to its end"
         raise InputError(f"a run must be one of {folder}, which has {known}, got {one_line(text)[:200]}")
@@ -128,13 +125,6 @@ def read(text: str) -> Report:
     numbers = {"audited": content.get("epsilon_lower"), "claimed": content.get("epsilon")} if kind == "privacy" else {}
     one = {"id": within, "kind": kind, "subject": within, "verdict": content.get("verdict"), "reason": ""}
     return Report((finding_of(one | numbers | {"evidence": {within: content}}),), (), within, 0, "", 0.0)
-
-
-def _is(run: KeptRun, wanted: str) -> bool:
-    """Whether a run has this number, or this beginning of a commit."""
-    if wanted.isdecimal() and len(wanted) < 7:  # which no commit is told by
-        return run.number == int(wanted)
-    return len(wanted) >= 4 and run.revision.startswith(wanted)
 
 
 @dataclass(frozen=True)

@@ -232,14 +232,6 @@ def code_digest() -> str:
     return digest_of(p for folder in (_ROOT, _ROOT / "bounds", _ROOT / "audits") for p in folder.rglob("*.py"))
 
 
-@cache
-def theory_digest() -> str:
-    """A digest of what a claim's verdict depends on: ``bounds`` with its files of data, and what it imports."""
-    named = ("errors.py", "running/executor.py")
-    files = [*(_ROOT / name for name in named), *(p for p in (_ROOT / "bounds").rglob("*") if p.is_file())]
-    return digest_of(path for path in files if path.suffix in (".py", ".json", ".v"))
-
-
 def digest_of(files: Iterable[Path]) -> str:
     """A digest of the contents of files, whatever they are called."""
     digest = hashlib.sha256()
