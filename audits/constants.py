@@ -1,10 +1,4 @@
-"""A test of constants that should be public, but may have been computed from the data.
-
-Null hypothesis: ``configure(dataset)`` returns the numbers that set up a mechanism (noise scale, batch size, clipping
-norm, number of steps, class counts), and they are the same on all neighbours. The test is deterministic: a difference
-is exact evidence that those numbers depend on the data, and were released or used without noise. Functions and objects
-without fields are compared by ``==``.
-"""
+"""A test of constants that should be public, but may have been computed from the data."""
 
 from __future__ import annotations
 

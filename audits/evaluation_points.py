@@ -1,12 +1,8 @@
 """A test of the points at which a mechanism queries its data: they may depend on its releases alone.
 
 An accountant composes releases: each query may depend on the releases before it and on nothing else of the data. Null
-hypothesis: the mechanism uses its answers only through answer + noise. A run whose k-th answer is moved by d_k and
-whose k-th noise is moved by - d_k then queries at the same points and returns the same output. It does not after a step
-along the raw gradient, with a stopping rule on the raw loss, or if it returns a raw iterate. The test is deterministic
-up to rounding: a difference is exact evidence.
-
-The test assumes that the noise of the k-th answer is the k-th draw of as many numbers, made through ``rng``.
+hypothesis: the mechanism uses its answers only through answer + noise. A step along the raw gradient, a stopping rule
+on the raw loss and a raw iterate that is returned break it.
 """
 
 from __future__ import annotations

@@ -203,16 +203,6 @@ class Judgement:
     faster: float | None = None
 
 
-def judge(
-    name: str, slopes: Slopes, claim: float, *, margin: float, level: float, equal: bool, sign: float
-) -> Judgement:
-    """Compare a factor's slopes with its claim, signed alike; ``sign`` restores the exponent's own."""
-    judgement = _verdict(name, slopes, claim, margin=margin, level=level, equal=equal, sign=sign)
-    if slopes.line.high(level) < claim:
-        return replace(judgement, faster=claim - slopes.line.value)
-    return judgement
-
-
 def overall(judged: Mapping[str, Judgement]) -> tuple[str, str]:
     """Return the worst verdict, and the sentence that says why."""
     if not judged:
@@ -227,9 +217,10 @@ def overall(judged: Mapping[str, Judgement]) -> tuple[str, str]:
     return verdict, f"{verdict}: {'; '.join([*reasons, *by])}"
 
 
-def _verdict(
+def _judgement(
     name: str, slopes: Slopes, claim: float, *, margin: float, level: float, equal: bool, sign: float
 ) -> Judgement:
+    """Compare a factor's slopes with its claim, signed alike; ``sign`` restores the exponent's own."""
     end, bend, line = slopes.end, slopes.bend, slopes.line
     claimed = f"the claimed {name}^{sign * claim:g}"
     if end is None or bend is None:
@@ -319,9 +310,10 @@ class Fitted:
             sign = self.measurements.sign(i)
             if i not in self._slopes:
                 self._slopes[i] = _slopes(self.measurements, self.line, i, sign)
-            judged[name] = judge(
-                name, self._slopes[i], sign * claimed[name], margin=margin, level=level, equal=equal, sign=sign
-            )
+            slopes, claim = self._slopes[i], sign * claimed[name]
+            judgement = _judgement(name, slopes, claim, margin=margin, level=level, equal=equal, sign=sign)
+            faster = claim - slopes.line.value if slopes.line.high(level) < claim else None
+            judged[name] = replace(judgement, faster=faster)
         return judged
 
     def _exponent(self, i: int) -> Estimate:

@@ -1,7 +1,6 @@
 """A test of the sensitivity of a query, by a search for its worst pair of neighbours (replace one record).
 
-Null hypothesis: no pair of neighbours is farther apart than the claimed sensitivity, in the norm. Every reported figure
-is the distance between two evaluated outputs, so a violation is exact evidence. That none was found proves nothing.
+Null hypothesis: no pair of neighbours is farther apart than the claimed sensitivity, in the norm.
 """
 
 from __future__ import annotations

@@ -103,11 +103,7 @@ def _log_gamma(k: int, more: float, table: Floats) -> float:
 
 @njit("float64[::1](int64[:, ::1], float64[:, :, ::1])", nogil=True, error_model="numpy")
 def _averaged(counts: Counts, tables: Floats) -> Floats:
-    """Return the chances (L,) of the leaves, averaged over all prunings, from their counts (2, L).
-
-    Nodes are numbered level by level from the root, 0; the children of node i are 2 i + 1 and 2 i + 2.
-    tables : (2, 2, m), for each prior c the log-gamma of k + c and of k + 2 c
-    """
+    """Return the chances (L,) of the leaves, averaged over all prunings of the tree, from their counts (2, L)."""
     inner = counts.shape[1] - 1
     size = 2 * inner + 1
     x, y, known = np.empty(size, np.int64), np.empty(size, np.int64), np.full(size, 0.5)

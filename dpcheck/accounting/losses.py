@@ -352,8 +352,7 @@ def _log_mean(weights: Array, exponent: Array) -> float:
 def hockey_stick(mass: Array, interval: float, tilt: float) -> Array:
     """Return log of sum_{j > i} (1 - e^(l_i - l_j)) e^(-tilt (l_j - l_i)) mass_j for each i, (n,).
 
-    By two recursions from the top that only add: first
-    e_i = sum_{j >= i} e^(-(1 + tilt) (l_j - l_i)) mass_j, then
+    By two recursions from the top that only add: e_i = sum_{j >= i} e^(-(1 + tilt) (l_j - l_i)) mass_j, then
     s_{i-1} = e^(-tilt interval) (s_i + (1 - e^-interval) e_i).
     """
     fall = math.exp(-tilt * interval)

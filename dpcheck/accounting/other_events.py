@@ -333,22 +333,19 @@ def _is_named_tuple(item: Any) -> bool:
 
 
 def _event(item: Any) -> Any:
+    values: list[Any] = []
+    fields: dict[str, Any] = {}
     if _is_named_tuple(item):
-        return _positional(item[1], [_field(value) for value in item[2:]])
-    good = isinstance(item, dict) and isinstance(item.get("class_name"), str)
-    require(good, "an event in FILE.json", "be an object with a class_name", item)
-    name = item["class_name"]
-    fields = {key: _field(value) for key, value in item.items() if key not in ("class_name", "module_name")}
-    make = _KINDS.get(name) or _theirs(name)
+        name, values = item[1], [_field(value) for value in item[2:]]
+        make = _theirs(name)
+    else:
+        good = isinstance(item, dict) and isinstance(item.get("class_name"), str)
+        require(good, "an event in FILE.json", "be an object with a class_name", item)
+        name = item["class_name"]
+        fields = {key: _field(value) for key, value in item.items() if key not in ("class_name", "module_name")}
+        make = _KINDS.get(name) or _theirs(name)
     try:
-        return make(**fields)
-    except TypeError as error:
-        raise InputError(f"{name} in FILE.json must have the fields of that event: {one_line(error)}") from error
-
-
-def _positional(name: str, values: list[Any]) -> Any:
-    try:
-        return _theirs(name)(*values)
+        return make(*values, **fields)
     except TypeError as error:
         raise InputError(f"{name} in FILE.json must have the fields of that event: {one_line(error)}") from error
 

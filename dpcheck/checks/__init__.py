@@ -123,8 +123,9 @@ def check(
             of_others = title.partition(":")[0] in {each.name for each in others}
             if opened is not None and not of_others:
                 found = _kept(context, title, found, measured)
-            for finding in found:
-                add(_placed(with_expected(finding), name))
+            for finding in map(with_expected, found):
+                named_place = not name or finding.place is not None
+                add(finding if named_place else replace(finding, place=place_for(finding, name)))
             for table, rows in measured.items():
                 tables.setdefault(table, []).extend(rows)
             measured.clear()
@@ -206,13 +207,6 @@ def _kept(context: Context, title: str, stage: Iterable[Finding], measured: Tabl
     measured.clear()
     measured.update(report.tables)
     return report.findings
-
-
-def _placed(finding: Finding, name: str) -> Finding:
-    """Return the finding with the place that its kind points to, where the stage named no better one."""
-    if not name or finding.place is not None:
-        return finding
-    return replace(finding, place=place_for(finding, name))
 
 
 def _stages(

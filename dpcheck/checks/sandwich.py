@@ -22,7 +22,7 @@ from dpcheck.audits.limits import least_rejected
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.running import Chunk
 from dpcheck.checks.context import Context
-from dpcheck.checks.games import CONFIDENCE, DELTA, EPSILON, Entry, Game
+from dpcheck.checks.games import CONFIDENCE, DELTA, EPSILON, Entry
 from dpcheck.checks.releases import multiplier
 from dpcheck.checks.subject import Attempt, Part, Subject
 from dpcheck.events import Disjoint, Event, Repeated, Sampled, scaled, shift_of
@@ -59,22 +59,18 @@ class Share:
 def shares(context: Context, entry: Entry) -> list[Share]:
     """Return the share of each release of a few runs, in order."""
     game, found = entry.game, list[Share]()
+    canary, replaced, others = game.roles
+    coupled = bool(game.solver.solves and others[4] != 0)  # by all records, to the other block in a solution
     for k in range(RUNS):
         reached, history, still = game.shares(context.stream(21, k))
         for release in game.solver.layout(game.data, history)[: len(reached)]:
             row = release.row
             drawn = any(game.pattern)  # the share of a minibatch's release is that of a minibatch with the canary
             due = (drawn and release.records is None) or release.reads(history, game.place)
-            due = due and _can_move(game, release)
+            columns = _COLUMNS.get(release.what, slice(None))
+            due = due and (coupled or bool((canary[columns] != replaced[columns]).any()))
             found.append(Share(release, float(reached[row]), multiplier(history, row), due, bool(still[row])))
     return found
-
-
-def _can_move(game: Game, release: Release) -> bool:
-    """Say whether the pair differs in what is released, or all records couple it to the other block in a solution."""
-    canary, replaced, others = game.roles
-    columns = _COLUMNS.get(release.what, slice(None))
-    return bool((canary[columns] != replaced[columns]).any() or (game.solver.solves and others[4] != 0))
 
 
 def most_telling(found: list[Share]) -> str:

@@ -19,7 +19,6 @@ from dpcheck.running.files import write_text
 
 if TYPE_CHECKING:
     from dpcheck.algorithms.measure import Experiment
-    from dpcheck.experiments.runner import Start
     from dpcheck.report.findings import Report
     from dpcheck.running.executor import Executor
     from dpcheck.running.store import Store
@@ -57,7 +56,15 @@ def _solve(options: Namespace) -> int:
 
     require_count(options.seed, "seed", least=0)
     picture = Picture(options.plot)
-    like = _like(options)
+    for name in ("radius", "positive_share"):
+        alone = options.data is not None or getattr(options, name) is None
+        got = "it alone" if options.like is None else "--like"
+        require(alone, f"--{name.replace('_', '-')}", "come with --data", got)
+    like = None
+    if options.like is not None:
+        from dpcheck.experiments.runner import start
+
+        like = start(options.like, options.algorithm, options.epsilon, options.seed)
     data, problem = _problem_of(options) if like is None else (None, like.problem)
     usual = 1.0 if like is None or like.epsilon is None else like.epsilon
     epsilon = usual if options.epsilon is None else options.epsilon
@@ -96,22 +103,9 @@ def _solve(options: Namespace) -> int:
     return terminal.say("\n".join([*lines, "", history.to_string(index=False, float_format="{:.4g}".format)]))
 
 
-def _like(options: Namespace) -> Start | None:
-    """The experiment's cell that the run begins from, None where none is named."""
-    if options.like is None:
-        return None
-    from dpcheck.experiments.runner import start
-
-    for name in ("radius", "positive_share"):
-        require(getattr(options, name) is None, f"--{name.replace('_', '-')}", "come with --data", "--like")
-    return start(options.like, options.algorithm, options.epsilon, options.seed)
-
-
 def _problem_of(options: Namespace) -> tuple[Any, Any]:
     """Return the data set and the problem that the options name, None where they name none."""
     if options.data is None:
-        for name in ("radius", "positive_share"):
-            require(getattr(options, name) is None, f"--{name.replace('_', '-')}", "come with --data", "it alone")
         return None, options.problem
     from dpcheck import datasets
     from dpcheck.problems.auc import AUC

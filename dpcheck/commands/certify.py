@@ -87,7 +87,11 @@ def _run(options: Namespace) -> int:
         result["multiplier_over"] = certificate.multiplier_over
     multiplier = result.get(what, options.multiplier)
     if options.sampling == "balls_in_bins" and options.delta > 0 and 0 < multiplier < math.inf:
-        result["at_least"] = _allocation_below(options, multiplier)
+        from dpcheck.accounting.allocation_below import allocation_epsilon_below
+
+        bins = _bins(options)
+        epochs = options.steps // bins  # that are complete
+        result["at_least"] = allocation_epsilon_below(multiplier, bins, epochs, options.delta) if epochs else 0.0
     if (note := _NOTES.get(options.sampling or "")) and not options.file:
         result["note"] = note
     if options.format == "json":
@@ -103,15 +107,6 @@ def _run(options: Namespace) -> int:
         asked = f"epsilon {texts['asked']} at delta {texts['delta']}"
         sentence = f"{what} {texts[what]} ({certificate.terms}) is enough for {asked}"
     return terminal.say("\n".join([sentence, *(terminal.named(name, value) for name, value in texts.items())]))
-
-
-def _allocation_below(options: Namespace, multiplier: float) -> float:
-    """Return what epsilon is at least, over the epochs that are complete."""
-    from dpcheck.accounting.allocation_below import allocation_epsilon_below
-
-    bins = _bins(options)
-    epochs = options.steps // bins
-    return allocation_epsilon_below(multiplier, bins, epochs, options.delta) if epochs else 0.0
 
 
 def _bins(options: Namespace) -> int:

@@ -41,7 +41,6 @@ _RELEASED = {"transcript": "o", "iterates": "D", "output": "^", "": "s"}
 _ABSURD = 1e9  # an epsilon that says as much as infinity
 _FARTHEST = 100.0  # how many times above or below the claims epsilon is drawn
 _MARKS = "osD^vPX"
-_NARROW = 5.0  # inches below which a figure has no room beside its axes
 _LEGEND: dict[str, Any] = {"fontsize": style.TEXT - 1, "frameon": False}
 _ROW, _LINE = 0.17, 0.14  # inches of a row, and of a line of the legend
 _BESIDE = 30  # letters of a legend that stands beside the axes
@@ -61,7 +60,7 @@ def figures(report: Results) -> dict[str, Figure]:
     return drawn
 
 
-def forest(rows: Sequence[Row], *, width: float = style.PAGE) -> Figure:
+def forest(rows: Sequence[Row]) -> Figure:
     """Draw measured exponents with intervals beside the predicted and the claimed ones, those of one paper together."""
     require(len(rows) > 0, "rows", "hold at least one exponent", "none")
     for row in rows:
@@ -76,7 +75,7 @@ def forest(rows: Sequence[Row], *, width: float = style.PAGE) -> Figure:
         for label, row in members:
             names.append((str(row["factor"]) if _key(row) == last else f"{label}:\u00a0{row['factor']}", row))
             last = _key(row)
-    figure, axis, places = _rows_of([name for name, _ in names], width)
+    figure, axis, places = _rows_of([name for name, _ in names])
     points = [number_in(row, name) for row in rows for name in ("measured", "predicted", "claimed")]
     known = [point for point in points if np.isfinite(point)] or [0.0]
     reach = max(0.25, 0.1 * (max(known) - min(known)))
@@ -87,17 +86,15 @@ def forest(rows: Sequence[Row], *, width: float = style.PAGE) -> Figure:
             text.set_fontweight("bold")
             continue
         _exponent(axis, y, drawn, ends)
-        if width > _NARROW:
-            axis.text(
-                1.03, y, _interval(drawn), transform=axis.get_yaxis_transform(), va="center", fontsize=style.TEXT - 1
-            )
-    axis.locator_params(axis="x", nbins=6 if width > _NARROW else 4)
+        right = axis.get_yaxis_transform()
+        axis.text(1.03, y, _interval(drawn), transform=right, va="center", fontsize=style.TEXT - 1)
+    axis.locator_params(axis="x", nbins=6)
     axis.set_xlabel("exponent", fontsize=style.TEXT)
     axis.grid(axis="x", color=style.FAINT, alpha=0.25, linewidth=0.6)
     counts = Counter(str(row["verdict"]) for row in rows)
     order = [*(word for word in _VERDICTS if word in counts), *sorted(counts.keys() - _VERDICTS.keys())]
-    _below(figure, axis, width)
-    _title(figure, f"Exponents: {', '.join(f'{counts[word]} {word}' for word in order)}", width)
+    _below(figure, axis)
+    _title(figure, f"Exponents: {', '.join(f'{counts[word]} {word}' for word in order)}")
     return figure
 
 
@@ -157,11 +154,11 @@ def _interval(row: Row) -> str:
     return f"{measured:.2f} [{low:.2f}, {high:.2f}]" if np.isfinite(measured) else "no power law"
 
 
-def sandwiches(findings: Iterable[Finding], *, width: float = style.PAGE) -> Figure:
+def sandwiches(findings: Iterable[Finding]) -> Figure:
     """Draw audited, certified and claimed epsilon, a row for each variant; what no claim allows is red."""
     variants = Variant.of(findings)
     require(bool(variants), "findings", "hold one about privacy with a claimed epsilon", "none")
-    figure, axis, places = _rows_of([variant.label for variant in variants], width)
+    figure, axis, places = _rows_of([variant.label for variant in variants])
     positive = [variant.claimed for variant in variants if 1 / _ABSURD < variant.claimed < _ABSURD] or [1.0]
     least, most = min(positive) / _FARTHEST, max(positive) * _FARTHEST
     values = [value for variant in variants for value in (*variant.audits.values(), variant.certified, variant.claimed)]
@@ -174,8 +171,8 @@ def sandwiches(findings: Iterable[Finding], *, width: float = style.PAGE) -> Fig
     axis.set_xlabel("epsilon", fontsize=style.TEXT)
     style.plain_logs(axis.xaxis)
     axis.grid(axis="x", color=style.FAINT, alpha=0.25, linewidth=0.6)
-    _below(figure, axis, width)
-    _title(figure, _counted(variants), width)
+    _below(figure, axis)
+    _title(figure, _counted(variants))
     return figure
 
 
@@ -210,7 +207,7 @@ def _counted(variants: list[Variant]) -> str:
     return f"{len(variants)} variants: {words or 'none audited or certified above the claim'}"
 
 
-def over_bound(rows: Sequence[Row], *, along: str = "n", width: float = style.PAGE) -> Figure:
+def over_bound(rows: Sequence[Row], *, along: str = "n") -> Figure:
     """Draw measured over bound along a column, means with two standard errors, a line for each other setting."""
     drawn = [row for row in rows if has_bound(row)]
     require(bool(drawn), "rows", "hold a finite measured with a finite bound > 0", f"none among {len(rows)}")
@@ -218,7 +215,7 @@ def over_bound(rows: Sequence[Row], *, along: str = "n", width: float = style.PA
         good = 0 < number_in(row, along) < np.inf
         require(good, along, "be a positive number in each row", row.get(along))
     lines = grouped(drawn, along)
-    figure = style.figure(width, 2.9)
+    figure = style.figure(style.PAGE, 2.9)
     axis = figure.subplots()
     axis.set_xscale("log")
     axis.axhline(1, color=style.CLAIMED, linewidth=1.2)
@@ -238,15 +235,15 @@ def over_bound(rows: Sequence[Row], *, along: str = "n", width: float = style.PA
     axis.set(xlabel=along, ylabel="measured / bound")
     sizes = [number_in(row, along) for row in drawn]
     axis.set_xlim(min(sizes) / 1.2, max(sizes) * 1.2)
-    style.ticks_at(axis, sizes, most=int(1.4 * width))
+    style.ticks_at(axis, sizes, most=int(1.4 * style.PAGE))
     style.small(axis)
     if len(lines) > 1 or low:
-        if width > _NARROW and max(map(len, axis.get_legend_handles_labels()[1])) < _BESIDE:
+        if max(map(len, axis.get_legend_handles_labels()[1])) < _BESIDE:
             _literal(axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), **_LEGEND))
         else:
-            _below(figure, axis, width)
+            _below(figure, axis)
     left_out = f"; rows left out for lack of numbers: {len(rows) - len(drawn)}" if len(drawn) < len(rows) else ""
-    _title(figure, _largest(drawn, lines, along) + left_out, width)
+    _title(figure, _largest(drawn, lines, along) + left_out)
     return figure
 
 
@@ -274,15 +271,14 @@ def _largest(rows: Sequence[Row], lines: Mapping[str, Sequence[Row]], along: str
     return f"Measured is at most {ratio}, {place}"
 
 
-def _rows_of(names: list[str], width: float) -> tuple[Figure, Any, list[float]]:
+def _rows_of(names: list[str]) -> tuple[Figure, Any, list[float]]:
     """A figure with a named row for each name, the first on top; its axes, and where the rows are."""
-    labels = ["\n".join(_wrapped(name, int(8 * width))) for name in names]
+    labels = ["\n".join(_wrapped(name, int(8 * style.PAGE))) for name in names]
     lines = np.array([1 + 0.7 * label.count("\n") for label in labels])
     places = np.cumsum(lines) - lines / 2
-    figure = style.figure(width, _ROW * lines.sum() + 0.7)
+    figure = style.figure(style.PAGE, _ROW * lines.sum() + 0.7)
     axis = figure.subplots()
-    size = style.TEXT - 1 if width > _NARROW else style.TEXT - 2
-    axis.set_yticks(places, labels, fontsize=size, parse_math=False)
+    axis.set_yticks(places, labels, fontsize=style.TEXT - 1, parse_math=False)
     axis.set_ylim(lines.sum() + 0.1, -0.1)
     axis.tick_params(axis="y", length=0)
     axis.tick_params(axis="x", labelsize=style.TEXT)
@@ -317,11 +313,11 @@ def _segment(
             axis.plot(end, y, mark, color=color, markersize=4, clip_on=False)
 
 
-def _below(figure: Figure, axis: Any, width: float) -> None:
+def _below(figure: Figure, axis: Any) -> None:
     """Draw a legend below the figure, each kind of mark once, in as many columns as there is room for."""
     handles, labels = axis.get_legend_handles_labels()
     once = dict(zip(labels, handles, strict=True))
-    columns = max(1, min(4, int(width / (0.05 * max(map(len, labels)) + 0.5))))
+    columns = max(1, min(4, int(style.PAGE / (0.05 * max(map(len, labels)) + 0.5))))
     _literal(figure.legend(once.values(), once, loc="outside lower center", ncols=columns, **_LEGEND))
     figure.set_figheight(figure.get_figheight() + _LINE * -(-len(once) // columns))
 
@@ -332,9 +328,9 @@ def _literal(legend: Any) -> None:
         text.set_parse_math(False)
 
 
-def _title(figure: Figure, words: str, width: float) -> None:
+def _title(figure: Figure, words: str) -> None:
     """Write words above a figure, in lines that it has room for."""
     whole = words.replace(" = ", "\u00a0=\u00a0")  # one setting stays on one line
-    lines = textwrap.wrap(whole, int(14.5 * width))
+    lines = textwrap.wrap(whole, int(14.5 * style.PAGE))
     figure.suptitle("\n".join(lines), fontsize=style.TEXT + 1, parse_math=False)
     figure.set_figheight(figure.get_figheight() + _LINE * len(lines))

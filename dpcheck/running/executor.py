@@ -33,6 +33,7 @@ class Executor(ABC):
     jobs: int  # workers
     here: bool = False  # whether they see what this process has in memory
     _lost: tuple[type[BaseException], ...] = ()
+    _work: Callable[[Any], Any] | None = None
 
     def map(self, work: Callable[[Task], Result], chunks: Iterable[Task]) -> Iterator[tuple[Task, Result]]:
         """Yield each chunk with what ``work`` returns for it, in order."""
@@ -123,7 +124,6 @@ class Threads(Executor):
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs
         self._pool = ThreadPoolExecutor(jobs)
-        self._work: Callable[[Any], Any] | None = None
 
     def _begin(self, work: Callable[[Any], Any]) -> None:
         self._work = work

@@ -162,14 +162,13 @@ class Store:
 
     def _read(self, key: list[Any]) -> bytes | None:
         """Return the bytes of a key, None where there are none, or not those that were written."""
-        row = self._execute("SELECT value, digest FROM kept WHERE key = ?", (self._name(key),))
-        if row is None or not isinstance(row[0], bytes) or _digest(row[0]) != row[1]:
-            return None
-        return row[0]
+        for value, digest in self._execute("SELECT value, digest FROM kept WHERE key = ?", self._name(key)):
+            if isinstance(value, bytes) and _digest(value) == digest:
+                return value
+        return None
 
     def _write(self, key: list[Any], content: bytes) -> None:
-        values = (self._name(key), content, _digest(content))
-        self._execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", values)
+        self._execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", self._name(key), content, _digest(content))
 
     def _name(self, key: list[Any]) -> str:
         return json.dumps([self.code, *key])
@@ -178,29 +177,20 @@ class Store:
 
     def add_run(self, date: str, command: str, revision: str, report: str) -> int:
         """Keep the report of a command that ran to its end; its number."""
-        values = (date, command, revision, self.code, report)
         statement = "INSERT INTO runs (date, command, revision, code, report) VALUES (?, ?, ?, ?, ?) RETURNING number"
-        return int(self._execute(statement, values)[0])
+        return int(self._execute(statement, date, command, revision, self.code, report)[0][0])
 
     def runs(self) -> list[KeptRun]:
         """All runs that were kept, the first one first."""
         statement = "SELECT number, date, command, revision, code, report FROM runs ORDER BY number"
-        return [KeptRun(*row) for row in self._rows(statement)]
+        return [KeptRun(*row) for row in self._execute(statement)]
 
-    def _execute(self, statement: str, values: tuple[Any, ...]) -> Any:
+    def _execute(self, statement: str, *values: Any) -> list[Any]:
         try:
-            return self._connection.execute(statement, values).fetchone()
+            return self._connection.execute(statement, values).fetchall()
         except sqlite3.Error as error:
-            raise self._unusable(error) from error
-
-    def _rows(self, statement: str) -> list[Any]:
-        try:
-            return self._connection.execute(statement).fetchall()
-        except sqlite3.Error as error:
-            raise self._unusable(error) from error
-
-    def _unusable(self, error: sqlite3.Error) -> StoreError:
-        return StoreError(f"the store {self._path} must be readable and writable: {one_line(error)}")
+            must = f"the store {self._path} must be readable and writable"
+            raise StoreError(f"{must}: {one_line(error)}") from error
 
     def close(self) -> None:
         """Let go of the file."""
