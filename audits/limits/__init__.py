@@ -71,22 +71,20 @@ def epsilon_lower(x: int, y: int, trials: int, *, delta: float = 0.0, alpha: flo
 
 def p_value(x: int, y: int, trials: int, epsilon: float, delta: float = 0.0, *, alpha: float = 0.05) -> float:
     """Return the p-value of ``P <= e^epsilon Q + delta``, at least ``0.002 alpha``; alpha must be fixed before."""
-    require_epsilon(epsilon)
-    _, problem = _problem(x, y, trials, delta, alpha)
-    if problem is None:
-        return 1.0
-    worst = kernels.worst_case(trials, min(epsilon, _LARGEST), delta, problem, 0.0)
-    return min(1.0, float(worst) + alpha * _NUISANCE)
+    return min(1.0, _worst(x, y, trials, epsilon, delta, alpha, 0.0) + alpha * _NUISANCE)
 
 
 def rejects(x: int, y: int, trials: int, epsilon: float, *, delta: float, alpha: float) -> bool:
     """Say whether the counts contradict ``P <= e^epsilon Q + delta`` at level ``alpha``, sooner than the p-value."""
+    level = alpha * (1 - _NUISANCE)
+    return _worst(x, y, trials, epsilon, delta, alpha, level) < level
+
+
+def _worst(x: int, y: int, trials: int, epsilon: float, delta: float, alpha: float, enough: float) -> float:
+    """Return the largest probability of outcomes as extreme as (x, y), or ``enough`` to decide."""
     require_epsilon(epsilon)
     _, problem = _problem(x, y, trials, delta, alpha)
-    if problem is None:
-        return False
-    level = alpha * (1 - _NUISANCE)
-    return bool(kernels.worst_case(trials, min(epsilon, _LARGEST), delta, problem, level) < level)
+    return 1.0 if problem is None else float(kernels.worst_case(trials, min(epsilon, _LARGEST), delta, problem, enough))
 
 
 def most(x: int, y: int, trials: int, *, delta: float, alpha: float) -> float:

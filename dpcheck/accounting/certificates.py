@@ -35,11 +35,6 @@ _MOST, _WIDEST = 64, 500.0  # mechanisms, and their epsilons' sum, that are wort
 _STEEP = 8.0  # exponent over one piece that the rule integrates to rounding
 
 
-def has_laplace_sum(shift: float, count: int) -> bool:
-    """Whether the curve of so many mechanisms of scale 1 / ``shift`` is computed here."""
-    return count <= _MOST and 1e-12 <= shift <= _WIDEST / count
-
-
 @lru_cache(maxsize=64)
 def laplace_sum_curve(shift: float, count: int) -> Curve:
     """Return the curve, epsilon (n,) >= 0 to log delta (n,), of ``count`` mechanisms of scale 1 / ``shift``."""
@@ -209,7 +204,7 @@ def _laplace_alone(events: EventCounts) -> Curve | None:
         return None
     event, count = events.others[0]
     shift = shift_of(event.noise_multiplier)
-    alone = isinstance(event, Laplace) and count > 1 and has_laplace_sum(shift, count)
+    alone = isinstance(event, Laplace) and 1 < count <= _MOST and 1e-12 <= shift <= _WIDEST / count
     return laplace_sum_curve(shift, count) if alone else None
 
 

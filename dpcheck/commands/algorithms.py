@@ -97,9 +97,8 @@ def _solve(options: Namespace) -> int:
         return terminal.say_json(
             {"schema": "dpcheck.solve/1", **result, "x": run.x.tolist(), "y": run.y.tolist(), "history": rows}
         )
-    notes = result.pop("notes")
-    texts = {name: f"{value:.6g}" if isinstance(value, float) else str(value) for name, value in result.items()}
-    lines = [terminal.named(name, value) for name, value in (*texts.items(), *(("note", note) for note in notes))]
+    notes = [("note", note) for note in result.pop("notes")]
+    lines = [terminal.named(name, value) for name, value in (*result.items(), *notes)]
     return terminal.say("\n".join([*lines, "", history.to_string(index=False, float_format="{:.4g}".format)]))
 
 

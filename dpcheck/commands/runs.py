@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpcheck.commands import inputs, terminal
 from dpcheck.commands.command import (
@@ -20,9 +20,6 @@ from dpcheck.commands.command import (
 )
 from dpcheck.errors import require
 from dpcheck.shown import TABLE_FORMATS, table
-
-if TYPE_CHECKING:
-    pass
 
 
 def _reproduce_options(parser: ArgumentParser) -> None:

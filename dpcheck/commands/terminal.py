@@ -89,8 +89,9 @@ def width(otherwise: int = 80) -> int:
     return max(shutil.get_terminal_size((otherwise, 24)).columns, 40)
 
 
-def named(name: str, text: str) -> str:
-    """A name and what belongs to it, in as many lines as the terminal needs, between words."""
+def named(name: str, value: Any) -> str:
+    """A name and a value, in as many lines as the terminal needs, between words."""
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
     return textwrap.fill(
         f"{name:>13}  {text}", width(), subsequent_indent=" " * 15, break_long_words=False, break_on_hyphens=False
     )

@@ -57,35 +57,25 @@ def _claims_table(results: Sequence[ClaimResult], *, color: bool, width: int, fi
     console = Console(file=buffer, force_terminal=color, width=width, highlight=False)
     if width < _NARROW:
         for result in results:
-            _stacked(result, explain.format(shlex.quote(file or result.claim.id)), console)
+            say(console, _word(result).append(f"  {result.claim.id}", "bold"))
+            paragraph(console, f"{result.claim.location}: {result.claim.statement}", first="    ")
+            if crux := _crux(result):
+                paragraph(console, crux, first="    ")
+            say(console, Text(f"    {explain.format(shlex.quote(file or result.claim.id))}", "cyan"))
     else:
-        console.print(_table(results))
+        table = Table(box=None, pad_edge=False)
+        for heading in _HEADINGS.values():
+            table.add_column(heading, justify="right" if heading == "s" else "left", overflow="fold")
+        for result in results:
+            texts = (result.method, f"{result.seconds:.1f}", _crux(result), result.trust, result.claim.location)
+            table.add_row(Text(result.claim.id), _word(result), *map(Text, texts))
+        console.print(table)
         say(console, "")
         say(
             console,
             Text.assemble("Every step of one: ", (explain.format(shlex.quote(file or results[0].claim.id)), "cyan")),
         )
     return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines())
-
-
-def _table(results: Sequence[ClaimResult]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for heading in _HEADINGS.values():
-        table.add_column(heading, justify="right" if heading == "s" else "left", overflow="fold")
-    for result in results:
-        table.add_row(
-            Text(result.claim.id), _word(result), Text(result.method), f"{result.seconds:.1f}", Text(_crux(result)),
-            Text(result.trust), Text(result.claim.location),
-        )  # fmt: skip
-    return table
-
-
-def _stacked(result: ClaimResult, command: str, console: Console) -> None:
-    say(console, _word(result).append(f"  {result.claim.id}", "bold"))
-    paragraph(console, f"{result.claim.location}: {result.claim.statement}", first="    ")
-    if crux := _crux(result):
-        paragraph(console, crux, first="    ")
-    say(console, Text(f"    {command}", "cyan"))
 
 
 def _word(result: ClaimResult) -> Text:
@@ -224,11 +214,6 @@ def bugs_text(bugs: Sequence[Bug], examinations: Mapping[str, Examination], widt
     """Explain the bugs that were examined, or list all where none was."""
     if examinations:
         return "\n\n".join(_bug_explained(examination, width) for examination in examinations.values())
-    return _bugs_list(bugs, width)
-
-
-def _bugs_list(bugs: Sequence[Bug], width: int) -> str:
-    """List the bugs by family: id, title, what catches it."""
     lines = []
     longest = max(len(bug.id) for bug in bugs)
     for family, members in groupby(bugs, lambda bug: bug.family):

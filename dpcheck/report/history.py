@@ -193,29 +193,7 @@ class _Measured(NamedTuple):
 
 
 def compare(before: Results, after: Results) -> Comparison:
-    """Compare two reports.
-
-    Parameters
-    ----------
-    before, after : Report
-        Of ``dpcheck check``, ``audit`` or ``measure``.
-
-    Returns
-    -------
-    Comparison
-        What changed.
-
-    Examples
-    --------
-    >>> from dpcheck.report.history import compare
-    >>> from dpcheck.report.findings import Finding, Report
-    >>> reports = [
-    ...     Report((Finding("mean.output", "privacy", "mean", verdict, "seen"),), ("mean",), "audit", 0, "1", 1.0)
-    ...     for verdict in ("consistent", "violated")
-    ... ]
-    >>> [change.what for change in compare(*reports).changes]
-    ['verdict']
-    """
+    """Return what changed between two reports of ``dpcheck check``, ``audit`` or ``measure``."""
     ours, theirs = ({finding.id: finding for finding in report.findings} for report in (before, after))
     both = [id for id in ours if id in theirs]
     changes = [Change(id, "finding", ours[id].verdict, None) for id in ours if id not in theirs]
@@ -319,16 +297,14 @@ def _moved(before: _Measured, after: _Measured, level: float) -> tuple[float, ..
         return (*one, *other) if one[1] < other[0] or other[1] < one[0] else None
     difference = after.value - before.value
     error = math.hypot(before.error, after.error)
-    reach = error * _quantile(level / 2, _freedom(before, after)) if error > 0 else 0.0
+    reach = 0.0
+    if error > 0:  # degrees of freedom by Welch and Satterthwaite
+        parts = [(number.error**2, number.freedom) for number in (before, after)]
+        freedom = sum(part for part, _ in parts) ** 2 / sum(part**2 / free for part, free in parts)
+        reach = error * _quantile(level / 2, freedom)
     if abs(difference) <= max(reach, _SAME * abs(before.value)):
         return None
     return difference - reach, difference + reach
-
-
-def _freedom(before: _Measured, after: _Measured) -> float:
-    """Degrees of freedom of a difference, by Welch and Satterthwaite."""
-    parts = [number.error**2 for number in (before, after)]
-    return sum(parts) ** 2 / sum(part**2 / number.freedom for part, number in zip(parts, (before, after), strict=True))
 
 
 def _quantile(alpha: float, freedom: float) -> float:
