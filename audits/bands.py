@@ -180,10 +180,7 @@ def _quantiles(n: int, ranks: NDArray[np.int64], eta: float) -> Floats:
 
 
 def crossing(n: int, ranks: NDArray[np.int64], limits: Floats) -> float:
-    """Return the probability that for some j the ``ranks[j]``-th smallest of n uniforms is below ``limits[j]``.
-
-    ranks, limits : (m,), both increasing, limits in (0, 1)
-    """
+    """Return the chance that the ``ranks[j]``-th smallest of n uniforms is below ``limits[j]`` for some j, (m,)."""
     start, mass, last = 0, np.ones(1), 0.0
     for rank, limit in zip(ranks, limits, strict=True):
         # counts of start ... rank - 1 at this limit stay inside

@@ -16,15 +16,15 @@ chosen on the same runs either. No verdict therefore rests on this bound.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
 from dpcheck.errors import require, require_confidence, require_count, require_delta
+from dpcheck.shown import Result
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ _LARGEST = 50.0
 
 
 @dataclass(frozen=True)
-class CredibleBound:
+class CredibleBound(Result):
     """A credible lower bound on epsilon, with the counts behind it.
 
     Attributes
@@ -58,10 +58,6 @@ class CredibleBound:
     delta: float
     credibility: float
     assumption: str = "probabilities drawn from a Beta(1/2, 1/2) prior: credible, not confident"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
-        return asdict(self)
 
 
 def credible_bound(

@@ -361,20 +361,15 @@ _FAR = 6  # standard deviations of the rounding of noise along a gradient
 class Rounding:
     """What rounding may do to a query of clipped vectors.
 
-    unit : relative distance of neighbouring numbers of the type (2^-23 for float32, 2^-10 for float16)
-    beside : norm of the noise that was added, rounded with the rest, and taken away
-    width : coordinates of the output
-    step : of the grid to which each output and what is taken away from it are rounded, 0 where there is none
-
     The gradient itself is rounded a few times (norm, quotient, product, division): 3 units of its norm. The noise takes
     three more, whose errors are independent of the gradient from coordinate to coordinate: they lengthen it by the
     square of their norm, and along itself by little. In a sum of k vectors each addition rounds all before it.
     """
 
-    unit: float
-    beside: float = 0.0
-    width: int = 1
-    step: float = 0.0
+    unit: float  # relative distance of neighbouring numbers of the type: 2^-23 for float32, 2^-10 for float16
+    beside: float = 0.0  # norm of the noise that was added, rounded with the rest, and taken away
+    width: int = 1  # coordinates of the output
+    step: float = 0.0  # of the grid of each output and of what is taken away, 0 where there is none
 
     @property
     def off(self) -> float:

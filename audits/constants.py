@@ -1,10 +1,4 @@
-"""A test of constants that should be public, but may have been computed from the data.
-
-Null hypothesis: ``configure(dataset)`` returns the numbers that set up a mechanism (noise scale, batch size, clipping
-norm, number of steps, class counts), and they are the same on all neighbours. The test is deterministic: a difference
-is exact evidence that those numbers depend on the data, and were released or used without noise. Functions and objects
-without fields are compared by ``==``.
-"""
+"""A test of constants that should be public, but may have been computed from the data."""
 
 from __future__ import annotations
 
@@ -15,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.errors import InputError, one_line, require
-from dpcheck.shown import Shown
+from dpcheck.shown import Result
 
 
 @dataclass(frozen=True)
@@ -39,7 +33,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class ConstantsAudit(Shown):
+class ConstantsAudit(Result):
     """Which constants differ between a dataset and its neighbours.
 
     Attributes
@@ -63,10 +57,6 @@ class ConstantsAudit(Shown):
             for d in self.differences
         )
         return f"{self.verdict}: {differing or 'no constant differs'}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
-        return {**vars(self), "differences": [vars(difference) for difference in self.differences]}
 
 
 def audit_constants(configure: Callable[[Any], Any], data: Any, neighbours: Iterable[Any]) -> ConstantsAudit:

@@ -1,18 +1,14 @@
 """A test of the points at which a mechanism queries its data: they may depend on its releases alone.
 
 An accountant composes releases: each query may depend on the releases before it and on nothing else of the data. Null
-hypothesis: the mechanism uses its answers only through answer + noise. A run whose k-th answer is moved by d_k and
-whose k-th noise is moved by - d_k then queries at the same points and returns the same output. It does not after a step
-along the raw gradient, with a stopping rule on the raw loss, or if it returns a raw iterate. The test is deterministic
-up to rounding: a difference is exact evidence.
-
-The test assumes that the noise of the k-th answer is the k-th draw of as many numbers, made through ``rng``.
+hypothesis: the mechanism uses its answers only through answer + noise. A step along the raw gradient, a stopping rule
+on the raw loss and a raw iterate that is returned break it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,7 +17,7 @@ from numpy.typing import NDArray
 from dpcheck.arrays import real_numbers, returned_numbers
 from dpcheck.audits.running.recorder import Draw, Recorder
 from dpcheck.errors import require, require_positive, require_seed
-from dpcheck.shown import Shown
+from dpcheck.shown import Result
 
 Array = NDArray[np.float64]
 Mechanism = Callable[[Callable[..., Any], np.random.Generator], Any]
@@ -32,7 +28,7 @@ _ROUNDING = 1e-7
 
 
 @dataclass(frozen=True)
-class PointsAudit(Shown):
+class PointsAudit(Result):
     """Whether the points of evaluation depend on the releases alone.
 
     Attributes
@@ -48,10 +44,6 @@ class PointsAudit(Shown):
     verdict: str
     queries: int
     reason: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, eq=False)

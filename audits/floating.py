@@ -74,13 +74,7 @@ class FloatingPointAudit(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""
-        return {
-            "verdict": self.verdict,
-            "reason": self.reason,
-            "low_bits": self.low_bits.to_dict(),
-            "rounded": self.rounded.to_dict(),
-            "grid": self.grid,
-        }
+        return vars(self) | {"low_bits": self.low_bits.to_dict(), "rounded": self.rounded.to_dict()}
 
 
 def audit_floating_point(

@@ -15,8 +15,7 @@ mu sqrt(n / 2). It grows with mu, and inverting it gives the limit, which is exa
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,10 +24,11 @@ from scipy import optimize, stats
 from dpcheck.accounting import gaussian_epsilon
 from dpcheck.arrays import real_numbers
 from dpcheck.errors import require, require_confidence, require_delta
+from dpcheck.shown import Result
 
 
 @dataclass(frozen=True)
-class GaussianBound:
+class GaussianBound(Result):
     """A lower confidence limit on epsilon under the assumption of Gaussian scores.
 
     Attributes
@@ -56,10 +56,6 @@ class GaussianBound:
     delta: float
     confidence: float
     assumption: str = "scores normal on both datasets, with one variance"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
-        return asdict(self)
 
 
 def gaussian_bound(

@@ -17,17 +17,17 @@ again after many calls with another scale escapes these tests.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.arrays import real_numbers, returned_numbers
-from dpcheck.audits.noise_laws import LAWS, Seen, tested
+from dpcheck.audits.noise_laws import LAWS, tested
 from dpcheck.audits.running.datasets import fingerprint, require_unchanged
 from dpcheck.errors import require, require_confidence, require_count, require_positive, require_seed
-from dpcheck.shown import Shown
+from dpcheck.shown import Result
 
 Array = NDArray[np.float64]
 TESTS = 5  # scale, shape, tails, dependence, and values that repeat or lie off the lattice
@@ -35,7 +35,7 @@ _MOST = 200_000  # simulated samples
 
 
 @dataclass(frozen=True)
-class NoiseAudit(Shown):
+class NoiseAudit(Result):
     """What noise looks like against the claim.
 
     Attributes
@@ -66,10 +66,6 @@ class NoiseAudit(Shown):
     level: float
     trials: int
     reason: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
-        return asdict(self)
 
 
 def audit_noise(
@@ -175,12 +171,8 @@ def audit_noise_sample(
     >>> audit_noise_sample(sample, distribution="laplace", scale=2.0, centred=True).verdict
     'consistent'
     """
-    require(
-        isinstance(distribution, str) and distribution in LAWS,
-        "distribution",
-        f"be one of {', '.join(LAWS)}",
-        distribution,
-    )
+    known = isinstance(distribution, str) and distribution in LAWS
+    require(known, "distribution", f"be one of {', '.join(LAWS)}", distribution)
     law = LAWS[distribution]
     require_positive(scale, "scale")
     require(not law.discrete or scale <= 1e4, "scale", f"be at most 10000 for {distribution}", scale)
@@ -193,26 +185,11 @@ def audit_noise_sample(
     level, most = (1 - confidence) / TESTS, most_confidence()
     require(confidence <= most + 1e-12, "confidence", f"be at most {most:g}, where p-values are simulated", confidence)
     seen = tested(sample, law, scale, centred=centred, on_a_grid=rounded, level=level, seed=seed)
-    measured = seen.scale * scale
-    reasons = _reasons(seen, level, measured, scale)
+    reasons = seen.reasons(level, scale)
     return NoiseAudit(
-        "violated" if reasons else "consistent", distribution, scale, measured, seen.p_values, level,
+        "violated" if reasons else "consistent", distribution, scale, seen.scale * scale, seen.p_values, level,
         len(sample), "; ".join(reasons) or "scale, shape, tails and independence agree with the claim",
     )  # fmt: skip
-
-
-def _reasons(seen: Seen, level: float, measured: float, scale: float) -> list[str]:
-    small = seen.p_values["scale"] <= level and measured < scale  # which shortens tails, too
-    clipped = "" if small else ": the noise is clipped"
-    words = {
-        "scale": f"scale {measured:.4g} is {'below' if measured < scale else 'above'} the claimed {scale:.4g}",
-        "shape": "the distribution's shape is another",
-        "tails": f"a tail ends where about {seen.tails:.0f} draws should lie beyond{clipped}",
-        "dependence": "the noise depends on other coordinates or on the calls before",
-        "repeats": f"{seen.impossible} values repeat exactly, more than rounding explains",
-        "lattice": f"{seen.impossible} values are no whole numbers apart",
-    }
-    return [words[name] for name, p in seen.p_values.items() if p <= level]
 
 
 def most_confidence() -> float:

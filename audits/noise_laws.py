@@ -22,14 +22,11 @@ Draw = Callable[[np.random.Generator, tuple[int, ...], float], Array]
 
 @dataclass(frozen=True)
 class Law:
-    """A distribution of noise: ``draw(rng, shape, scale)`` and ``cdf(x, scale)``.
-
-    size : from samples (B, n, k) to their sizes (B,), which are about ``expected(scale) * scale``
-    """
+    """A distribution of noise: ``draw(rng, shape, scale)`` and ``cdf(x, scale)``."""
 
     draw: Draw
     cdf: Callable[[Array, float], Array]
-    size: Callable[[Array], Array]
+    size: Callable[[Array], Array]  # samples (B, n, k) -> sizes (B,), about expected(scale) * scale
     expected: Callable[[float], float] = lambda scale: 1.0
     discrete: bool = False
     mean: float = 0.0  # in units of the scale
@@ -127,10 +124,7 @@ def grid(values: Array) -> float:
 
 
 def rounded(values: Array, bits: int, step: float = 0.0) -> Array:
-    """Round to the nearest number with so many bits in its significand; float16 also to its least step, 2^-24.
-
-    step : then to multiples of this, where it is not 0
-    """
+    """Round to so many bits of significand (float16: and its least step, 2^-24), and to multiples of ``step`` > 0."""
     if step:
         return np.asarray(np.round(rounded(values, bits) / step) * step)
     _, exponent = np.frexp(values)
@@ -143,6 +137,8 @@ def rounded(values: Array, bits: int, step: float = 0.0) -> Array:
 # Samples that a Monte Carlo p-value is made of, at least, and numbers that are simulated at once, so that time goes to
 # arithmetic and not to calls.
 _SIMULATIONS, _NUMBERS = 999, 50_000
+# Simulations that lie beyond what was observed, at least, before the others are left out.
+_BEYOND_DOUBT = 30.0
 # Each call is compared with so many calls before it.
 _LAGS = 4
 # Distance from a whole number that rounding explains, in units of the numbers' size.
@@ -205,12 +201,9 @@ def repeats(
     noise: Array, law: Law, scale: float, centre: Array | float, bits: int, step: float, rng: np.random.Generator,
     simulations: int,
 ) -> tuple[int, float]:  # fmt: skip
-    """Count values of continuous noise that repeat, and compare them with what rounding and few random bits explain.
+    """Count values of continuous noise that repeat, beside what rounding, to ``step`` too, and few random bits explain.
 
-    A release that is rounded to multiples of ``step`` when its noise is in it is as private as before.
-
-    Clipped noise repeats few values often, and noise on a grid many values: the count and the commonest value are
-    tested, with half of the error each.
+    Clipped noise repeats few values often, noise on a grid many: count and commonest value are tested.
     """
     observed = _multiplicity(noise)
     if observed[0] == 0:
@@ -231,11 +224,7 @@ def repeats(
 
 
 def _most_repeats(noise: Array, scale: float, centre: Array | float, bits: int, coarse: float, repeats: float) -> float:
-    """Bound the chance of so many repeats under the same null.
-
-    Each value repeats the size of an earlier one with a chance of at most n times the likeliest size's, whatever those
-    were: the count is at most binomial. No density of the laws is above 1/scale, and a size has two signs.
-    """
+    """Bound the chance of so many repeats: binomial at most, as no density exceeds 1/scale and a size has two signs."""
     _, exponent = np.frexp(np.abs(noise + centre).max())
     step = max(coarse, math.ldexp(1.0, int(exponent) - (min(bits, SINGLE) - 1)))
     likeliest = max(2.0 ** (2 - SINGLE), 2 * step / scale)
@@ -251,16 +240,27 @@ def _multiplicity(noise: Array) -> Array:
 
 @dataclass(frozen=True)
 class Seen:
-    """What the tests of a noise show: the scale in units of the claim, the p-values, and values that do not occur.
-
-    impossible : values that repeat, or for discrete noise lie off its lattice
-    tails : how many draws should lie beyond the last on either side
-    """
+    """What the tests of a noise show: the scale in units of the claim, the p-values, and values that do not occur."""
 
     scale: float
-    tails: float
+    tails: float  # draws that should lie beyond the last on either side
     p_values: dict[str, float]
-    impossible: int
+    impossible: int  # values that repeat, or for discrete noise lie off its lattice
+
+    def reasons(self, level: float, scale: float) -> list[str]:
+        """Say of each test that rejects what it saw."""
+        measured = self.scale * scale
+        small = self.p_values["scale"] <= level and measured < scale  # which shortens tails, too
+        clipped = "" if small else ": the noise is clipped"
+        words = {
+            "scale": f"scale {measured:.4g} is {'below' if measured < scale else 'above'} the claimed {scale:.4g}",
+            "shape": "the distribution's shape is another",
+            "tails": f"a tail ends where about {self.tails:.0f} draws should lie beyond{clipped}",
+            "dependence": "the noise depends on other coordinates or on the calls before",
+            "repeats": f"{self.impossible} values repeat exactly, more than rounding explains",
+            "lattice": f"{self.impossible} values are no whole numbers apart",
+        }
+        return [words[name] for name, p in self.p_values.items() if p <= level]
 
 
 def tested(
@@ -273,7 +273,12 @@ def tested(
     rng, rng_of_repeats = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
     simulations = max(_SIMULATIONS, math.ceil(2 / level))  # fewer could not reject
     observed = {name: float(v[0]) for name, v in statistics(noise[None], law, scale, centred).items()}
-    null = {name: _Null(value, two_sided=name == "scale") for name, value in observed.items()}
+    counts = {name: np.zeros(2, np.int64) for name in observed}  # simulations that are as large, and as small
+    drawn_so_far = 0
+
+    def beyond(name: str) -> int:
+        return int(counts[name].min() if name == "scale" else counts[name][0])
+
     at_once = min(simulations, 1 + _NUMBERS // noise.size)
     for start in range(0, simulations, at_once):
         drawn = law.draw(rng, (min(at_once, simulations - start), *noise.shape), scale)
@@ -282,45 +287,16 @@ def tested(
         ) and not law.discrete:  # a shape may show it, of small noise on a large number above all
             drawn = rounded(drawn + centre, bits, step)
         simulated = statistics(drawn if centred else about_centre(drawn, law), law, scale, centred)
+        drawn_so_far += len(drawn)
         for name, values in simulated.items():
-            null[name].see(values)
-        if all(statistic.beyond_doubt(level * (simulations + 1)) for statistic in null.values()):
+            counts[name] += (values >= observed[name]).sum(), (values <= observed[name]).sum()
+        if all(beyond(name) > max(level * (simulations + 1), _BEYOND_DOUBT) for name in counts):
             break  # whatever the further simulations are, none of these tests can reject
-    p_values = {name: statistic.p_value for name, statistic in null.items()}
+    sides = {name: 2 if name == "scale" else 1 for name in counts}
+    p_values = {name: min(1.0, sides[name] * (1 + beyond(name)) / (1 + drawn_so_far)) for name in counts}
     if law.discrete:
         impossible = int((np.abs(noise - np.round(noise)) > room(sample)).sum())
         p_values["lattice"] = 0.0 if impossible else 1.0
     else:
         impossible, p_values["repeats"] = repeats(noise, law, scale, centre, bits, step, rng_of_repeats, simulations)
     return Seen(observed["scale"], observed["tails"], p_values, impossible)
-
-
-@dataclass
-class _Null:
-    """How an observed statistic lies among those simulated under the null so far."""
-
-    observed: float
-    two_sided: bool
-    seen: int = 0
-    above: int = 0
-    below: int = 0
-
-    def see(self, simulated: Array) -> None:
-        """Count further simulations."""
-        self.seen += simulated.size
-        self.above += int((simulated >= self.observed).sum())
-        self.below += int((simulated <= self.observed).sum())
-
-    @property
-    def _beyond(self) -> int:
-        return min(self.above, self.below) if self.two_sided else self.above
-
-    def beyond_doubt(self, most: float) -> bool:
-        """Whether more simulations lie beyond it than a rejection allows, and 30 at least."""
-        return self._beyond > max(most, 30)
-
-    @property
-    def p_value(self) -> float:
-        """The Monte Carlo p-value."""
-        p = (1 + self._beyond) / (1 + self.seen)
-        return min(1.0, 2 * p) if self.two_sided else p

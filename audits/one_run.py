@@ -40,7 +40,7 @@ from dpcheck.audits.limits.guesses import (
 )
 from dpcheck.audits.running.datasets import plain
 from dpcheck.errors import require, require_confidence, require_count
-from dpcheck.shown import Shown
+from dpcheck.shown import Result
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -279,7 +279,7 @@ def _settings(
 
 
 @dataclass(frozen=True)
-class OneRunAudit(Shown):
+class OneRunAudit(Result):
     """What an audit of one run claimed, ran and showed.
 
     Attributes
@@ -337,10 +337,7 @@ class OneRunAudit(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""
-        return asdict(self) | {
-            "epsilon": plain(self.epsilon),
-            "tests": [asdict(test) for test in self.tests],
-        }
+        return super().to_dict() | {"epsilon": plain(self.epsilon)}
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with one row for each test."""

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpcheck.audits.rate_table import TO_ZERO, Measurements
+from dpcheck.audits.rate_table import Measurements
 
 Array = NDArray[np.float64]
 _STEPS = 200
@@ -38,21 +38,15 @@ _ALONE = 1e-8  # a coefficient rests on one cluster if the others hold less than
 
 @dataclass(frozen=True, eq=False)
 class PowerLaw:
-    """The coefficients of a power law, and how far each cluster moves them.
+    """The coefficients of a power law, and how far each cluster moves them."""
 
-    coefficients : (p,);  moves : (clusters, p), how far each cluster moves them
-    leaned : (rows, p), the part of each row in the move of its cluster
-    design : (rows, p);  clusters : (rows,), the cluster of each row;  inverse : (p, p), of design' design
-    alone : whether some coefficient rests on one cluster, so that its error is unknown
-    """
-
-    coefficients: Array
-    moves: Array
-    leaned: Array
-    design: Array
-    clusters: NDArray[np.int64]
-    inverse: Array
-    alone: bool
+    coefficients: Array  # (p,)
+    moves: Array  # (clusters, p), how far each cluster moves the coefficients
+    leaned: Array  # (rows, p), the part of each row in the move of its cluster
+    design: Array  # (rows, p)
+    clusters: NDArray[np.int64]  # (rows,), the cluster of each row
+    inverse: Array  # (p, p), of design' design
+    alone: bool  # whether some coefficient rests on one cluster, so that its error is unknown
 
     def contrast(self, direction: Array) -> Estimate:
         """Return the estimate of ``direction @ coefficients``, direction (p,)."""
@@ -62,8 +56,7 @@ class PowerLaw:
     def _freedom(self, direction: Array) -> float:
         """Return Satterthwaite's degrees of freedom of the error, for rows of equal spread that share nothing.
 
-        The error is a quadratic form with the matrix ``L' (1 - H) L``. L has a column for each cluster, no two with a
-        row in common, so that trace and norm need no matrix of that size.
+        The error has the matrix ``L' (1 - H) L``, no two of L's columns with a row in common: no such matrix is made.
         """
         weights = self.leaned @ direction  # (rows,): the columns of L, one after the other
         count = len(self.moves)
@@ -99,11 +92,7 @@ class Estimate:
 def fit_law(
     design: Array, response: Array, offset: Array, clusters: NDArray[np.int64], start: Array
 ) -> PowerLaw | None:
-    """Fit the power law; return None if the means follow none, for instance because they are not positive.
-
-    design : (rows, p), of full column rank;  response, offset : (rows,);  clusters : (rows,), 0, 1, ...
-    start : (p,), the coefficients at which the iteration starts
-    """
+    """Fit a law (p,) by a design (rows, p) of full rank from ``start``; None if the means follow none."""
     inverse: Array = np.asarray(np.linalg.inv(design.T @ design), dtype=np.float64)
     beta = _solve(design, response, offset, inverse, start)
     if beta is None:
@@ -116,10 +105,7 @@ def fit_law(
 
 
 def starting_line(design: Array, response: Array, offset: Array, cells: NDArray[np.int64]) -> Array:
-    """Return a line (p,) through the logarithms of the means of equal rows, where those are positive.
-
-    cells : (rows,), 0, 1, ..., the same for rows of one design
-    """
+    """Return a line (p,) through the logarithms of the means of the cells (rows,), where those are positive."""
     count = np.bincount(cells)
     scaled = response * np.exp(-(offset - offset.mean()))
     means = np.bincount(cells, scaled) / count
@@ -217,20 +203,6 @@ class Judgement:
     faster: float | None = None
 
 
-def judge(
-    name: str, slopes: Slopes, claim: float, *, margin: float, level: float, equal: bool, sign: float
-) -> Judgement:
-    """Compare the slopes of one factor with its claim.
-
-    ``claim`` is signed as the slopes are, and ``sign`` restores the exponent's own sign. ``equal`` means that the claim
-    is an equality rather than an upper bound.
-    """
-    judgement = _verdict(name, slopes, claim, margin=margin, level=level, equal=equal, sign=sign)
-    if slopes.line.high(level) < claim:
-        return replace(judgement, faster=claim - slopes.line.value)
-    return judgement
-
-
 def overall(judged: Mapping[str, Judgement]) -> tuple[str, str]:
     """Return the worst verdict, and the sentence that says why."""
     if not judged:
@@ -245,9 +217,10 @@ def overall(judged: Mapping[str, Judgement]) -> tuple[str, str]:
     return verdict, f"{verdict}: {'; '.join([*reasons, *by])}"
 
 
-def _verdict(
+def _judgement(
     name: str, slopes: Slopes, claim: float, *, margin: float, level: float, equal: bool, sign: float
 ) -> Judgement:
+    """Compare a factor's slopes with its claim, signed alike; ``sign`` restores the exponent's own."""
     end, bend, line = slopes.end, slopes.bend, slopes.line
     claimed = f"the claimed {name}^{sign * claim:g}"
     if end is None or bend is None:
@@ -334,12 +307,13 @@ class Fitted:
             if self.gate or self.line is None:
                 judged[name] = Judgement("inconclusive", self.gate)
                 continue
-            sign = -1.0 if name in TO_ZERO else 1.0
+            sign = self.measurements.sign(i)
             if i not in self._slopes:
                 self._slopes[i] = _slopes(self.measurements, self.line, i, sign)
-            judged[name] = judge(
-                name, self._slopes[i], sign * claimed[name], margin=margin, level=level, equal=equal, sign=sign
-            )
+            slopes, claim = self._slopes[i], sign * claimed[name]
+            judgement = _judgement(name, slopes, claim, margin=margin, level=level, equal=equal, sign=sign)
+            faster = claim - slopes.line.value if slopes.line.high(level) < claim else None
+            judged[name] = replace(judgement, faster=faster)
         return judged
 
     def _exponent(self, i: int) -> Estimate:

@@ -17,7 +17,7 @@ from dpcheck.errors import InputError, is_finite, one_line, require
 if TYPE_CHECKING:
     import pandas as pd
 
-TO_ZERO = frozenset({"epsilon", "delta", "alpha", "mu", "gamma", "rho"})  # rates are claimed as these go to 0
+_TO_ZERO = frozenset({"epsilon", "delta", "alpha", "mu", "gamma", "rho"})  # rates are claimed as these go to 0
 _SAME = 1e-9  # logarithms closer than this are one size
 _SQUARED = 1e-150, 1e150  # whose squares are numbers
 Array = NDArray[np.float64]
@@ -25,24 +25,23 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Measurements:
-    """Measurements, one a row, in an order that does not depend on the order of the table.
-
-    factors : names;  x : (rows, factors), logarithms, 0 at the end of the grid where the rate is claimed
-    y : (rows,), the response;  known : (rows,), the logarithm of the known factor
-    clusters : (rows,), the independent cluster of each row;  cells : (rows,), equal for rows with the same factors
-    """
+    """Measurements, one a row, in an order that does not depend on the order of the table."""
 
     factors: tuple[str, ...]
-    x: Array
-    y: Array
-    known: Array
-    clusters: NDArray[np.int64]
-    cells: NDArray[np.int64]
+    x: Array  # (rows, factors), logarithms, 0 at the end of the grid where the rate is claimed
+    y: Array  # (rows,), the response
+    known: Array  # (rows,), the logarithm of the known factor
+    clusters: NDArray[np.int64]  # (rows,), the independent cluster of each row
+    cells: NDArray[np.int64]  # (rows,), equal for rows with the same factors
 
     @property
     def line(self) -> Array:
         """The design of a power law, (rows, 1 + factors)."""
         return np.column_stack([np.ones(len(self.x)), self.x])
+
+    def sign(self, factor: int) -> float:
+        """Return -1 for a factor that goes to 0, and 1 for one that goes to infinity."""
+        return -1.0 if self.factors[factor] in _TO_ZERO else 1.0
 
     @property
     def independent(self) -> int:
@@ -63,8 +62,11 @@ def read(
     largest = float(np.abs(y).max()) if len(y) else 0.0
     good = largest == 0 or _SQUARED[0] <= largest <= _SQUARED[1]
     require(good, response, "be in units in which its squares can be computed", f"{largest:g} as the largest")
-    logs = np.column_stack([_logs(_numbers(frame, name), name) for name in factors])
-    to_zero = np.array([name in TO_ZERO for name in factors])
+    numbers = [_numbers(frame, name) for name in factors]
+    for name, values in zip(factors, numbers, strict=True):
+        _require_all(values > 0, values, name, "be positive")
+    logs = np.log(np.column_stack(numbers))
+    to_zero = np.array([name in _TO_ZERO for name in factors])
     x = logs - np.where(to_zero, logs.min(0), logs.max(0))
     for name, column in zip(factors, x.T, strict=True):
         require(float(np.ptp(column)) > _SAME, name, "vary in frame", "one value")
@@ -113,17 +115,13 @@ def _numbers(frame: pd.DataFrame, name: str) -> Array:
         values: Array = real_numbers(frame[name].to_numpy(na_value=np.nan), name)
     except InputError as error:
         raise InputError(f"{name} must be numeric, got {frame[name].dtype}") from error
-    good = np.isfinite(values)
-    row = int(np.argmin(good))
-    require(bool(good.all()), name, "be finite", f"{values[row]} at row {row}")
+    _require_all(np.isfinite(values), values, name, "be finite")
     return values
 
 
-def _logs(values: Array, name: str) -> Array:
-    row = int(np.argmax(values <= 0))
-    require(bool(np.all(values > 0)), name, "be positive", f"{values[row]} at row {row}")
-    logs: Array = np.log(values)
-    return logs
+def _require_all(good: NDArray[np.bool_], values: Array, name: str, constraint: str) -> None:
+    row = int(np.argmin(good))
+    require(bool(good.all()), name, constraint, f"{values[row]} at row {row}")
 
 
 def known(frame: pd.DataFrame, response: str, offset: str | None) -> Array:
@@ -140,9 +138,7 @@ def known(frame: pd.DataFrame, response: str, offset: str | None) -> Array:
         factor = _numbers(frame, offset)
     else:
         factor = evaluate(offset, {str(name): frame[name].to_numpy(dtype=float) for name in numeric})
-    good = np.isfinite(factor) & (factor > 0)
-    row = int(np.argmin(good))
-    require(bool(good.all()), f"the offset {offset}", "be positive and finite", f"{factor[row]} at row {row}")
+    _require_all(np.isfinite(factor) & (factor > 0), factor, f"the offset {offset}", "be positive and finite")
     return factor
 
 
@@ -167,20 +163,7 @@ _LONGEST = 400  # characters: no formula of columns is longer, and Python's pars
 
 
 def evaluate(text: str, columns: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return the value of ``text`` at every row, (rows,).
-
-    Parameters
-    ----------
-    text : str
-        Column names, numbers, ``+ - * / ^``, brackets, ``log`` (natural), ``sqrt``, ``exp``.
-    columns : mapping of str to array (rows,)
-        What the names stand for.
-
-    Raises
-    ------
-    InputError
-        For anything else, naming it.
-    """
+    """Return the value (rows,) of a formula of columns, numbers, ``+ - * / ^``, brackets, log, sqrt and exp."""
     require(len(text) <= _LONGEST, "a formula", f"have at most {_LONGEST} characters", len(text))
     try:
         tree = ast.parse(text.strip().replace("^", "**"), mode="eval").body

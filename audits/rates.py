@@ -81,36 +81,31 @@ class RateFit(Shown):
         }
         return {**fitted, "rows": self.rows}
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a table with one row for each factor: exponent, interval, claimed exponent, verdict."""
-        import pandas as pd
-
-        return pd.DataFrame(
+    @property
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
             {
                 "factor": name, "exponent": self.exponents[name], "low": low, "high": high,
                 "claimed": self.claimed.get(name), "verdict": self.by_factor.get(name),
             }
             for name, (low, high) in self.interval.items()
-        )  # fmt: skip
+        ]  # fmt: skip
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table with one row for each factor: exponent, interval, claimed exponent, verdict."""
+        import pandas as pd
+
+        return pd.DataFrame(self._rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the data, ready for JSON."""
+        """Return everything but the data, ready for JSON, which has no numbers that are not finite."""
         kept = ("response", "verdict", "reason", "rows", "independent", "cluster", "offset", "equal", "confidence")
-        return {name: getattr(self, name) for name in kept} | {
-            "margin": self.margin,
-            "factors": [
-                {
-                    "factor": name,
-                    "exponent": _finite(self.exponents[name]),
-                    "low": _finite(self.interval[name][0]),
-                    "high": _finite(self.interval[name][1]),
-                    "claimed": self.claimed.get(name),
-                    "verdict": self.by_factor.get(name),
-                    "faster": self.faster.get(name),
-                }
-                for name in self.exponents
-            ],
-        }
+        rows = [
+            {key: None if isinstance(value, float) and not np.isfinite(value) else value for key, value in row.items()}
+            | {"faster": self.faster.get(row["factor"])}
+            for row in self._rows
+        ]
+        return {name: getattr(self, name) for name in (*kept, "margin")} | {"factors": rows}
 
     def plot(self) -> Figure:
         """Draw partial residuals with fitted and claimed lines, and local slopes, one column of panels a factor."""
@@ -210,11 +205,6 @@ def fit_rate(
     )  # fmt: skip
 
 
-def _finite(value: float) -> float | None:
-    """Return the value, or None where it is not finite, which JSON cannot write."""
-    return value if np.isfinite(value) else None
-
-
 _PANEL = 2.2  # the least width, in inches, of the panels of a factor
 _SLOPES = 12  # the most local slopes in a panel; between closer levels they are noise
 
@@ -256,10 +246,7 @@ def _response(fit: RateFit) -> str:
 
 
 def _partial(fit: RateFit, name: str) -> tuple[Any, Any, Any]:
-    """Return the levels of a factor, the mean response there without the other factors, and its standard error.
-
-    Rows of one cluster count as one; if all rows of a level do, its error is unknown.
-    """
+    """Return a factor's levels, the mean response there without the other factors, and its standard error."""
     frame = fit.frame
     y = frame[fit.response].to_numpy(float) / np.exp(frame["offset"] - frame["offset"].mean()).to_numpy()
     for other, exponent in fit.exponents.items():

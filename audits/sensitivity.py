@@ -1,7 +1,6 @@
 """A test of the sensitivity of a query, by a search for its worst pair of neighbours (replace one record).
 
-Null hypothesis: no pair of neighbours is farther apart than the claimed sensitivity, in the norm. Every reported figure
-is the distance between two evaluated outputs, so a violation is exact evidence. That none was found proves nothing.
+Null hypothesis: no pair of neighbours is farther apart than the claimed sensitivity, in the norm.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpcheck.arrays import returned_numbers, widened
 from dpcheck.audits.running.datasets import fingerprint, plain, read, require_unchanged
-from dpcheck.errors import InputError, raised, require, require_at_least_zero, require_count, require_seed
+from dpcheck.errors import InputError, raised, require, require_count, require_positive, require_seed
 from dpcheck.shown import Shown
 
 Array = NDArray[np.float64]
@@ -158,7 +157,7 @@ def audit_sensitivity(
     for name, records in (("dataset", dataset), ("replacements", replacements)):
         require(len(records) > 0, name, "hold at least one record", "none")
     require(norm in (1, 2, np.inf), "norm", "be 1, 2 or inf", norm)
-    require_at_least_zero(claimed, "claimed")
+    require_positive(claimed, "claimed", zero=True)
     require_count(budget, "budget", least=10)
     require_seed(seed)
 

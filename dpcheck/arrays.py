@@ -14,15 +14,7 @@ Floats = NDArray[np.float64]
 
 
 def real_numbers(value: Any, name: str, *, verb: str = "hold") -> Floats:
-    """Return a number, an array or nested lists of numbers as float64, whatever their shape.
-
-    NumPy would drop imaginary parts, read what a mask hides, and turn words into numbers.
-
-    Raises
-    ------
-    InputError
-        If ``value``, named ``name``, holds anything but real numbers.
-    """
+    """Return numbers of any shape as float64; InputError for what NumPy would drop: imaginary parts, masks, words."""
     try:
         array = np.asarray(value)
     except (ValueError, TypeError, RuntimeError) as error:
@@ -50,13 +42,7 @@ def unread(value: Any, error: Exception) -> str:
 
 
 def returned_numbers(function: Callable[..., Any], name: str, *arguments: Any) -> Floats:
-    """Call somebody's function, and return the numbers that it returns as float64.
-
-    Raises
-    ------
-    InputError
-        If the function, named ``name``, raises, ends the process or returns anything but real numbers.
-    """
+    """Call somebody's function, and return its numbers as float64; InputError where it raises or ends the process."""
     try:
         value = function(*arguments)
     except KeyboardInterrupt:

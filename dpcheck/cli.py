@@ -14,20 +14,15 @@ from functools import partial
 from typing import NoReturn
 
 from dpcheck import __version__
-from dpcheck.commands.algorithms import MEASURE, SOLVE
-from dpcheck.commands.audit import AUDIT
-from dpcheck.commands.certify import CERTIFY
+from dpcheck.commands import algorithms, audit, certify, lookups, rate, runs, verdicts
 from dpcheck.commands.command import Command
-from dpcheck.commands.lookups import BUGS, LIST, SHOW
-from dpcheck.commands.rate import RATE
-from dpcheck.commands.runs import COMPARE, HISTORY, REPORT, REPRODUCE
 from dpcheck.commands.terminal import tell
-from dpcheck.commands.verdicts import CHECK, PROVE
 from dpcheck.errors import InputError, one_line
 
 # In the order in which `dpcheck --help` lists them.
 _IN_ORDER = (
-    CHECK, LIST, SHOW, PROVE, AUDIT, CERTIFY, BUGS, RATE, MEASURE, REPRODUCE, HISTORY, COMPARE, SOLVE, REPORT,
+    verdicts.CHECK, lookups.LIST, lookups.SHOW, verdicts.PROVE, audit.AUDIT, certify.CERTIFY, lookups.BUGS, rate.RATE,
+    algorithms.MEASURE, runs.REPRODUCE, runs.HISTORY, runs.COMPARE, algorithms.SOLVE, runs.REPORT,
 )  # fmt: skip
 COMMANDS: dict[str, Command] = {command.name: command for command in _IN_ORDER}
 _INTERRUPTED = 130

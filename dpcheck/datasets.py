@@ -256,16 +256,12 @@ def _from_variable(entry: Entry) -> list[Array] | None:
     return _stored(entry, folder)
 
 
-def _cache_folder() -> Path:
+def _from_cache(name: str, entry: Entry) -> list[Array]:
     import pooch  # only a download needs it
 
-    return Path(pooch.os_cache("dpcheck"))
-
-
-def _from_cache(name: str, entry: Entry) -> list[Array]:
     arrays: list[Array] = []
     for file in entry.public:
-        path = _cache_folder() / name / file.at.rpartition("/")[2]
+        path = Path(pooch.os_cache("dpcheck")) / name / file.at.rpartition("/")[2]
         if not path.exists():
             arrays += _download(entry, file, path)
             continue

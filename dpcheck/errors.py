@@ -78,16 +78,10 @@ def require_confidence(confidence: float) -> None:
         _refuse(confidence, "confidence", "lie in (0.5, 1)")
 
 
-def require_positive(value: float, name: str) -> None:
-    """Require a finite number above zero."""
-    if not (is_finite(value) and value > 0):
-        _refuse(value, name, "be a finite number > 0")
-
-
-def require_at_least_zero(value: float, name: str) -> None:
-    """Require a finite number of zero or more."""
-    if not (is_finite(value) and value >= 0):
-        _refuse(value, name, "be finite and >= 0")
+def require_positive(value: float, name: str, *, zero: bool = False) -> None:
+    """Require a finite number above zero, or of zero or more."""
+    if not (is_finite(value) and (value > 0 or (zero and value == 0))):
+        _refuse(value, name, "be finite and >= 0" if zero else "be a finite number > 0")
 
 
 def require_seed(seed: int) -> None:

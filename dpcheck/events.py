@@ -37,7 +37,6 @@ class Gaussian:
     noise_multiplier: float
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         _keep_multiplier(self)
 
 
@@ -54,7 +53,6 @@ class Laplace:
     noise_multiplier: float
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         _keep_multiplier(self)
 
 
@@ -134,7 +132,6 @@ class Sampled:
     neighbours: Neighbours = None  # type: ignore[assignment]  # never None once made
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         good = isinstance(self.mechanisms, tuple) and len(self.mechanisms) > 0
         good = good and (all(isinstance(part, Gaussian) for part in self.mechanisms) or self.laplace)
         require(good, "mechanisms", "be a nonempty tuple of Gaussian, or one Laplace", self.mechanisms)
@@ -169,10 +166,7 @@ class Sampled:
 
     @property
     def rate(self) -> float:
-        """The probability that a given record is in the batch (with replacement: at least once).
-
-        If it is not 0, it is at least 1e-300.
-        """
+        """The probability, 0 or at least 1e-300, that a record is in the batch (with replacement: at least once)."""
         if self.scheme != "with_replacement":
             rate = self.batch / self.population
         elif self.population == 1:
@@ -192,10 +186,7 @@ class Sampled:
 
     @property
     def noise_multiplier(self) -> float:
-        """The multiplier of the one Gaussian that all mechanisms on this batch amount to, 1/sqrt(sum 1/z_i^2).
-
-        The Laplace mechanism's own if it is one.
-        """
+        """The multiplier of the one Gaussian, 1/sqrt(sum 1/z_i^2), that the mechanisms amount to, or of the Laplace."""
         shift = math.hypot(*(shift_of(part.noise_multiplier) for part in self.mechanisms))
         return math.inf if shift == 0 else 1 / shift
 
@@ -233,7 +224,6 @@ class RandomAllocation:
     neighbours: Neighbours = field(default="add_or_remove_one", init=False)
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         require(isinstance(self.mechanism, Gaussian), "mechanism", "be a Gaussian", self.mechanism)
         require_count(self.steps, "steps")
         require(self.steps <= _MOST_BINS, "steps", "be at most 1e7", _shown(int(self.steps)))
@@ -260,7 +250,6 @@ class Repeated:
     count: int
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         require(isinstance(self.event, Event), "event", "be a dpcheck event", self.event)
         require_count(self.count, "count", least=0)
         require(self.count <= LARGEST, "count", "be at most 1e300", _shown(int(self.count)))
@@ -291,7 +280,6 @@ class Disjoint:
     events: tuple[Gaussian, ...]
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         good = isinstance(self.events, tuple) and len(self.events) > 0
         good = good and all(isinstance(part, Gaussian) for part in self.events)
         require(good, "events", "be a nonempty tuple of Gaussian", self.events)

@@ -6,6 +6,7 @@ import csv
 import io
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from html import escape
 from typing import Any
 
@@ -22,10 +23,7 @@ _LATEX = {
 
 
 class Shown:
-    """What results share: ``print`` shows their sentence and their numbers, a notebook a table of both.
-
-    A class says what is its own in ``_sentence`` and ``_facts``; ``repr`` stays the exact one.
-    """
+    """What results share: printed, a ``_sentence`` and ``_facts``, in a notebook a table of both."""
 
     def _sentence(self) -> str:
         """The result in a sentence: its verdict, and the reason where there is one."""
@@ -54,6 +52,15 @@ class Shown:
         facts = [(name, text) for name, value in self._facts().items() if (text := short(value))]
         rows = "".join(f"<tr><th style='text-align:left'>{escape(n)}</th><td>{escape(t)}</td></tr>" for n, t in facts)
         return f"<p><strong>{escape(self._sentence())}</strong></p><table>{rows}</table>"
+
+
+class Result(Shown):
+    """A result, a dataclass, that is told by its fields alone."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        fields: dict[str, Any] = asdict(self)  # type: ignore[call-overload]
+        return {name: [*value] if isinstance(value, tuple) else value for name, value in fields.items()}
 
 
 def short(value: Any) -> str:
@@ -89,28 +96,7 @@ def _wrapped(text: str, further: str = "  ") -> str:
 
 
 def table(rows: Rows, format: str) -> str:
-    """Return rows, which share their keys, as a table in a format.
-
-    Parameters
-    ----------
-    rows : sequence of mappings
-        One a row: heading -> cell; None is an empty cell.
-    format : {"csv", "markdown", "latex"}
-        LaTeX is an environment ``tabular`` with the lines of the package booktabs.
-
-    Returns
-    -------
-    str
-        The table, without a line break at its end.
-
-    Examples
-    --------
-    >>> from dpcheck.shown import table
-    >>> print(table([{"id": "Y17", "verdict": "refuted"}], "markdown"))
-    | id | verdict |
-    |---|---|
-    | Y17 | refuted |
-    """
+    """Return rows, which share their keys, as "csv", "markdown" or "latex" (``tabular`` with booktabs' lines)."""
     headings = list(rows[0]) if rows else []
     cells = [[_text(row[heading]) for heading in headings] for row in rows]
     if format == "csv":

@@ -8,7 +8,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from dpcheck.running.executor import Executor, OnStream, Threads, portions, workers
+from dpcheck.checks.context import Works, portions
+from dpcheck.running.executor import Executor, Threads, workers
 
 Result = TypeVar("Result")
 
@@ -22,6 +23,6 @@ def map_chunks(
     Each chunk has its own stream, spawned from ``seed``, so nothing depends on who runs it: ``executor``, by default
     threads (``jobs`` of them, None: one a core), which serve because kernels release the GIL.
     """
-    chunks = portions(trials, chunk, seed)
+    chunks = portions(trials, chunk, np.random.SeedSequence(seed))
     with nullcontext(executor) if executor is not None else Threads(min(workers(jobs), len(chunks))) as each:
-        return [result for _, result in each.map(OnStream(work), chunks)]
+        return [result for _, result in each.map(Works((work,)), chunks)]

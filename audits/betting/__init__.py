@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.betting.predictor import Leaves, Predictor
+from dpcheck.audits.betting.predictor import Predictor
 from dpcheck.audits.output_sets import OutputSet
 from dpcheck.compiled import njit
 from dpcheck.errors import require
@@ -54,14 +54,7 @@ _LARGEST = 300.0
 
 
 def stakes(share: Floats, mass: Floats, epsilons: Floats, delta: float = 0.0) -> tuple[Floats, Floats]:
-    """Return the logarithms (m, J) of the factors e and f on J bins of the outputs, against each of m claims.
-
-    share : (J,) in (0, 1), the chance that an output in the bin came from the data, if both are equally likely
-        beforehand;  mass : (J,), the probability of the bin under P plus that under Q
-    epsilons : (m,) >= 0, and delta in [0, 1), of the null hypotheses
-
-    Share and mass are guesses. They decide how good a bet is; it is fair under a null hypothesis whatever they are.
-    """
+    """Return the logarithms (m, J) of e and f on J bins against m claims; share and mass (J,) may be any guesses."""
     known = np.minimum(epsilons, _LARGEST)[:, None, None]
     ratio = np.exp(known)
     tilt = np.exp(known * _TILTS[:, None])  # all arrays: (claims, tilts, bins)
@@ -249,7 +242,8 @@ class Wealth:
         rounds, leaves = len(x), None
         if self.trials:
             leaves = self._predictor.leaves(x), self._predictor.leaves(y)
-            rounds = self._win(*leaves)
+            ours, theirs = (self._bins(self._predictor.chances(places)) for places in leaves)
+            rounds = _settle(self._stakes, ours, theirs, self._log_wealth, self._peak, self._goal, self._claimed)
         self.trials += rounds
         self.chunks += 1
         if len(self._outputs[0]) < self._room:
@@ -281,11 +275,6 @@ class Wealth:
         for stake, factors in zip(self._stakes, stakes(share, mass, self._epsilons[left], self._delta), strict=True):
             stake[:, left] = factors.T
 
-    def _win(self, x: Leaves, y: Leaves) -> int:
-        """Settle the bets on outputs in these leaves; return the rounds played, fewer if the claim is rejected."""
-        bins = self._bins(self._predictor.chances(x)), self._bins(self._predictor.chances(y))
-        return _settle(self._stakes, bins[0], bins[1], self._log_wealth, self._peak, self._goal, self._claimed)
-
     def _bins(self, chances: Floats) -> Places:
         return np.searchsorted(self._cuts, np.log(chances / (1 - chances)), side="right")
 
@@ -295,10 +284,7 @@ class Wealth:
     nogil=True,
 )
 def _settle(stakes: Floats, x: Places, y: Places, log_wealth: Floats, peak: Floats, goal: float, claimed: int) -> int:
-    """Add the stakes (2, J, m) of bins x and y, (n,), to ``log_wealth`` (m,) round by round, and update its ``peak``.
-
-    Return the rounds until the wealth against all claims up to ``claimed`` has reached the goal, or n.
-    """
+    """Add the stakes (2, J, m) of bins x and y (n,) round by round; return the rounds until the claim is rejected."""
     for i in range(x.size):
         for k in range(peak.size):
             log_wealth[k] += stakes[0, x[i], k] + stakes[1, y[i], k]

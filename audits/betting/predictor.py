@@ -50,15 +50,11 @@ _LEAF = 4
 
 @dataclass(eq=False)
 class LabelTree:
-    """A tree over values; ``chances[i]`` is the chance that a value in ``[cuts[i-1], cuts[i])`` came from the data.
+    """A tree over values; ``chances[i]`` is the chance that a value in ``[cuts[i-1], cuts[i])`` came from the data."""
 
-    cuts : (m,), ascending; if a value repeats, leaves between equal cuts are empty. NaN comes last
-    counts : (2, m + 1), past values on data and on neighbour;  chances : (m + 1,), in (0, 1)
-    """
-
-    cuts: Floats
-    counts: Counts
-    chances: Floats = field(init=False)
+    cuts: Floats  # (m,), ascending; if a value repeats, leaves between equal cuts are empty. NaN comes last
+    counts: Counts  # (2, m + 1), past values on data and on neighbour
+    chances: Floats = field(init=False)  # (m + 1,), in (0, 1)
 
     def __post_init__(self) -> None:
         self.chances = _averaged(self.counts, _TABLES)
@@ -107,11 +103,7 @@ def _log_gamma(k: int, more: float, table: Floats) -> float:
 
 @njit("float64[::1](int64[:, ::1], float64[:, :, ::1])", nogil=True, error_model="numpy")
 def _averaged(counts: Counts, tables: Floats) -> Floats:
-    """Return the chances (L,) of the leaves, averaged over all prunings, from their counts (2, L).
-
-    Nodes are numbered level by level from the root, 0; the children of node i are 2 i + 1 and 2 i + 2.
-    tables : (2, 2, m), for each prior c the log-gamma of k + c and of k + 2 c
-    """
+    """Return the chances (L,) of the leaves, averaged over all prunings of the tree, from their counts (2, L)."""
     inner = counts.shape[1] - 1
     size = 2 * inner + 1
     x, y, known = np.empty(size, np.int64), np.empty(size, np.int64), np.full(size, 0.5)
@@ -184,15 +176,11 @@ class _Expert:
 
 @dataclass(eq=False)
 class Predictor:
-    """The chance that an output came from the data, a weighted mean over scores.
-
-    success : for the name of each score, its past log-likelihood ratio against guessing, discounted with age
-    fitted_on : past runs of each dataset when scores and trees were last fitted; since then the trees only count
-    """
+    """The chance that an output came from the data, a weighted mean over scores."""
 
     width: int
-    success: dict[str, float] = field(default_factory=dict)
-    fitted_on: int = 0
+    success: dict[str, float] = field(default_factory=dict)  # a score's past log-likelihood ratio, discounted
+    fitted_on: int = 0  # past runs when scores and trees were last fitted; since then the trees only count
     _learned: int = 0
     _experts: list[_Expert] = field(default_factory=list)
     _recent: list[Leaves] = field(default_factory=list)
@@ -224,10 +212,7 @@ class Predictor:
             self.success[e.name] = self.success.get(e.name, 0.0) * _MEMORY + float(gain)
 
     def learn(self, a: Floats, b: Floats, fresh: tuple[Leaves, Leaves] | None = None) -> None:
-        """Learn from all past outputs (n, width) on data and neighbour, including those learned from before.
-
-        fresh : the leaves of the new ones, if they are known
-        """
+        """Learn from all past outputs (n, width), old and new; ``fresh`` holds the leaves of the new ones."""
         n = len(a)
         if self._learned and self._learned <= n < _REFIT * self.fitted_on:
             new = fresh or (self.leaves(a[self._learned :]), self.leaves(b[self._learned :]))

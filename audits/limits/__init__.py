@@ -35,8 +35,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,7 +42,7 @@ from scipy import special
 
 from dpcheck.audits.limits import binomial_kernels as kernels
 from dpcheck.compiled import njit
-from dpcheck.errors import require, require_confidence, require_count, require_delta, require_epsilon, require_positive
+from dpcheck.errors import require, require_count, require_delta, require_epsilon
 
 # Share of alpha spent on keeping P and Q inside their confidence intervals.
 _NUISANCE = 0.002
@@ -73,22 +71,20 @@ def epsilon_lower(x: int, y: int, trials: int, *, delta: float = 0.0, alpha: flo
 
 def p_value(x: int, y: int, trials: int, epsilon: float, delta: float = 0.0, *, alpha: float = 0.05) -> float:
     """Return the p-value of ``P <= e^epsilon Q + delta``, at least ``0.002 alpha``; alpha must be fixed before."""
-    require_epsilon(epsilon)
-    _, problem = _problem(x, y, trials, delta, alpha)
-    if problem is None:
-        return 1.0
-    worst = kernels.worst_case(trials, min(epsilon, _LARGEST), delta, problem, 0.0)
-    return min(1.0, float(worst) + alpha * _NUISANCE)
+    return min(1.0, _worst(x, y, trials, epsilon, delta, alpha, 0.0) + alpha * _NUISANCE)
 
 
 def rejects(x: int, y: int, trials: int, epsilon: float, *, delta: float, alpha: float) -> bool:
     """Say whether the counts contradict ``P <= e^epsilon Q + delta`` at level ``alpha``, sooner than the p-value."""
+    level = alpha * (1 - _NUISANCE)
+    return _worst(x, y, trials, epsilon, delta, alpha, level) < level
+
+
+def _worst(x: int, y: int, trials: int, epsilon: float, delta: float, alpha: float, enough: float) -> float:
+    """Return the largest probability of outcomes as extreme as (x, y), or ``enough`` to decide."""
     require_epsilon(epsilon)
     _, problem = _problem(x, y, trials, delta, alpha)
-    if problem is None:
-        return False
-    level = alpha * (1 - _NUISANCE)
-    return bool(kernels.worst_case(trials, min(epsilon, _LARGEST), delta, problem, level) < level)
+    return 1.0 if problem is None else float(kernels.worst_case(trials, min(epsilon, _LARGEST), delta, problem, enough))
 
 
 def most(x: int, y: int, trials: int, *, delta: float, alpha: float) -> float:
@@ -143,11 +139,7 @@ Whole = NDArray[np.int64]
 
 @njit("float64(float64, int64, float64)", nogil=True)
 def lower_limit(count: float, trials: int, z: float) -> float:
-    """Return the lower limit t of a binomial probability for which ``count`` is the upper z-quantile.
-
-    The quantile is the normal one with skewness and continuity corrections,
-    ``N t + z sqrt(N t (1 - t)) + (z^2 - 1)(1 - 2 t) / 6 + 1/2``; the limit is its smaller root.
-    """
+    """Return the t whose upper z-quantile ``N t + z sqrt(N t (1 - t)) + (z^2 - 1)(1 - 2 t) / 6 + 1/2`` is ``count``."""
     skew = (z * z - 1) / 6
     excess = count - 0.5 - skew
     if excess <= 0:
@@ -187,49 +179,12 @@ _CLOSE = 1.005  # the ratio of a multiplier that is rejected and one that is not
 _LINES = 10  # steps along lines, after which the search halves
 
 
-@dataclass(frozen=True)
-class MultiplierBound:
-    """The noise multipliers that the runs reject: ``multiplier`` and all larger ones (inf: none).
-
-    hits : runs with a score of at least 0, on the first dataset and on the other, of ``trials`` each
-    """
-
-    multiplier: float
-    hits: tuple[int, int]
-    trials: int
-    confidence: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
-        return asdict(self)
-
-
-def rejected_multiplier(
-    scores: Array, neighbour_scores: Array, curve: Callable[[float], Curve], *, guess: float, confidence: float = 0.95
-) -> MultiplierBound:
-    """Return the least noise multiplier that the scores reject, to 0.5 %: the noise is smaller than that.
-
-    scores, neighbour_scores : (N,) log-likelihood ratios, first law over second, of independent runs on each dataset
-    curve : from a multiplier to the family's privacy curve
-    guess : the claimed multiplier, where the search starts; it ends at a sixteenth of it
-    """
-    require_confidence(confidence)
-    require_positive(guess, "guess")
-    n = len(scores)
-    require_count(n, "trials", least=100)
-    require(len(neighbour_scores) == n, "neighbour_scores", f"have as many runs as scores, {n}", len(neighbour_scores))
-    x, y = int((np.asarray(scores) >= 0).sum()), int((np.asarray(neighbour_scores) >= 0).sum())
-    multiplier = least_rejected(x, y, n, curve, epsilon=0.0, guess=guess, alpha=1 - confidence)
-    return MultiplierBound(multiplier, (x, y), n, confidence)
-
-
 def least_rejected(
     x: int, y: int, trials: int, curve: Callable[[float], Curve], *, epsilon: float, guess: float, alpha: float
 ) -> float:
     """Return the least z, to 0.5 %, at which the counts reject ``P <= e^epsilon Q + curve(z)(epsilon)``; inf if none.
 
-    The output set, hit ``x`` and ``y`` times in ``trials`` runs, and ``epsilon`` must have been fixed beforehand.
-    Larger multipliers have lower curves, so that the rejected ones form a ray.
+    The output set and ``epsilon`` must have been fixed beforehand. Curves fall in z, so that the rejected z form a ray.
     """
 
     def refuted(delta: float) -> bool:
@@ -264,10 +219,7 @@ def _height(delta: float) -> float:
 
 
 def _next(tried: list[tuple[float, float]], edge: float, low: float, high: float) -> float:
-    """Return where to look next between two multipliers: where a line through the last two places meets the edge.
-
-    A little above it or below it, so that both ends close in; in the middle where the line does not help.
-    """
+    """Return where to look next: beside where a line through the last two places meets the edge, or the middle."""
     x, y = tried[-1]
     slope = -1.0
     if len(tried) > 1 and y != tried[-2][1]:

@@ -30,12 +30,9 @@ _FEW, _RARE = 9.0, 1e-6
 
 
 class Front(NamedTuple):
-    """Which pairs of counts are hits: for y = ``first`` on those with x at least ``least[y - first]``.
+    """Which counts are hits: for y = ``first`` on those with x at least ``least[y - first]``, for any other y all."""
 
-    ``least`` (m,) never falls, and a y outside it counts as a hit whatever x is.
-    """
-
-    least: Whole
+    least: Whole  # (m,), never falls
     first: int
 
 
@@ -242,10 +239,7 @@ def rough_case(trials: int, epsilon: float, delta: float, problem: Problem) -> f
 def invert(
     trials: int, delta: float, problem: Problem, level: float, guess: float, spread: float, step: float
 ) -> float:
-    """Return an epsilon whose worst case is certainly below ``level``, close to the largest such; 0 if there is none.
-
-    The search starts at ``guess``; ``step`` is the precision, as a share of ``spread``.
-    """
+    """Return an epsilon whose worst case is certainly below ``level``, nearly the largest; ``guess`` is the start."""
     # Below a level of 5 % the logarithm of the probability grows at least this fast, in units of the spread.
     near = 1.6 * step
     low, high = 0.0, -1.0

@@ -74,11 +74,7 @@ _LARGEST = 300.0
 
 
 def p_value(right: int, guesses: int, canaries: int, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Floats:
-    """Return the largest probability of at least ``right`` right guesses, for each point (epsilon, delta) of a claim.
-
-    epsilon >= 0 (natural log) and delta in [0, 1) broadcast to the result's shape. The claim at any one point implies
-    the bound, so the least over the points of a curve is a p-value too.
-    """
+    """Return the largest probability of ``right`` right guesses or more at each point (epsilon, delta) of a claim."""
     _require_counts(right, guesses, canaries)
     e, d = np.broadcast_arrays(np.minimum(epsilon, _LARGEST), np.asarray(delta, float))
     if right == 0:
@@ -97,10 +93,7 @@ def p_value(right: int, guesses: int, canaries: int, epsilon: ArrayLike, delta: 
 
 
 def epsilon_lower(right: int, guesses: int, canaries: int, *, delta: float = 0.0, alpha: float = 0.05) -> float:
-    """Return a lower confidence limit on epsilon (natural log, one-sided, level ``1 - alpha``), at least 0.
-
-    It exceeds an epsilon that the mechanism keeps at this delta with probability at most ``alpha``.
-    """
+    """Return a lower confidence limit on epsilon (natural log, one-sided, level ``1 - alpha``), at least 0."""
     _require_counts(right, guesses, canaries)
     require_delta(delta)
     require(0 < alpha < 0.5, "alpha", "lie in (0, 0.5)", alpha)
@@ -113,29 +106,6 @@ def epsilon_lower(right: int, guesses: int, canaries: int, *, delta: float = 0.0
     # at this epsilon all r guesses are right with probability alpha, so the limit for v <= r lies below it
     most = -math.log(math.expm1(-math.log(alpha) / guesses)) + 1e-6
     return max(0.0, float(optimize.brentq(excess, 0.0, most, xtol=_TOLERANCE)) - 2 * _TOLERANCE)
-
-
-def right_if_independent(epsilon: ArrayLike, delta: ArrayLike) -> float:
-    """Return the largest probability with which a guess is right under a claim, for an output of independent parts.
-
-    The claim is given by its points (epsilon, delta). Assumption: given the coins, the output consists of independent
-    parts, one for each coin and affected by no other. The total variation t between the two laws of a part is at most
-    ``(e^epsilon - 1 + 2 delta) / (e^epsilon + 1)``, so the best guess of its coin is right with probability at most
-    (1 + t) / 2, independently of the others. Given all parts no guess does better, so that W is at most binomial with
-    that probability however all coins are guessed.
-    """
-    e, d = np.asarray(epsilon, float), np.asarray(delta, float)
-    return float((special.expit(e) + d * special.expit(-e)).min())
-
-
-def gaussian_shift_lower(right: int, guesses: int, *, alpha: float = 0.05) -> float:
-    """Return a lower confidence limit on mu from guesses of all coins, for an output of independent Gaussian parts.
-
-    It assumes the parts of :func:`right_if_independent`, each at least as private as a Gaussian of standard deviation 1
-    that its coin shifts by mu. The guess of a part is then right with probability at most Phi(mu / 2).
-    """
-    _require_counts(right, guesses, guesses)
-    return max(0.0, 2 * float(special.ndtri(clopper_pearson_lower(right, guesses, alpha))))
 
 
 def _require_counts(right: int, guesses: int, canaries: int) -> None:
@@ -197,10 +167,15 @@ def _centre(row: Floats) -> float:
 def independent_bound(
     right: int, canaries: int, epsilons: Floats, deltas: Floats, delta: float, alpha: float
 ) -> IndependentBound:
-    """Test a claim's points (m,) and bound epsilon, assuming that the output consists of independent parts."""
-    most = right_if_independent(epsilons, deltas)
+    """Test a claim's points (m,) and bound epsilon, for an output of independent parts, each affected by one coin.
+
+    The total variation t between a part's two laws is at most ``(e^epsilon - 1 + 2 delta) / (e^epsilon + 1)``, so that
+    its coin's guess is right with probability at most (1 + t) / 2, independently of the others: W is at most binomial
+    however all coins are guessed. Of a Gaussian part that its coin shifts by mu, that probability is Phi(mu / 2).
+    """
+    most = float((special.expit(epsilons) + deltas * special.expit(-epsilons)).min())
     p = float(stats.binom.sf(right - 1, canaries, most))
-    shift = gaussian_shift_lower(right, canaries, alpha=alpha)
+    shift = max(0.0, 2 * float(special.ndtri(clopper_pearson_lower(right, canaries, alpha))))
     epsilon = gaussian_epsilon(shift, delta) if delta > 0 else None
     return IndependentBound("violated" if p <= alpha else "consistent", p, right, shift, epsilon)
 
@@ -212,17 +187,7 @@ _ROUNDING = 1e-9  # more than the recurrences lose
 
 
 def joint_p_value(right: int, guesses: int, canaries: int, best: float, deltas_at: Callable[[Floats], Floats]) -> float:
-    """Return a bound on the probability of ``right`` right guesses under a curve, from points around ``best``.
-
-    Parameters
-    ----------
-    right, guesses, canaries : int
-        1 <= right <= guesses <= canaries.
-    best : float
-        Epsilon of the point that alone says most (natural log).
-    deltas_at : callable
-        The curve, from epsilons (n,) to deltas (n,).
-    """
+    """Bound the chance of so many right guesses under a curve, epsilons to deltas (n,), by points around ``best``."""
     steps = np.linspace(-1, 1, _POINTS)
     around = best + np.sign(steps) * np.abs(steps) ** 1.5 * np.where(steps < 0, _BELOW, _ABOVE)
     epsilons = np.unique(np.maximum(around, 0.0))
@@ -252,10 +217,7 @@ def bound_of(weights: Floats, right: int, guesses: int, canaries: int, epsilons:
 
 
 def _proposed(right: int, guesses: int, canaries: int, epsilons: Floats, deltas: Floats) -> Floats | None:
-    """Propose weights: the dual of maximising the chance over the laws of W on the likely numbers, without the first's.
-
-    None where that is too large a program, or it is not solved.
-    """
+    """Propose weights by the dual of a linear program over laws of W; None where it is too large or not solved."""
     share, deviations = _LIKELY
     usual = float(special.expit(share * epsilons[len(epsilons) // 2]))
     wide = max(1.0, math.sqrt(guesses * usual * (1 - usual)))

@@ -50,12 +50,10 @@ _TRIM = 0.2
 def estimate(
     a: Floats, b: Floats, thresholds: Floats, *, linear: bool, smooth: bool = False
 ) -> tuple[Floats, Floats, Floats]:
-    """Return P(value >= threshold) on both datasets, and a margin for the log of their ratio (natural log).
+    """Return P(value >= threshold) on both datasets (n,), sorted, and a margin for the log of their ratio, (m,) each.
 
-    a, b : (n,), sorted;  thresholds : (m,), increasing
     linear : whether the score is linear in the output; additive noise shifts no other score
-    smooth : smooth the counts of shifted noise; in the middle, where p - q counts, adjacent thresholds otherwise differ
-        mostly by chance
+    smooth : smooth the counts of shifted noise, which in the middle, where p - q counts, differ mostly by chance
     """
     if linear and (shifted := _shifted(a, b, thresholds, smooth)).size:
         return shifted[0], shifted[1], shifted[2]
@@ -128,10 +126,7 @@ def _smoothed(values: Floats, t: float) -> float:
 
 @_compiled("float64[::1](float64[::1], float64)")
 def _beyond(values: Floats, share: float) -> Floats:
-    """Return the tail of the largest ``share`` of the values; an empty row if it does not fit.
-
-    The hazard is fitted to the hits of consecutive intervals, which are independent given the runs still at risk.
-    """
+    """Return the tail of the largest ``share`` of the values, fitted to hits of intervals; empty if it does not fit."""
     n = values.size
     none = np.empty(0)
     if n * share <= 4 * _BEYOND:
@@ -313,11 +308,7 @@ def _ranks(n: int) -> NDArray[np.int64]:
     "float64[:, ::1](float64[:, ::1], float64[:, ::1], float64[::1], int64, float64, float64, float64)"
 )  # fmt: skip
 def limits(p: Floats, q: Floats, margin: Floats, trials: int, delta: float, z: float, claimed: float) -> Floats:
-    """Return promises by which to take the set of the largest limit on epsilon, or the surest to break ``claimed``.
-
-    margin : (m,), for the log of the ratio of the tails;  z : standard deviations by which each limit stands off
-    claimed : the epsilon to break; NaN for the largest limit
-    """
+    """Return promises (2, m) of the largest limit, or of the surest to break ``claimed``, which is else NaN."""
     promises = np.empty(p.shape)
     for side in range(p.shape[0]):
         for i in range(margin.size):
@@ -339,10 +330,7 @@ def limits(p: Floats, q: Floats, margin: Floats, trials: int, delta: float, z: f
 def counted(
     values: tuple[Floats, Floats], at: Floats, trials: int, delta: float, z: float, unseen: float, least: int
 ) -> Floats:  # fmt: skip
-    """Return limits on epsilon if the earlier counts plus ``unseen`` hits are typical; -inf below ``least`` hits.
-
-    values : sorted ones on data and on neighbour;  at : thresholds (m,)
-    """
+    """Return limits (2, m) if the earlier counts plus ``unseen`` hits are typical; -inf below ``least`` hits."""
     a, b = values
     promises = np.full((2, at.size), -np.inf)
     for i in range(at.size):
@@ -361,11 +349,7 @@ def counted(
 def surest(
     p: Floats, q: Floats, trials: int, epsilons: Floats, deltas: Floats, advance: Floats
 ) -> tuple[Floats, Points]:
-    """Return how surely each set breaks a claim of many points, in standard deviations, and at which point.
-
-    Where the earlier runs leave this open, chance would decide between the points; ``advance`` (m,) is added to prevent
-    that.
-    """
+    """Return how surely, in standard deviations plus ``advance`` (m,), each set breaks a claim, and at which point."""
     best, points = np.full(p.shape, -np.inf), np.zeros(p.shape, np.int64)
     for number in range(epsilons.size):
         growth = math.exp(epsilons[number])

@@ -160,10 +160,7 @@ def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float)
 
 
 def _bracket(spent: Callable[[float], float], epsilon: float) -> tuple[float, float]:
-    """Return a multiplier that is not enough and one that is, near each other, by secants of log epsilon in log z.
-
-    0 and inf stand for what is not known: where a secant has no numbers to go by, the search goes on without it.
-    """
+    """Return near multipliers, one not enough (or 0) and one enough (or inf), by secants of log epsilon in log z."""
     short, enough, found = 0.0, math.inf, list[tuple[float, float]]()  # (log z, log epsilon - log claim)
     z = 1.0
     for _ in range(_SECANTS):

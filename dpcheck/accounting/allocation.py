@@ -45,11 +45,7 @@ _FEW = 32  # so many epsilons need no table
 
 
 def allocation_curves(steps: int, shift: float, negligible: float) -> CurvePair:
-    """Return the curves of one epoch of ``steps`` >= 2; where they end, those without sampling go on.
-
-    shift : 1 over the noise multiplier;  negligible : what may be added to delta, see
-    :func:`dpcheck.accounting.privacy_curves.curves_of`
-    """
+    """Return the curves of an epoch of ``steps`` >= 2; ``negligible`` may be added to delta, as in ``curves_of``."""
     if not _LEAST_SHIFT < shift < _LARGEST_SHIFT:
         return CurvePair(*(2 * [lambda epsilon: gaussian_log_delta(epsilon, shift)]))
     floor = max(negligible * 1e8, _FLOOR)
@@ -79,20 +75,17 @@ class _Sum:
 
 @dataclass(frozen=True, eq=False)
 class _Epoch:
-    """One epoch's deltas: from ``high`` with the record added, and from ``low``, shorter and finer, with it removed.
-
-    ``calls`` and ``puts`` of the last copy at ``strikes``;  ``far`` : what copies past the grid add
-    """
+    """One epoch's deltas: from ``high`` with the record added, and from ``low``, shorter and finer, with it removed."""
 
     steps: int
     most: float
     widest: float
     high: _Sum
     low: _Sum
-    strikes: Array
+    strikes: Array  # where the last copy's calls and puts are known
     calls: Array
     puts: Array
-    far: Far
+    far: Far  # what copies past the grid add
 
     def deltas(self, epsilon: Array, added: bool) -> Array:
         """Bound delta at these epsilons >= 0, with the record added or removed."""
@@ -328,10 +321,7 @@ def masses(shift: float, points: Array, heavy: bool) -> Array:
 
 
 def on_grid(shift: float, end: float, interval: float, heavy: bool) -> Grid:
-    """Return the law of a copy on the multiples of the interval, up to the first past the end.
-
-    heavy : whether copies past the end count as 0, see :class:`Far`
-    """
+    """Return the law of a copy on the interval's multiples up to the end; ``heavy`` tails count as 0 past it."""
     least = math.exp(-shift * 40 - shift * shift / 2)  # nothing that counts lies below
     first = max(0, math.floor(least / interval)) if not heavy else 0
     points = np.asarray((first + np.arange(math.ceil(end / interval) + 2 - first)) * interval, np.float64)

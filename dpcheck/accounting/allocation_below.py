@@ -39,29 +39,9 @@ _MOST_HEAVY = 2**17  # points there, for one epoch: each more adds to what round
 
 
 def allocation_epsilon_below(noise_multiplier: float, steps: int, epochs: int, delta: float) -> float:
-    """Bound the epsilon of random allocation from below.
+    """Bound the epsilon of random allocation at delta from below; 0 for a multiplier below 0.3 or a delta below 1e-11.
 
-    Parameters
-    ----------
-    noise_multiplier : float
-        Standard deviation over what a record contributes, at least 0.3.
-    steps : int
-        Steps of an epoch, of which a record joins one, >= 1.
-    epochs : int
-        Epochs, >= 1.
-    delta : float
-        In (0, 1); what lies beyond double precision, as deltas below 1e-11 do, gives 0.
-
-    Returns
-    -------
-    float
-        No smaller epsilon (natural log) holds at this delta; 0 where the bound says nothing. It lies within 0.2% of
-        the certificate for multipliers above about 0.6, and farther below.
-
-    Examples
-    --------
     >>> from dpcheck import certify
-    >>> from dpcheck.accounting.allocation_below import allocation_epsilon_below
     >>> from dpcheck.events import Gaussian, RandomAllocation
     >>> low = allocation_epsilon_below(1.0, 234, 1, 1e-5)
     >>> low < certify(RandomAllocation(Gaussian(1.0), 234), 1e-5).epsilon < 1.02 * low

@@ -29,15 +29,10 @@ from dpcheck.accounting.losses import Composition, compose
 from dpcheck.accounting.privacy_curves import Array, Curve, CurvePair, curves_of, gaussian_log_delta
 from dpcheck.errors import require_delta
 from dpcheck.events import Laplace, RandomAllocation, Sampled, shift_of
-from dpcheck.shown import Shown
+from dpcheck.shown import Result
 
 _MOST, _WIDEST = 64, 500.0  # mechanisms, and their epsilons' sum, that are worth it
 _STEEP = 8.0  # exponent over one piece that the rule integrates to rounding
-
-
-def has_laplace_sum(shift: float, count: int) -> bool:
-    """Whether the curve of so many mechanisms of scale 1 / ``shift`` is computed here."""
-    return count <= _MOST and 1e-12 <= shift <= _WIDEST / count
 
 
 @lru_cache(maxsize=64)
@@ -107,7 +102,7 @@ _CHANGES = {
     "replace_one": "one record replaced",
     "any": "any neighbours",
 }
-UNITS = {  # what a noise multiplier is over
+_UNITS = {  # what a noise multiplier is over
     "C": "C, the most that one record contributes",
     "2C": "2C, the sensitivity between replaced records that contribute at most C",
     "sensitivity": "the sensitivity between neighbours",
@@ -115,7 +110,7 @@ UNITS = {  # what a noise multiplier is over
 
 
 @dataclass(frozen=True)
-class Certificate(Shown):
+class Certificate(Result):
     """A proof that events are (epsilon, delta)-differentially private.
 
     Attributes
@@ -151,15 +146,16 @@ class Certificate(Shown):
         change = _CHANGES.get(self.neighbours, self.neighbours.replace("_", " "))
         return f"{change}, noise per {self.multiplier_over}" if self.multiplier_over else change
 
+    @property
+    def unit(self) -> str | None:
+        """What the multipliers are over, in words; None where there is no unit."""
+        return _UNITS.get(self.multiplier_over)
+
     def _sentence(self) -> str:
         return f"epsilon <= {self.epsilon:.6g} ({self.terms}) at delta {self.delta:g}"
 
     def _facts(self) -> dict[str, Any]:
-        return {"method": self.method, "multiplier over": UNITS.get(self.multiplier_over)}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        return dataclasses.asdict(self)
+        return {"method": self.method, "multiplier over": self.unit}
 
 
 def between(found: Certificate, neighbours: str, over: str | None = None) -> Certificate:
@@ -208,7 +204,7 @@ def _laplace_alone(events: EventCounts) -> Curve | None:
         return None
     event, count = events.others[0]
     shift = shift_of(event.noise_multiplier)
-    alone = isinstance(event, Laplace) and count > 1 and has_laplace_sum(shift, count)
+    alone = isinstance(event, Laplace) and 1 < count <= _MOST and 1e-12 <= shift <= _WIDEST / count
     return laplace_sum_curve(shift, count) if alone else None
 
 
@@ -295,10 +291,7 @@ def _compositions(events: EventCounts, delta: float) -> list[Composition]:
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
-    """Return epsilon at which a Gaussian of standard deviation 1, shifted by ``mu`` >= 0, has this delta, rounded up.
-
-    delta : in (0, 1). Balle and Wang (2018), Theorem 8.
-    """
+    """Return epsilon of N(mu, 1) against N(0, 1) at delta in (0, 1), rounded up (Balle and Wang 2018, Theorem 8)."""
     require_delta(delta, zero=False)
     if mu == 0:
         return 0.0

@@ -18,10 +18,7 @@ Single: TypeAlias = Gaussian | Other
 
 @dataclass(frozen=True)
 class EventCounts:
-    """All Gaussians as one of this ``shift`` (1 / multiplier), the other events with counts > 0.
-
-    Events that release nothing are gone, and sampling that always takes the record is no sampling.
-    """
+    """All Gaussians as one of this ``shift`` (1 / multiplier), and the other events that release something."""
 
     shift: float
     others: tuple[tuple[Other, int], ...]
@@ -45,11 +42,7 @@ class EventCounts:
         return math.isinf(max([self.shift, *shifts]))
 
     def unsampled(self) -> tuple[float, float]:
-        """Shift of a Gaussian and a pure epsilon that, composed, are at most as private.
-
-        Every batch is taken to hold the record: by joint convexity of the hockey stick, sampling
-        never increases delta. Drawn with replacement it counts as often as the batch is large.
-        """
+        """Return shift and pure epsilon that, composed, are at most as private: each batch holds the record."""
         shifts, pure = [self.shift], 0.0
         for event, count in self.others:
             shift = shift_of(event.noise_multiplier)

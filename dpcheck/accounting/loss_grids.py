@@ -26,13 +26,10 @@ _ROUGH_RATIO, _ROUGH_LEAST = 1.2, 1e-9  # the rough grid's points grow by this f
 
 @dataclass(frozen=True)
 class Grid:
-    """Loss of one event: log probabilities at ``losses``, and mass ``infinite`` at infinity.
-
-    ``losses`` = (lowest, lowest + 1, ...) * interval, (n,).
-    """
+    """Loss of one event: log probabilities at ``losses``, and mass ``infinite`` at infinity."""
 
     lowest: int
-    losses: Array
+    losses: Array  # (n,): lowest, lowest + 1, ..., times the interval
     log_mass: Array
     infinite: float
 
@@ -77,10 +74,7 @@ def _reach(curve: Curve, negligible: float) -> float:
 
 
 def discretise(curves: CurvePair, interval: float, reach: Reach, sparing: Callable[[], Sparing] | None = None) -> Grid:
-    """Connect the dots of ``curves`` on the multiples of ``interval`` that the loss reaches.
-
-    ``sparing`` : where multiples may be left out. That is on the safe side too.
-    """
+    """Connect the dots of ``curves`` on the multiples of ``interval`` that the loss reaches, save what is spared."""
     first, last = -math.ceil(reach.down / interval), math.ceil(reach.up / interval)
     if sparing is None or last - first < _MANY:
         places = np.arange(first, last + 1)
@@ -97,20 +91,14 @@ def discretise(curves: CurvePair, interval: float, reach: Reach, sparing: Callab
 
 @dataclass(frozen=True)
 class Sparing:
-    """Which points of a grid to leave out, where a loss hardly is under its tilt.
+    """Which points of a grid to leave out, where a loss hardly is under its tilt."""
 
-    ``ends`` (k + 1,) of cells, increasing, and a bound on each cell's tilted probability, (k,).
-    """
-
-    ends: Array
-    chances: Array
+    ends: Array  # (k + 1,) of cells, increasing
+    chances: Array  # (k,), bounds on each cell's tilted probability
     tilt: float
 
     def places(self, first: int, last: int, interval: float, *, mirrored: bool) -> NDArray[np.int64]:
-        """Multiples of ``interval`` from first to last, 0 among them, the same on both sides if ``mirrored``.
-
-        Gaps g times as wide where the chance is p add p (g^2 - 1) to the grid's error, in parts of it.
-        """
+        """Multiples of ``interval`` from first to last, 0 among them, the same on both sides if ``mirrored``."""
         widest = max(1.0, _WIDE / (1 + self.tilt) / interval)
         wide = np.sqrt(1 + _ADDED / self.chances.size / np.maximum(self.chances, 1e-300))
         gaps = np.floor(np.minimum(wide, widest)).astype(np.int64)

@@ -47,19 +47,14 @@ _MANY_KINDS, _GLANCE = 32, 25.0
 
 @dataclass(frozen=True)
 class Composition:
-    """Upper bound on the curve of a composition, from ``lowest * interval`` upwards.
-
-    ``log_delta[i]`` bounds log delta at epsilon = (lowest + i) * interval; between the points
-    delta is linear in e^epsilon; past the last, its value there. ``tilt`` is the Chernoff exponent. At ``most``, the
-    sum of the largest losses, all that is left is ``log_rest``.
-    """
+    """Upper bound on a composition's curve, linear in e^epsilon between points; past the last, its value there."""
 
     interval: float
     lowest: int
-    log_delta: Array
-    tilt: float
-    most: float = math.inf
-    log_rest: float = 0.0
+    log_delta: Array  # [i] bounds log delta at epsilon = (lowest + i) * interval
+    tilt: float  # the Chernoff exponent
+    most: float = math.inf  # the sum of the largest losses
+    log_rest: float = 0.0  # what is left of log delta at ``most``
 
     def epsilon(self, delta: float) -> float:
         """The least epsilon >= 0 shown to satisfy (epsilon, delta); inf if none is."""
@@ -172,10 +167,7 @@ def compose(
 
 
 def _plan(problem: _Problem, tilt: float, scale: float, tolerance: float, close: float) -> _Plan | None:
-    """The grid that suits the tilt and epsilon's ``scale``; None if the sum's loss is too long for any.
-
-    close : the interval at most, if there are no blocks: next to epsilon, delta is no straight line
-    """
+    """The grid that suits the tilt and epsilon's ``scale``, at most ``close``; None if no grid is long enough."""
     growth, _, variance = problem.rough.cumulants(tilt)
     orders = asides(_deviation(variance, problem.finest), 1)
     growths = np.array([problem.rough.cumulants(tilt + order)[0] for order in orders]) - growth
@@ -257,18 +249,14 @@ def _in_blocks(factors: list[tuple[Tilted, int]], plan: _Plan, orders: Array) ->
 
 @dataclass(frozen=True)
 class Tilted:
-    """A tilted loss on the grid's points lowest, lowest + 1, ..., or an upper bound on each probability.
-
-    ``log_scale`` is log M. ``lost`` bounds tilted probability that is at a wrong place, ``rounding`` the error of
-    log_scale. ``growths`` are log moments of the tilted loss at the orders of :func:`asides`.
-    """
+    """A tilted loss on the grid's points lowest, lowest + 1, ..., or an upper bound on each probability."""
 
     lowest: int
     weights: Array
-    log_scale: float
-    growths: Array
-    lost: float = 0.0
-    rounding: float = 0.0
+    log_scale: float  # log M
+    growths: Array  # log moments of the tilted loss at the orders of `asides`
+    lost: float = 0.0  # bounds tilted probability that is at a wrong place
+    rounding: float = 0.0  # bounds the error of log_scale
 
 
 def asides(deviation: float, blocks: float) -> Array:
@@ -333,11 +321,7 @@ def convolve(factors: list[tuple[Tilted, int]], points: range) -> Tilted:
 
 
 def coarsened(loss: Tilted, ratio: int, interval: float, tilt: float, orders: Array) -> Tilted:
-    """Move the loss to every ``ratio``-th point of its grid, whose spacing is ``interval``.
-
-    Each probability is shared between the two points around it so that its mean of e^-loss stays: delta, convex in
-    e^-loss whatever is composed, does not shrink.
-    """
+    """Move the loss to every ``ratio``-th point, keeping the mean of e^-loss, so that delta does not shrink."""
     first = loss.lowest // ratio
     before = loss.lowest - first * ratio
     blocks = -(-(before + loss.weights.size) // ratio)
@@ -368,8 +352,7 @@ def _log_mean(weights: Array, exponent: Array) -> float:
 def hockey_stick(mass: Array, interval: float, tilt: float) -> Array:
     """Return log of sum_{j > i} (1 - e^(l_i - l_j)) e^(-tilt (l_j - l_i)) mass_j for each i, (n,).
 
-    By two recursions from the top that only add: first
-    e_i = sum_{j >= i} e^(-(1 + tilt) (l_j - l_i)) mass_j, then
+    By two recursions from the top that only add: e_i = sum_{j >= i} e^(-(1 + tilt) (l_j - l_i)) mass_j, then
     s_{i-1} = e^(-tilt interval) (s_i + (1 - e^-interval) e_i).
     """
     fall = math.exp(-tilt * interval)

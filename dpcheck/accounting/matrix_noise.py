@@ -28,25 +28,8 @@ from dpcheck.events import Event, Gaussian, shift_of
 
 
 def encoder_sensitivity(encoder: ArrayLike, *, participations: int = 1, separation: int = 1) -> float:
-    """Bound how much one record changes an encoder's output, per unit of what it contributes to a step.
+    """Bound how much a record changes what C (rows, steps) encodes; exact where columns so far apart do not overlap.
 
-    Parameters
-    ----------
-    encoder : array_like, shape (rows, steps)
-        The matrix C of the matrix mechanism.
-    participations : int
-        Steps that a record joins at most, >= 1.
-    separation : int
-        Least distance of two of them, >= 1; 1 is any two steps.
-
-    Returns
-    -------
-    float
-        Upper bound on the l2 sensitivity; exact where columns that far apart do not overlap, and for one participation.
-
-    Examples
-    --------
-    >>> from dpcheck.accounting.matrix_noise import encoder_sensitivity
     >>> encoder = [[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]
     >>> round(encoder_sensitivity(encoder, participations=2, separation=2) ** 2, 9)
     4.0

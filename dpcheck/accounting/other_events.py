@@ -80,11 +80,7 @@ def _neighbours_of(events: Sequence[Any]) -> Neighbours:
 
 
 def _read_dp_accounting(events: Sequence[Any]) -> tuple[Event, ...]:
-    """Read events of dp_accounting; OtherEvent if one is of another kind.
-
-    A multiplier there is over what one record contributes. Under replace-one neighbours, where a query changes by
-    twice that, the multiplier of the event is half of it.
-    """
+    """Read dp_accounting's events, whose multipliers are over one record's part; OtherEvent for one of another kind."""
     relation = _neighbours_of(events)
     read = [(_read(event, relation), count) for event, count in _singles(events)]
     return tuple(ours if count == 1 else Repeated(ours, count) for ours, count in read if ours is not None)
@@ -149,10 +145,7 @@ def _read(event: Any, relation: Neighbours) -> Event | None:
 
 
 def _mixture(event: Any, relation: Neighbours) -> Event | None:
-    """Gaussian noise on a sum that moves by one of these sensitivities; OtherEvent for more than one but 0.
-
-    With one and 0 it is that noise on a Poisson sample, for which the library's accountant takes a minute.
-    """
+    """Gaussian noise, or a Poisson sample of it, on a sum of one sensitivity beside 0; OtherEvent for more."""
     chances: dict[float, float] = {}
     for moved, chance in zip(event.sensitivities, event.sampling_probs, strict=False):
         good = is_number(moved) and is_number(chance) and 0 <= moved < math.inf and 0 <= chance <= 1
@@ -197,10 +190,7 @@ def _read_history(history: list[Any]) -> tuple[Event, ...]:
 
 
 def _their_epsilon(events: Sequence[Any], delta: float) -> tuple[float, str, str]:
-    """Ask dp_accounting's accountants, the sharper first, for what dpcheck does not compute.
-
-    Returns epsilon, the sentence that says who computed it, and the relation of neighbours.
-    """
+    """Ask dp_accounting's accountants, the sharper first, for epsilon; say who computed it for which neighbours."""
     import dp_accounting
     from dp_accounting.pld import PLDAccountant
     from dp_accounting.rdp import RdpAccountant
@@ -230,10 +220,7 @@ def _their_epsilon(events: Sequence[Any], delta: float) -> tuple[float, str, str
 
 
 def _unrolled(event: Any) -> Any:
-    """Repeat randomized response one by one, which PLDAccountant counts once however often it is repeated.
-
-    None where that would be too many.
-    """
+    """Repeat randomized response one by one, which PLDAccountant counts once; None where that would be too many."""
     import dp_accounting
 
     parts: list[Any] = []
@@ -346,22 +333,19 @@ def _is_named_tuple(item: Any) -> bool:
 
 
 def _event(item: Any) -> Any:
+    values: list[Any] = []
+    fields: dict[str, Any] = {}
     if _is_named_tuple(item):
-        return _positional(item[1], [_field(value) for value in item[2:]])
-    good = isinstance(item, dict) and isinstance(item.get("class_name"), str)
-    require(good, "an event in FILE.json", "be an object with a class_name", item)
-    name = item["class_name"]
-    fields = {key: _field(value) for key, value in item.items() if key not in ("class_name", "module_name")}
-    make = _KINDS.get(name) or _theirs(name)
+        name, values = item[1], [_field(value) for value in item[2:]]
+        make = _theirs(name)
+    else:
+        good = isinstance(item, dict) and isinstance(item.get("class_name"), str)
+        require(good, "an event in FILE.json", "be an object with a class_name", item)
+        name = item["class_name"]
+        fields = {key: _field(value) for key, value in item.items() if key not in ("class_name", "module_name")}
+        make = _KINDS.get(name) or _theirs(name)
     try:
-        return make(**fields)
-    except TypeError as error:
-        raise InputError(f"{name} in FILE.json must have the fields of that event: {one_line(error)}") from error
-
-
-def _positional(name: str, values: list[Any]) -> Any:
-    try:
-        return _theirs(name)(*values)
+        return make(*values, **fields)
     except TypeError as error:
         raise InputError(f"{name} in FILE.json must have the fields of that event: {one_line(error)}") from error
 

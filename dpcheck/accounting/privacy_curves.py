@@ -137,11 +137,7 @@ def laplace_log_delta(epsilon: Array, shift: float) -> Array:
 
 
 def laplace_replace(epsilon: Array, event: Sampled, shift: float) -> Array:
-    """A record of a Poisson sample replaced, each contributing at most shift / 2 in the l1 norm.
-
-    Advanced joint convexity (Balle, Barthe and Gaboardi 2018, Theorem 2): rate times the mean of the curves between
-    the batches with the record and without, and between those with it and with the other, weighted by beta.
-    """
+    """A record of a Poisson sample replaced: Balle, Barthe and Gaboardi (2018), Theorem 2, weighted by beta."""
     inner = unamplified(epsilon, event)
     with np.errstate(divide="ignore"):
         apart = np.log(-np.expm1(np.minimum(epsilon - inner, 0))) + laplace_log_delta(inner, shift / 2)
@@ -323,10 +319,7 @@ def _log_sum(terms: Array) -> Array:
 
 
 def curves_of(event: Gaussian | Laplace | Sampled | RandomAllocation, *, negligible: float) -> CurvePair:
-    """Return the curves of one event with noise (multiplier > 0) that releases something.
-
-    ``negligible`` > 0: a probability that may be added to delta to end an infinite sum.
-    """
+    """Return the curves of an event that releases something; ``negligible`` > 0 may be added to delta to end a sum."""
     shift = shift_of(event.noise_multiplier)
     match event:
         case Gaussian():

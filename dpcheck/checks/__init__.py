@@ -123,8 +123,9 @@ def check(
             of_others = title.partition(":")[0] in {each.name for each in others}
             if opened is not None and not of_others:
                 found = _kept(context, title, found, measured)
-            for finding in found:
-                add(_placed(with_expected(finding), name))
+            for finding in map(with_expected, found):
+                named_place = not name or finding.place is not None
+                add(finding if named_place else replace(finding, place=place_for(finding, name)))
             for table, rows in measured.items():
                 tables.setdefault(table, []).extend(rows)
             measured.clear()
@@ -193,10 +194,7 @@ def _run(name: str, title: str, stage: Callable[[], Iterable[Finding]]) -> Itera
 
 
 def _kept(context: Context, title: str, stage: Iterable[Finding], measured: Tables) -> tuple[Finding, ...]:
-    """Return the findings of a stage, from the store or from the stage, which adds its tables to ``measured``.
-
-    Both go through the same text, so that nothing tells them apart. A stage that stopped with an error is not kept.
-    """
+    """Return a stage's findings and put its tables in ``measured``, from the store or through the same text."""
     assert context.store is not None
     key = ["stage", context.profile, context.seed, title]
     text = context.store.get(key)
@@ -211,20 +209,10 @@ def _kept(context: Context, title: str, stage: Iterable[Finding], measured: Tabl
     return report.findings
 
 
-def _placed(finding: Finding, name: str) -> Finding:
-    """Return the finding with the place that its kind points to, where the stage named no better one."""
-    if not name or finding.place is not None:
-        return finding
-    return replace(finding, place=place_for(finding, name))
-
-
 def _stages(
     context: Context, names: list[str], declared: list[Algorithm], tables: Tables
 ) -> Iterator[tuple[str, str, Callable[[], Iterable[Finding]]]]:
-    """Yield what concerns each algorithm, then the claims of each paper once: a name, a title, and the work.
-
-    Findings about what others declare name their place themselves: its name is empty here.
-    """
+    """Yield name, title and work of each algorithm, each paper, and, without a name, what others declare."""
     from dpcheck.checks import shipped
 
     for name in names:

@@ -30,18 +30,12 @@ _CLOSE = 1e-6  # relative: a release that was made the same by its noise is so u
 
 @dataclass(frozen=True)
 class Carried:
-    """Why the events do not describe a run.
+    """Why the events do not describe a run."""
 
-    step : the first, counted from 1, whose release is not explained by its own data and earlier releases
-    through : where the records of earlier steps were kept, empty where it was not found
-    certain : False where the releases of the two runs could not be made the same
-    repeats : False where the same state, data and draws do not release the same again, so that nothing can be said
-    """
-
-    step: int
-    through: tuple[str, ...] = ()
-    certain: bool = True
-    repeats: bool = True
+    step: int  # the first, from 1, whose release its own data and earlier releases do not explain
+    through: tuple[str, ...] = ()  # where the records of earlier steps were kept
+    certain: bool = True  # False where the releases of the two runs could not be made the same
+    repeats: bool = True  # False where the same state, data and draws do not release the same again
 
     @property
     def reason(self) -> str:
@@ -62,10 +56,7 @@ class Carried:
 
 
 def carried(given: Algorithm, records: Sequence[Any], seed: int) -> Carried | None:
-    """Return what an algorithm is seen to carry from step to step beside its releases; None where nothing is.
-
-    records : each takes the place of all records in one replay
-    """
+    """Return what is carried beside the releases, or None; each of ``records`` replaces all records in one replay."""
     if given.step is None or given.steps == 1:
         return None
     looked_at = {1, given.steps - 1, *np.linspace(1, given.steps - 1, _STEPS).astype(int).tolist()}
@@ -100,16 +91,13 @@ def _live(given: Algorithm, records: Sequence[Any]) -> set[str]:
 
 @dataclass(frozen=True, eq=False)
 class _Moment:
-    """A step of a run: state and memory of the code before it, and what it released, also as numbers.
-
-    certain : whether all releases before are those of the other run, or nothing was kept of those that are not
-    """
+    """A step of a run: state and memory of the code before it, and what it released, also as numbers."""
 
     state: Any
     memory: Memory
     released: Any
     release: Array
-    certain: bool = True
+    certain: bool = True  # whether all releases before are the other run's, or nothing was kept of those that are not
 
     def again(self, given: Algorithm, seed: int, step: int, live: set[str]) -> Array:
         """Take the step once more, on the declared data."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcheck.errors import require, require_count
 from dpcheck.report.findings import Finding
-from dpcheck.running.executor import Executor, OnStream, Portion, Threads, portions
+from dpcheck.running.executor import Executor, Threads
 
 if TYPE_CHECKING:
     from dpcheck.checks.shipped import Measurements
@@ -38,19 +38,15 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class Context:
-    """Profile, seed and workers; ``progress(done, total)`` reports on the stage at work.
-
-    store : keeps each chunk of long work;  executor : does the work in place of ``jobs`` threads or processes here
-    measurements : those that the package ships, of which each stage measures its first chunk again
-    """
+    """Profile, seed and workers; ``progress(done, total)`` reports on the stage at work."""
 
     profile: str = "quick"
     seed: int = 0
     jobs: int = 1
     progress: Callable[[int, int], None] = _silent
-    store: Store | None = None
-    executor: Executor | None = None
-    measurements: Measurements | None = None
+    store: Store | None = None  # keeps each chunk of long work
+    executor: Executor | None = None  # does the work in place of ``jobs`` threads here
+    measurements: Measurements | None = None  # those shipped, of which each stage measures its first chunk again
 
     def __post_init__(self) -> None:
         require(self.profile in PROFILES, "profile", f"be one of {', '.join(PROFILES)}", self.profile)
@@ -71,31 +67,26 @@ class Context:
         return self.all_measured([batch])[0]
 
     def all_measured(self, batches: Sequence[Batch]) -> list[list[Any]]:
-        """The results of the chunks of each batch, in order; each is stored as soon as it is there.
-
-        All chunks of all batches are handed out together, so that there is work for many workers.
-        """
-        chunks = [
-            _At(k, part) for k, each in enumerate(batches) for part in portions(each.trials, each.chunk, each.seed)
-        ]
+        """Return the results of each batch's chunks in order, each stored as soon as it is there."""
+        chunks = [at for k, each in enumerate(batches) for at in portions(each.trials, each.chunk, each.seed, k)]
         found: list[list[Any]] = [[None] * sum(at.batch == k for at in chunks) for k in range(len(batches))]
-        work = _Batches(tuple(each.work for each in batches))
+        work = Works(tuple(each.work for each in batches))
         for at in chunks:
-            key = self._key(batches[at.batch], at.portion)
+            key = self._key(batches[at.batch], at)
             known = None if self.store is None else self.store.get(key)
-            found[at.batch][at.portion.number] = self._shipped(key, work, at) if known is None else known
-        missing = [at for at in chunks if found[at.batch][at.portion.number] is None]
+            found[at.batch][at.number] = self._shipped(key, work, at) if known is None else known
+        missing = [at for at in chunks if found[at.batch][at.number] is None]
         done = len(chunks) - len(missing)
         with self._workers(len(missing)) as workers:
             for at, result in workers.finished(work, missing):
                 if self.store is not None:
-                    result = self.store.put(self._key(batches[at.batch], at.portion), result)
-                found[at.batch][at.portion.number] = result
+                    result = self.store.put(self._key(batches[at.batch], at), result)
+                found[at.batch][at.number] = result
                 done += 1
                 self.progress(done, len(chunks))
         return found
 
-    def _shipped(self, key: list[Any], work: _Batches, at: _At) -> Any:
+    def _shipped(self, key: list[Any], work: Works, at: Portion) -> Any:
         """Return what the package ships of a chunk, None for nothing; the first of a stage is measured again."""
         known = None if self.measurements is None else self.measurements.get(key)
         if known is None or self.measurements is None or not self.measurements.unchecked:
@@ -114,19 +105,28 @@ class Context:
         return Threads(max(1, min(self.jobs, most)))
 
 
-class _At(NamedTuple):
-    """A chunk of a batch, by the batch's place."""
+class Portion(NamedTuple):
+    """A chunk of trials: its batch, its place among all, its random stream, which nobody else draws from, its size."""
 
     batch: int
-    portion: Portion
+    number: int
+    stream: np.random.SeedSequence
+    size: int
 
 
-@dataclass(frozen=True)
-class _Batches:
-    """The work of several batches, on a chunk of one of them."""
+def portions(trials: int, chunk: int, seed: np.random.SeedSequence, batch: int = 0) -> list[Portion]:
+    """Divide ``trials`` into chunks of ``chunk``, the last one shorter, on streams spawned from ``seed``."""
+    require_count(trials, "trials")
+    require_count(chunk, "chunk")
+    sizes = [min(chunk, trials - start) for start in range(0, trials, chunk)]
+    return [Portion(batch, k, stream, sizes[k]) for k, stream in enumerate(seed.spawn(len(sizes)))]
 
-    works: tuple[Callable[[np.random.Generator, int], Any], ...]
 
-    def __call__(self, at: _At) -> Any:
-        """Do the work of its batch."""
-        return OnStream(self.works[at.batch])(at.portion)
+class Works(NamedTuple):
+    """The work of several batches, on a portion of one of them."""
+
+    of: tuple[Callable[[np.random.Generator, int], Any], ...]
+
+    def __call__(self, at: Portion) -> Any:
+        """Do the work of its batch on the portion's stream."""
+        return self.of[at.batch](np.random.default_rng(at.stream), at.size)

@@ -31,9 +31,7 @@ def on_file() -> dict[str, Any]:
 
 @cache
 def expected_verdicts() -> dict[str, str]:
-    """Return the verdict of each finding, or several as in "violated or inconclusive"; those of claims are the
-    ledger's.
-    """
+    """Return the verdict of each finding, or several as in "violated or inconclusive"; of claims, the ledger's."""
     return {**on_file()["verdicts"], **of_claims()}
 
 
@@ -70,11 +68,7 @@ def missing(findings: Iterable[Finding], algorithms: Iterable[str], papers: Iter
 
 
 def differing(findings: Sequence[Finding], algorithms: Iterable[str]) -> Iterator[tuple[str, str, str | float | None]]:
-    """Yield what ``expected.json`` lacks or has otherwise: the part of the file, the id, and the new entry or None
-    for none.
-
-    A verdict stays as it is where it is one of several that are expected; a certificate within 1 % stays too.
-    """
+    """Yield what ``expected.json`` lacks or has otherwise: the part of the file, the id, and the new entry or None."""
     claims, found = of_claims(), {finding.id for finding in findings}
     for id in expected_certificates():
         if id.split(".", 1)[0] in set(algorithms) and id not in found:

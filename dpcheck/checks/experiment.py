@@ -45,56 +45,32 @@ class Grid:
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """One theorem, one algorithm, one instance on which the promised quantity has a closed form.
+    """One theorem, one algorithm, one instance on which the promised quantity has a closed form."""
 
-    name : of the theorem and of what leads there, such as ``theorem_3_3.privacy``; unique for its algorithm
-    theorem : id of the theorem;  regime : the term of its rate that leads by a factor 5 all over the grid
-    quantity : what is measured, in words
-    sample : (cell, rng) -> problem, fresh data
-    settings : (problem, cell) -> overrides of the theorem's schedule, none by default
-    data_sets, runs : one measurement takes so many data sets and so many runs on each (a weak gap needs several),
-        ``runs`` a number or a function of the cell: rows of one relative spread make the sharpest comparison
-    measure : (problem of the last data set, outputs (data_sets * runs, d_w + d_v)) -> the quantity
-    constants : (problem, cell) -> every parameter of the theorem
-    factors : the settings whose exponents are fitted; none where the prediction or the number alone is tested
-    order_only : the theorem's order is another paper's claim for this algorithm, its number is not
-    predicted : (problem, cell) -> expected measure by a closed form of the instance and the theorem's own
-        schedule and noise, never by the solver's
-    within : the measured means are within this factor of the predicted ones; None where those are orders only, so
-        that exponents are compared
-    attains : whether the instance attains the bound's order, a sentence
-    reach : (solver, problem) -> total step times curvature, None where no steps are taken
-    premises : (problem, cell) -> what else must hold
-    clear : how many times larger the measure is at the start than it is predicted to become; None where premises of
-        the instance's own say that the start is not the end
-    margin : slower than the theorem's order by so much is still supported
-    unreachable : why no grid point of a few minutes can show the theorem's order; then nothing is fitted to it
-    """
-
-    name: str
+    name: str  # of the theorem and of what leads there, unique for its algorithm: theorem_3_3.privacy
     algorithm: str
-    theorem: str
-    quantity: str
-    sample: Callable[[Cell, np.random.Generator], Any]
-    measure: Callable[[Any, Array], float]
-    constants: Callable[[Any, Cell], Mapping[str, float]]
-    factors: tuple[str, ...]
+    theorem: str  # its id
+    quantity: str  # what is measured, in words
+    sample: Callable[[Cell, np.random.Generator], Any]  # fresh data
+    measure: Callable[[Any, Array], float]  # (problem of the last data set, all outputs) -> the quantity
+    constants: Callable[[Any, Cell], Mapping[str, float]]  # (problem, cell) -> every parameter of the theorem
+    factors: tuple[str, ...]  # whose exponents are fitted; none where the prediction or the number alone is tested
     grid: Grid
     full: Grid | None = None
-    regime: str | None = None
+    regime: str | None = None  # the term of the theorem's rate that leads by a factor 5 all over the grid
     variant: str | None = None
-    order_only: bool = False
+    order_only: bool = False  # the theorem's order is another paper's claim for this algorithm, its number is not
     settings: Callable[[Any, Cell], Mapping[str, Any]] = field(default=lambda problem, cell: {})
-    data_sets: int = 1
-    runs: int | Callable[[Cell], int] = 1
-    predicted: Callable[[Any, Cell], float] | None = None
-    within: float | None = 1.2
-    attains: str = "whether the instance attains the order is not known"
-    reach: Callable[[Any, Any], float] | None = None
+    data_sets: int = 1  # of one measurement, since a weak gap needs several
+    runs: int | Callable[[Cell], int] = 1  # on each data set; rows of one relative spread make the sharpest comparison
+    predicted: Callable[[Any, Cell], float] | None = None  # by a closed form and the theorem's own schedule and noise
+    within: float | None = 1.2  # this factor of the prediction; None for orders only
+    attains: str = "whether the instance attains the order is not known"  # a sentence
+    reach: Callable[[Any, Any], float] | None = None  # (solver, problem) -> total step times curvature
     premises: Callable[[Any, Cell], Iterable[Premise]] = field(default=lambda problem, cell: ())
-    clear: float | None = 5.0
-    margin: float = 0.1
-    unreachable: str = ""
+    clear: float | None = 5.0  # the start over the prediction, where no premise says it
+    margin: float = 0.1  # slower than the theorem's order by so much is still supported
+    unreachable: str = ""  # why no grid point of a few minutes can show the theorem's order
 
     @property
     def statement(self) -> Theorem:

@@ -124,20 +124,13 @@ def record(b: float = 0.0, c: float = 0.0, p: float = 0.0, q: float = 0.0, a: fl
 
 @dataclass(frozen=True, eq=False)
 class Game:
-    """An algorithm on ``data``, one of whose records is the canary, and on its neighbour, where that is replaced.
-
-    roles : (3, k) the canary, the record that replaces it, and the record that all others equal
-    pattern : what follows each draw of a minibatch: 1 for a release that reads it, 0 for one of all records;
-        zeros alone where releases depend on the records, on earlier releases and on chance that is given away
-    place : which record is the canary
-    Under Poisson sampling, where the number of the others varies, their gradient must vanish.
-    """
+    """An algorithm on ``data`` and its neighbour. Under Poisson sampling the others' gradient must vanish."""
 
     solver: Solver
     data: Any
-    roles: Array
-    pattern: tuple[int, ...]
-    place: int = 0
+    roles: Array  # (3, k) the canary, the record that replaces it, and the record that all others equal
+    pattern: tuple[int, ...]  # after each draw 1 for a release that reads it, 0 for one of all records
+    place: int = 0  # which record is the canary
 
     @classmethod
     def of(
@@ -193,11 +186,7 @@ class Game:
         return rows[:MINIBATCHES]
 
     def scores(self, problem: Problem, rng: np.random.Generator, size: int) -> Array:
-        """Return log-likelihood ratios, data over neighbour, of ``size`` whole noisy transcripts of runs on
-        ``problem``.
-
-        Exact, except that a private choice which ends a run is not looked at. The noise is what the run says it is.
-        """
+        """Return exact log-likelihood ratios of ``size`` transcripts, save of a private choice that ends a run."""
         solver, fixed, sets = self.solver, self._fixed, self._sets
         numbers = solver.packed(problem)._replace(counts=fixed.packed(problem).counts)
         tape = new_tape(problem, solver.rows(problem), mode=RECORD)
@@ -219,14 +208,8 @@ class Game:
         transcripts(solver.kernel, solver.parts(problem), play, others, np.array(self.pattern), scheme, scores)
         return scores
 
-    def reached(self, seed: int) -> Array:
-        """Return the share of its declared sensitivity by which the canary moves each release of one run :
-        (releases,).
-        """
-        return self.shares(seed)[0]
-
     def shares(self, seed: int) -> tuple[Array, History, NDArray[np.bool_]]:
-        """Return what :meth:`reached` does, the run, and which releases are 0 on every data set, (releases,)."""
+        """Return the shares of their sensitivity by which the canary moves a run's releases, the run, which stay 0."""
         solver = self._fixed
         history = solver.run(self.data, seed=seed, record=True).history
         clean = [solver.replay(each, history, seed=seed).clean[: len(history.clean)] for each in self._sets]
@@ -281,28 +264,19 @@ PAIR = (LOUD, -LOUD, -LOUD)
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """label, words : of the variant, in ids and in sentences
+    """A variant of an algorithm in a game, as its record makes it."""
 
-    events : what a run releases at most, with true sensitivities where the algorithm understates them
-    remark : why the pair does not reach what is certified, where it cannot
-    epsilon, delta : what the algorithm itself promises
-    least_share : of its declared sensitivity, by which the canary moves every release that it can move
-    still : how many releases of a run are 0 whatever the records are
-    brief : only the transcript is audited, as iterates and outputs are of another entry of the variant
-    least : trials of the audits of iterates and of outputs, at least, where fewer do not settle them
-    """
-
-    label: str
-    words: str
+    label: str  # in ids
+    words: str  # in sentences
     game: Game
-    events: tuple[Event, ...]
-    remark: str = ""
-    epsilon: float = EPSILON
+    events: tuple[Event, ...]  # released at most, with true sensitivities where the algorithm understates them
+    remark: str = ""  # why the pair does not reach what is certified, where it cannot
+    epsilon: float = EPSILON  # that the algorithm itself promises
     delta: float = DELTA
-    least_share: float = 0.95
-    still: int = 0
-    brief: bool = False
-    least: int = 0
+    least_share: float = 0.95  # of its declared sensitivity, by which the canary moves every release that it can move
+    still: int = 0  # how many releases of a run are 0 whatever the records are
+    brief: bool = False  # only the transcript is audited, as iterates and outputs are of another entry of the variant
+    least: int = 0  # trials of the audits of iterates and of outputs, at least, where fewer do not settle them
     # What is far off is found in the first thousand runs; more bring the bound of what holds nearer to its claim.
     budget: ClassVar[tuple[int, int]] = (30_000, 1_000_000)
     confidence: ClassVar[float] = CONFIDENCE
@@ -336,12 +310,7 @@ def entry(
     settings: dict[str, Any], *, label: str = "", words: str = "", remark: str = "",
     events: Callable[[Any], tuple[Event, ...]] | None = None, place: int = 0, **fields: Any,
 ) -> Entry:  # fmt: skip
-    """Return the entry of algorithm ``name`` at (EPSILON, DELTA) with these ``settings``, its schedule made for
-    ``problem``.
-
-    events : of the configured algorithm, its own where it states them rightly
-    fields : further ones of the entry
-    """
+    """Return an entry of an algorithm at (EPSILON, DELTA); ``events`` replaces its own where they are not right."""
     solver = configure(name, problem, epsilon=EPSILON, delta=DELTA, variant=variant, **settings)
     game = Game.of(solver, problem, roles, pattern, place)
     released = solver.events(game.data) if events is None else events(solver)

@@ -21,11 +21,7 @@ _SCHEDULE = frozenset({"schedule", "accounting"})
 
 
 def place_for(finding: Finding, name: str) -> str | None:
-    """Return where to look for what a finding about algorithm ``name`` says.
-
-    Rates and bounds: the theorem's file;  schedules, certificates and measurements that are not what the theorem's own
-    schedule predicts: the variant's numbers;  else its kernel.
-    """
+    """Return where to look: a rate's theorem, the numbers of a schedule or certificate, or else the kernel."""
     solver, predicted = algorithm(name), ".prediction." in finding.id
     if finding.kind in ("rate", "bound") and not predicted and isinstance(finding.evidence.get("theorem"), str):
         return place_of_theorem(theorem(finding.evidence["theorem"]))

@@ -45,21 +45,16 @@ _CHUNKS = 4
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """What is known of one grid point before anything runs, and what was measured there.
-
-    solver : the algorithm as it is configured here, by no record: its calibration is done once
-    promised : the theorem's number;  order : its term that leads here;  predicted : the instance's, or NaN
-    start : the measure where the algorithm begins;  values : (seeds,)
-    """
+    """What is known of one grid point before anything runs, and what was measured there."""
 
     cell: Cell
-    solver: Any
-    promised: float
-    order: float
-    predicted: float
-    start: float
+    solver: Any  # as configured here, by no record: it is calibrated once
+    promised: float  # the theorem's number
+    order: float  # the theorem's term that leads here
+    predicted: float  # the instance's, or NaN
+    start: float  # the measure where the algorithm begins
     premises: tuple[Premise, ...]
-    values: Array
+    values: Array  # (seeds,)
 
     @property
     def mean(self) -> float:
@@ -211,16 +206,13 @@ def _order(experiment: Experiment, found: list[Point], fit: RateFit) -> Finding:
     order = slopes([p.cell for p in found], [p.order for p in found], experiment.factors)
     promised = ", ".join(f"{name}^{value:.2f}" for name, value in order.items())
     explained = f"; `dpcheck show {experiment.theorem}` states it" if fit.verdict == "contradicted" else ""
-    return Finding(
-        f"{experiment.algorithm}.rate.{experiment.name}", "rate",
-        f"{experiment.algorithm}: {experiment.quantity} against the order of {experiment.theorem} ({promised} here)",
-        fit.verdict, f"relative to the theorem, {fit.reason}; {experiment.attains}{explained}",
-        evidence=_evidence(experiment, found) | {"fit": fit.to_dict()},
-    )  # fmt: skip
+    reason = f"relative to the theorem, {fit.reason}; {experiment.attains}{explained}"
+    against = f"the order of {experiment.theorem} ({promised} here)"
+    return _finding(experiment, found, "rate", against, fit.verdict, reason, fit=fit.to_dict())
 
 
 def _prediction(experiment: Experiment, found: list[Point], frame: Any) -> Finding:
-    evidence = _evidence(experiment, found) | {"within": experiment.within}
+    evidence: dict[str, Any] = {"within": experiment.within}
     if experiment.within is not None:
         verdict, reason = _level(experiment.within, found)
     else:
@@ -230,11 +222,7 @@ def _prediction(experiment: Experiment, found: list[Point], frame: Any) -> Findi
         )  # fmt: skip
         verdict, reason = fit.verdict, f"relative to the prediction, {fit.reason}"
         evidence["fit"] = fit.to_dict()
-    return Finding(
-        f"{experiment.algorithm}.prediction.{experiment.name}", "rate",
-        f"{experiment.algorithm}: {experiment.quantity} against the instance's closed form",
-        verdict, reason, evidence=evidence,
-    )  # fmt: skip
+    return _finding(experiment, found, "prediction", "the instance's closed form", verdict, reason, **evidence)
 
 
 def _level(within: float, found: list[Point]) -> tuple[str, str]:
@@ -257,15 +245,12 @@ def _bound(experiment: Experiment, found: list[Point]) -> Finding:
     worst = max(found, key=lambda p: p.mean / p.promised)
     above = _above(found, _LEVEL)
     below = all(p.mean + reach * p.error <= p.promised for p in found)
-    return Finding(
-        f"{experiment.algorithm}.bound.{experiment.name}", "bound",
-        f"{experiment.algorithm}: {experiment.quantity} against the number of {experiment.theorem}",
-        "violated" if above else "consistent" if below else "inconclusive",
-        f"the mean is {worst.mean / worst.promised:.3g} times the bound at {_at(worst)}: `dpcheck show "
-        f"{experiment.theorem}` states it" if above else
-        f"the mean is at most {worst.mean / worst.promised:.3g} of the bound at {len(found)} settings",
-        evidence=_evidence(experiment, found) | {"largest": _row(worst)},
-    )  # fmt: skip
+    reason = f"the mean is at most {worst.mean / worst.promised:.3g} of the bound at {len(found)} settings"
+    if above:
+        reason = f"the mean is {worst.mean / worst.promised:.3g} times the bound at {_at(worst)}: `dpcheck show "
+        reason += f"{experiment.theorem}` states it"
+    verdict, against = "violated" if above else "consistent" if below else "inconclusive", experiment.theorem
+    return _finding(experiment, found, "bound", f"the number of {against}", verdict, reason, largest=_row(worst))
 
 
 def _at(point: Point) -> str:
@@ -274,10 +259,16 @@ def _at(point: Point) -> str:
 
 
 def _without(experiment: Experiment, found: list[Point], reason: str) -> Finding:
+    return _finding(experiment, found, "rate", f"the order of {experiment.theorem}", "not asymptotic", reason)
+
+
+def _finding(
+    experiment: Experiment, found: list[Point], what: str, against: str, verdict: str, reason: str, **evidence: Any
+) -> Finding:
+    subject = f"{experiment.algorithm}: {experiment.quantity} against {against}"
     return Finding(
-        f"{experiment.algorithm}.rate.{experiment.name}", "rate",
-        f"{experiment.algorithm}: {experiment.quantity} against the order of {experiment.theorem}",
-        "not asymptotic", reason, evidence=_evidence(experiment, found),
+        f"{experiment.algorithm}.{what}.{experiment.name}", "bound" if what == "bound" else "rate", subject, verdict,
+        reason, evidence=_evidence(experiment, found) | evidence,
     )  # fmt: skip
 
 

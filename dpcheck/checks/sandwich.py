@@ -18,11 +18,11 @@ from dpcheck.accounting import certify, privacy_curve
 from dpcheck.accounting.certificates import Certificate
 from dpcheck.algorithms.layout import Release
 from dpcheck.algorithms.problem import Array, with_record
-from dpcheck.audits.limits import rejected_multiplier
+from dpcheck.audits.limits import least_rejected
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.running import Chunk
 from dpcheck.checks.context import Context
-from dpcheck.checks.games import CONFIDENCE, DELTA, EPSILON, Entry, Game
+from dpcheck.checks.games import CONFIDENCE, DELTA, EPSILON, Entry
 from dpcheck.checks.releases import multiplier
 from dpcheck.checks.subject import Attempt, Part, Subject
 from dpcheck.events import Disjoint, Event, Repeated, Sampled, scaled, shift_of
@@ -30,23 +30,20 @@ from dpcheck.report.findings import Finding
 from dpcheck.solvers import algorithm
 
 RUNS = 3
+_FAMILY = 0.95  # confidence of the bound within the claimed family
 ROUNDING = 1e-6  # relative; a base solver's certificate is met to about 1e-9
 _COLUMNS = {"w": [0, 2, 4], "v": [1, 3, 4]}  # of a record of ``worst_case``: what the gradient in a block is made of
 
 
 @dataclass(frozen=True)
 class Share:
-    """release : of a run;  share : moved over declared sensitivity;  multiplier : recorded noise over sensitivity.
-
-    due : whether the release reads the canary and the pair differs in what it releases
-    still : whether its clean value is 0 on every data set, as a difference between a point and itself is
-    """
+    """How far the canary moves a release of a run, and which noise it has."""
 
     release: Release
-    share: float
-    multiplier: float
-    due: bool
-    still: bool
+    share: float  # moved over declared sensitivity
+    multiplier: float  # recorded noise over sensitivity
+    due: bool  # whether the release reads the canary and the pair differs in what it releases
+    still: bool  # whether its clean value is 0 on every data set, as a difference between a point and itself is
 
     def __str__(self) -> str:
         """Return what moves, and by how much."""
@@ -62,24 +59,18 @@ class Share:
 def shares(context: Context, entry: Entry) -> list[Share]:
     """Return the share of each release of a few runs, in order."""
     game, found = entry.game, list[Share]()
+    canary, replaced, others = game.roles
+    coupled = bool(game.solver.solves and others[4] != 0)  # by all records, to the other block in a solution
     for k in range(RUNS):
         reached, history, still = game.shares(context.stream(21, k))
         for release in game.solver.layout(game.data, history)[: len(reached)]:
             row = release.row
             drawn = any(game.pattern)  # the share of a minibatch's release is that of a minibatch with the canary
             due = (drawn and release.records is None) or release.reads(history, game.place)
-            due = due and _can_move(game, release)
+            columns = _COLUMNS.get(release.what, slice(None))
+            due = due and (coupled or bool((canary[columns] != replaced[columns]).any()))
             found.append(Share(release, float(reached[row]), multiplier(history, row), due, bool(still[row])))
     return found
-
-
-def _can_move(game: Game, release: Release) -> bool:
-    """Say whether the pair differs in the block that is released, or all records couple it to the other in a
-    solution.
-    """
-    canary, replaced, others = game.roles
-    columns = _COLUMNS.get(release.what, slice(None))
-    return bool((canary[columns] != replaced[columns]).any() or (game.solver.solves and others[4] != 0))
 
 
 def most_telling(found: list[Share]) -> str:
@@ -143,11 +134,7 @@ def sandwiches(context: Context, subject: Subject) -> Iterator[Finding]:
 
 
 def sandwich(context: Context, name: str, attempt: Any, trials: int) -> Iterator[Finding]:
-    """Audit all that is released, and parts of it, on one pair of data sets, beside the certificate.
-
-    Where runs on the pair can be replayed, the first finding is how far the canary moves each release, which the reason
-    of a broken audit names too, and one more compares what was released with the whole certified curve.
-    """
+    """Audit all that is released, and parts of it, on one pair, beside its certificate, its share and its curve."""
     label = f"{name}.{attempt.label}" if attempt.label else name
     certificate = None if attempt.events is None else certify(attempt.events, delta=attempt.delta)
     telling = ""
@@ -177,10 +164,7 @@ def sandwich(context: Context, name: str, attempt: Any, trials: int) -> Iterator
 
 
 def curve(context: Context, name: str, entry: Entry, trials: int, runs: dict[Chunk, Array]) -> Finding:
-    """Audit the transcripts against all that is certified, epsilon -> delta: noise may lack and the claim still stand.
-
-    Null hypothesis: the transcripts keep to the whole curve of the declared events.
-    """
+    """Audit transcripts against all that is certified, epsilon -> delta: noise may lack and the claim still stand."""
     game, label = entry.game, f"{name}.{entry.label}"
     audited = audit_privacy(
         game.scores, game.data, game.neighbour, claim=entry.events, delta=entry.delta, trials=trials,
@@ -208,11 +192,15 @@ def audit(
 
 def family(scores: Array, neighbour_scores: Array, events: tuple[Event, ...], delta: float) -> dict[str, Any]:
     """Return epsilon of the least common factor on the noise that the audit's own runs reject (family assumed)."""
-    law = tuple(law_of(event) for event in events)
-    bound = rejected_multiplier(scores, neighbour_scores, lambda factor: privacy_curve(scaled(law, factor)), guess=1.0)
-    epsilon = 0.0 if bound.multiplier == np.inf else certify(scaled(events, bound.multiplier), delta=delta).epsilon
+    law, n = tuple(law_of(event) for event in events), len(scores)
+    hits = int((scores >= 0).sum()), int((neighbour_scores >= 0).sum())  # of the set that attains the total variation
+    multiplier = least_rejected(
+        *hits, n, lambda z: privacy_curve(scaled(law, z)), epsilon=0.0, guess=1.0, alpha=1 - _FAMILY
+    )
+    epsilon = 0.0 if multiplier == np.inf else certify(scaled(events, multiplier), delta=delta).epsilon
     assumption = "the outputs follow the claimed mechanism's law at some common factor on its noise"
-    return bound.to_dict() | {"epsilon": epsilon, "assumes": assumption}
+    bound = {"multiplier": multiplier, "hits": hits, "trials": n, "confidence": _FAMILY}
+    return bound | {"epsilon": epsilon, "assumes": assumption}
 
 
 def law_of(event: Event) -> Event:
@@ -232,10 +220,7 @@ def finding(
     id: str, part: Part, audited: PrivacyAudit, certificate: Certificate | None, evidence: dict[str, Any],
     entry: Attempt | None = None, telling: str = "",
 ) -> Finding:  # fmt: skip
-    """Return a line of the sandwich.
-
-    telling : a sentence on the release that tells most, for a violation
-    """
+    """Return a line of the sandwich; ``telling`` is said of a violation."""
     claimed = EPSILON if entry is None else entry.epsilon
     verdict, reason = audited.verdict, str(audited.event)
     above = None if certificate is None else verdict_above(certificate, claimed, part.whole)
@@ -256,11 +241,7 @@ def finding(
 
 
 def verdict_above(certificate: Certificate, claimed: float, whole: bool = True) -> str | None:
-    """Return the verdict of a certificate above the claim, None where it is within.
-
-    An upper bound alone breaks no claim. It does where some pair of neighbours attains it, and then of all that is
-    released (``whole``), not of a part.
-    """
+    """Return the verdict of a certificate above the claim: violated of the whole where a pair attains it; else None."""
     if certificate.epsilon <= claimed * (1 + ROUNDING):
         return None
     return "violated" if whole and certificate.sharp else "inconclusive"
@@ -279,9 +260,7 @@ _SAME = 1e-9  # of a declared sensitivity: what is below has not moved
 
 
 def phases(context: Context, name: str) -> Iterator[Finding]:
-    """Check phases on the last game of the algorithm, whose canary is in every block, with parts that are declared
-    disjoint.
-    """
+    """Check phases on the last game with parts that are declared disjoint, whose canary is in every block."""
     games = [entry for entry in algorithm(name).games() if any(isinstance(event, Disjoint) for event in entry.events)]
     for entry in games[-1:]:
         verdict, reason = judged(entry, *shifts(entry, context.seed))
@@ -292,9 +271,7 @@ def phases(context: Context, name: str) -> Iterator[Finding]:
 
 
 def shifts(entry: Entry, seed: int) -> tuple[Array, list[int]]:
-    """Return how far each record moves each release, in units of its noise : (records, releases); minibatches it is
-    in.
-    """
+    """Return how far each record moves each release (records, releases), in units of noise, and its minibatches."""
     game, data = entry.game, entry.game.data
     plain = with_record(data, game.place, game.roles[2])
     history = game.solver.run(plain, seed=seed, record=True).history

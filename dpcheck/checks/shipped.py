@@ -27,17 +27,18 @@ import dpcheck
 from dpcheck.checks.expected import expected_verdicts, of_claims
 from dpcheck.errors import InputError
 from dpcheck.report.findings import Finding
-from dpcheck.running.store import Store, digest_of, theory_digest
+from dpcheck.running.store import Store, digest_of
 
 if TYPE_CHECKING:
     from dpcheck.bounds.ledger import ClaimResult
     from dpcheck.checks.context import Context
 
+_PACKAGE = Path(str(resources.files("dpcheck")))
 CLAIMS, MEASUREMENTS = "claims.json.xz", "measurements.json.xz"
 _DECIDE = ("sympy", "mpmath", "python-flint", "z3-solver")
 # What turns seeds into measurements; what judges them runs in every check.
 _MEASURE = ("algorithms", "catalogue", "solvers", "problems", "accounting")
-_SHARED = ("running/executor", "arrays", "events", "checks/experiment", "checks/rates")
+_SHARED = ("arrays", "events", "checks/context", "checks/experiment", "checks/rates")
 _ALIKE = 1e-6  # relative; another processor sums in another order
 
 
@@ -48,10 +49,15 @@ def versions() -> dict[str, str]:
 
 def measuring_digest() -> str:
     """Return a digest of the code that measures."""
-    package = Path(str(resources.files("dpcheck")))
-    files = [file for folder in _MEASURE for file in (package / folder).rglob("*.py")]
-    files += [package / f"{name}.py" for name in _SHARED]
-    return digest_of(files)
+    files = [file for folder in _MEASURE for file in (_PACKAGE / folder).rglob("*.py")]
+    return digest_of([*files, *(_PACKAGE / f"{name}.py" for name in _SHARED)])
+
+
+@cache
+def theory_digest() -> str:
+    """Return a digest of what a claim's verdict depends on: ``bounds`` with its files of data, and what it imports."""
+    files = [_PACKAGE / "errors.py", _PACKAGE / "running/executor.py", *(_PACKAGE / "bounds").rglob("*")]
+    return digest_of(path for path in files if path.is_file() and path.suffix in (".py", ".json", ".v"))
 
 
 def claims_of(paper: str) -> dict[str, dict[str, Any]] | None:
@@ -64,10 +70,7 @@ def claims_of(paper: str) -> dict[str, dict[str, Any]] | None:
 
 
 class Measurements:
-    """What the rates measured before, by the key of each chunk; a stage trusts them once its first chunk agrees.
-
-    stages : whether the first chunk agreed, by the title of each stage that repeated one
-    """
+    """What the rates measured before, by the key of each chunk; a stage trusts them once its first chunk agrees."""
 
     def __init__(self) -> None:
         found = _read(MEASUREMENTS)

@@ -22,42 +22,29 @@ COUNTED = 1000  # of a user's loop, in which each record is counted
 
 
 class Part(NamedTuple):
-    """One thing that runs show, which is audited by itself.
+    """One thing that runs show, which is audited by itself."""
 
-    what, subject : its word in ids, and the subject of its finding;  whole : whether it is all that is released
-    mechanism : what :func:`dpcheck.audit_privacy` runs, ``trials`` times on each data set at most
-    streams : the key of a random stream for each look; only what is violated at every look is called so
-    remark : why the pair does not reach what is certified, or how its data sets differ
-    """
-
-    what: str
-    subject: str
-    mechanism: Callable[..., Any]
+    what: str  # its word in ids
+    subject: str  # of its finding
+    mechanism: Callable[..., Any]  # run ``trials`` times on each data set at most
     trials: int
-    streams: tuple[tuple[int, ...], ...]
-    whole: bool = False
-    remark: str = ""
+    streams: tuple[tuple[int, ...], ...]  # of each look; only what is violated at every look is called so
+    whole: bool = False  # whether it is all that is released
+    remark: str = ""  # why the pair does not reach what is certified, or how its data sets differ
 
 
 class Attempt(Protocol):
-    """Two neighbouring data sets on which a promise is tried.
+    """Two neighbouring data sets on which a promise is tried."""
 
-    label : in ids, "" where there is one attempt
-    events : what a run releases at most, None where nobody says;  epsilon, delta : what is promised
-    budget : trials in the quick profile and in the full one;  confidence : of each look of an audit
-    vectorized : whether mechanisms make many runs in one call;  place : of the code, None for that of its kind
-    game : replays runs on the pair release by release, None where no released value can be fed to a run
-    """
-
-    label: Any
-    events: Any
-    epsilon: Any
+    label: Any  # in ids, "" where there is one attempt
+    events: Any  # what a run releases at most, None where nobody says
+    epsilon: Any  # promised
     delta: Any
-    budget: Any
-    confidence: Any
-    vectorized: Any
-    place: Any
-    game: Any
+    budget: Any  # trials in the quick profile and in the full one
+    confidence: Any  # of each look of an audit
+    vectorized: Any  # whether mechanisms make many runs in one call
+    place: Any  # of the code, None for that of its kind
+    game: Any  # replays runs release by release, None where no released value can be fed to a run
 
     @property
     def datasets(self) -> tuple[Any, Any]:
@@ -73,26 +60,18 @@ class Attempt(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Minibatches:
-    """The minibatches of runs, beside the events that account for them.
-
-    records : how many the data set has;  relation : of the pair of data sets, "" where there is none;  unlike : a
-        sentence on a pair that are no neighbours
-    drawn : (look) -> record numbers of consecutive minibatches, or a sentence why they are not seen
-    seeds : of the simulated law, one a look
-    finding : (verdict, reason, evidence=, place=) -> the finding;  unseen : the same where runs cannot be compared
-    agreed : the reason where all agrees, that of the audit where it is empty;  declared_at : place of the events
-    """
+    """The minibatches of runs, beside the events that account for them."""
 
     events: Sequence[Event]
-    records: int
-    drawn: Callable[[int], list[Any] | str]
-    seeds: Sequence[int]
-    finding: Callable[..., Finding]
-    unseen: Callable[[str], Finding]
-    relation: str = ""
-    unlike: str = ""
-    agreed: str = ""
-    declared_at: str | None = None
+    records: int  # of the data set
+    drawn: Callable[[int], list[Any] | str]  # (look) -> record numbers of minibatches, or why they are not seen
+    seeds: Sequence[int]  # of the simulated law, one a look
+    finding: Callable[..., Finding]  # (verdict, reason, evidence=, place=) -> the finding
+    unseen: Callable[[str], Finding]  # the same where runs cannot be compared
+    relation: str = ""  # of the pair of data sets, "" where there is none
+    unlike: str = ""  # a sentence on a pair that are no neighbours
+    agreed: str = ""  # the reason where all agrees, that of the audit where it is empty
+    declared_at: str | None = None  # place of the events
 
 
 class Subject:

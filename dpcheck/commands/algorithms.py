@@ -19,14 +19,12 @@ from dpcheck.running.files import write_text
 
 if TYPE_CHECKING:
     from dpcheck.algorithms.measure import Experiment
-    from dpcheck.experiments.runner import Start
     from dpcheck.report.findings import Report
     from dpcheck.running.executor import Executor
     from dpcheck.running.store import Store
 
 
-def add_solve_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments to its parser."""
+def _solve_options(parser: ArgumentParser) -> None:
     parser.add_argument("algorithm", metavar="ALGORITHM", help="see `dpcheck list`")
     parser.add_argument(
         "settings", nargs="*", metavar="NAME=VALUE", help="in place of the theorem's schedule, such as steps=1000"
@@ -52,14 +50,21 @@ def add_solve_options(parser: ArgumentParser) -> None:
     add_format(parser)
 
 
-def run_solve(options: Namespace) -> int:
-    """Run ``dpcheck solve``."""
+def _solve(options: Namespace) -> int:
     from dpcheck.accounting import certify
     from dpcheck.solvers import solve
 
     require_count(options.seed, "seed", least=0)
     picture = Picture(options.plot)
-    like = _like(options)
+    for name in ("radius", "positive_share"):
+        alone = options.data is not None or getattr(options, name) is None
+        got = "it alone" if options.like is None else "--like"
+        require(alone, f"--{name.replace('_', '-')}", "come with --data", got)
+    like = None
+    if options.like is not None:
+        from dpcheck.experiments.runner import start
+
+        like = start(options.like, options.algorithm, options.epsilon, options.seed)
     data, problem = _problem_of(options) if like is None else (None, like.problem)
     usual = 1.0 if like is None or like.epsilon is None else like.epsilon
     epsilon = usual if options.epsilon is None else options.epsilon
@@ -92,28 +97,14 @@ def run_solve(options: Namespace) -> int:
         return terminal.say_json(
             {"schema": "dpcheck.solve/1", **result, "x": run.x.tolist(), "y": run.y.tolist(), "history": rows}
         )
-    notes = result.pop("notes")
-    texts = {name: f"{value:.6g}" if isinstance(value, float) else str(value) for name, value in result.items()}
-    lines = [terminal.named(name, value) for name, value in (*texts.items(), *(("note", note) for note in notes))]
+    notes = [("note", note) for note in result.pop("notes")]
+    lines = [terminal.named(name, value) for name, value in (*result.items(), *notes)]
     return terminal.say("\n".join([*lines, "", history.to_string(index=False, float_format="{:.4g}".format)]))
-
-
-def _like(options: Namespace) -> Start | None:
-    """The experiment's cell that the run begins from, None where none is named."""
-    if options.like is None:
-        return None
-    from dpcheck.experiments.runner import start
-
-    for name in ("radius", "positive_share"):
-        require(getattr(options, name) is None, f"--{name.replace('_', '-')}", "come with --data", "--like")
-    return start(options.like, options.algorithm, options.epsilon, options.seed)
 
 
 def _problem_of(options: Namespace) -> tuple[Any, Any]:
     """Return the data set and the problem that the options name, None where they name none."""
     if options.data is None:
-        for name in ("radius", "positive_share"):
-            require(getattr(options, name) is None, f"--{name.replace('_', '-')}", "come with --data", "it alone")
         return None, options.problem
     from dpcheck import datasets
     from dpcheck.problems.auc import AUC
@@ -132,13 +123,12 @@ SOLVE = Command(
         "dpcheck solve dp_sgda --data a9a --epsilon 1",
         "dpcheck solve dp_sgda --like yang2022.table_2:ijcnn1 batch=256",
     ),
-    add_options=add_solve_options,
-    run=run_solve,
+    add_options=_solve_options,
+    run=_solve,
 )
 
 
-def add_measure_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments to its parser."""
+def _measure_options(parser: ArgumentParser) -> None:
     parser.add_argument("algorithm", metavar="ALGORITHM", help="see `dpcheck list`")
     parser.add_argument(
         "settings", nargs="*", metavar="NAME=VALUE",
@@ -164,8 +154,7 @@ def add_measure_options(parser: ArgumentParser) -> None:
     add_shared(parser, "store", "backend", "scheduler")
 
 
-def run_measure(options: Namespace) -> int:
-    """Run ``dpcheck measure``."""
+def _measure(options: Namespace) -> int:
     from dpcheck.algorithms.measure import Experiment
     from dpcheck.report.history import keep_run
 
@@ -204,10 +193,7 @@ def run_measure(options: Namespace) -> int:
 
 
 class Table:
-    """The rows of an experiment that are known so far.
-
-    rows : key -> the whole row, as text;  file : where they are kept, None for nowhere;  store : likewise
-    """
+    """The rows of an experiment that are known so far, as text, and the file and the store that keep them."""
 
     def __init__(self, experiment: Experiment, file: str | None = None, store: Store | None = None) -> None:
         """Start with what ``file`` holds, which InputError refuses unless all of it belongs to this experiment."""
@@ -251,10 +237,7 @@ class Table:
         self, *, jobs: int | None = None, executor: Executor | None = None,
         watch: Callable[[int, int], object] = lambda done, total: None,
     ) -> None:  # fmt: skip
-        """Measure what is missing; ``watch`` is called as ``watch(rows known, rows in all)``.
-
-        A row that is finished is in the file, whatever happens then. When all are there, they are put in order.
-        """
+        """Measure what is missing, put each row into the file at once, and at last all of them in order."""
         rows = self.experiment.rows
         missing = [row for row in rows if row.key not in self.rows]
 
@@ -319,6 +302,6 @@ MEASURE = Command(
     name="measure",
     help="run an algorithm over a grid of settings, and write the table that `dpcheck rate` reads",
     examples=("dpcheck measure phased_primal --vary n=2^10..2^14 --seeds 20 --output gaps.csv",),
-    add_options=add_measure_options,
-    run=run_measure,
+    add_options=_measure_options,
+    run=_measure,
 )

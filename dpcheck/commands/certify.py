@@ -30,8 +30,7 @@ _NOTES = {
 }
 
 
-def add_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments to its parser."""
+def _options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "file", nargs="?", metavar="FILE.json",
         help="events of dpcheck or dp_accounting, or a history of Opacus (instead of the run's numbers)",
@@ -64,10 +63,9 @@ def add_options(parser: ArgumentParser) -> None:
     add_format(parser)
 
 
-def run(options: Namespace) -> int:
-    """Run ``dpcheck certify``."""
+def _run(options: Namespace) -> int:
     from dpcheck.accounting import calibrate, certify
-    from dpcheck.accounting.certificates import UNITS, between
+    from dpcheck.accounting.certificates import between
 
     require_delta(options.delta)
     make, what = _from_file(options) if options.file else _from_numbers(options)
@@ -89,7 +87,11 @@ def run(options: Namespace) -> int:
         result["multiplier_over"] = certificate.multiplier_over
     multiplier = result.get(what, options.multiplier)
     if options.sampling == "balls_in_bins" and options.delta > 0 and 0 < multiplier < math.inf:
-        result["at_least"] = _allocation_below(options, multiplier)
+        from dpcheck.accounting.allocation_below import allocation_epsilon_below
+
+        bins = _bins(options)
+        epochs = options.steps // bins  # that are complete
+        result["at_least"] = allocation_epsilon_below(multiplier, bins, epochs, options.delta) if epochs else 0.0
     if (note := _NOTES.get(options.sampling or "")) and not options.file:
         result["note"] = note
     if options.format == "json":
@@ -98,21 +100,13 @@ def run(options: Namespace) -> int:
         name.replace("_", " "): f"{value:.6g}" if isinstance(value, float) else str(value)
         for name, value in result.items()
     }
-    texts |= {name: UNITS.get(value, value) for name, value in texts.items() if name == "multiplier over"}
+    if certificate.unit:
+        texts["multiplier over"] = certificate.unit
     sentence = f"epsilon <= {texts['certified']} ({certificate.terms}) at delta {texts['delta']}"
     if options.epsilon is not None:
         asked = f"epsilon {texts['asked']} at delta {texts['delta']}"
         sentence = f"{what} {texts[what]} ({certificate.terms}) is enough for {asked}"
     return terminal.say("\n".join([sentence, *(terminal.named(name, value) for name, value in texts.items())]))
-
-
-def _allocation_below(options: Namespace, multiplier: float) -> float:
-    """Return what epsilon is at least, over the epochs that are complete."""
-    from dpcheck.accounting.allocation_below import allocation_epsilon_below
-
-    bins = _bins(options)
-    epochs = options.steps // bins
-    return allocation_epsilon_below(multiplier, bins, epochs, options.delta) if epochs else 0.0
 
 
 def _bins(options: Namespace) -> int:
@@ -197,7 +191,7 @@ CERTIFY = Command(
         "dpcheck certify events.json --delta 1e-5",
         "dpcheck certify --multiplier 4 --encoder tree --steps 512 --delta 1e-5",
     ),
-    add_options=add_options,
-    run=run,
+    add_options=_options,
+    run=_run,
     further=_FURTHER,
 )

@@ -24,37 +24,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Command:
-    """A command of ``dpcheck``.
+    """A command of ``dpcheck``."""
 
-    Attributes
-    ----------
-    name : str
-        What is typed after ``dpcheck``.
-    help : str
-        What it does, in one line.
-    examples : tuple of str
-        Lines that can be typed as they are, where their files exist.
-    add_options : callable
-        Adds its arguments to its parser.
-    run : callable
-        Carries out what was parsed; returns the exit code. It imports what is heavy itself, so that help waits for no
-        library.
-    further : str
-        What its help says besides.
-    require : callable
-        Calls the parser's ``error`` where options that are good alone do not fit together.
-    runs_others_code : bool
-        Whether it runs code of its user, which may leave processes behind.
-    """
-
-    name: str
-    help: str
-    examples: tuple[str, ...]
-    add_options: Callable[[ArgumentParser], None]
-    run: Callable[[Namespace], int]
-    further: str = ""
+    name: str  # what is typed after ``dpcheck``
+    help: str  # what it does, in one line
+    examples: tuple[str, ...]  # lines that can be typed as they are, where their files exist
+    add_options: Callable[[ArgumentParser], None]  # adds its arguments to its parser
+    run: Callable[[Namespace], int]  # returns the exit code; imports what is heavy itself
+    further: str = ""  # what its help says besides
     require: Callable[[ArgumentParser, Namespace], None] = lambda parser, options: None
-    runs_others_code: bool = False
+    runs_others_code: bool = False  # which may leave processes behind
 
 
 FORMATS = ("terminal", "json", "junit", "sarif", "html", "github")
@@ -214,11 +193,7 @@ def chosen_store(options: Namespace) -> Iterator[Store | None]:
 
 @contextmanager
 def at_work(options: Namespace) -> Iterator[tuple[Executor | None, Callable[[str, int, int], None]]]:
-    """Start the workers that were asked for, None where each kind of work chooses for itself, and show progress.
-
-    stdout is for the result: what the user's code prints meanwhile goes to stderr. An interrupt says where the store
-    keeps what was done.
-    """
+    """Start the workers asked for, if any, and show progress; what the user's code prints goes to stderr."""
     workers: AbstractContextManager[Executor | None] = nullcontext()
     if options.backend is not None:
         from dpcheck.running.process_pool import executor

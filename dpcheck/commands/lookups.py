@@ -20,8 +20,7 @@ Listing = dict[str, list[dict[str, str]]]
 _TESTERS = {name: home for name, home in _HOME.items() if name.startswith("audit_") or name == "fit_rate"}
 
 
-def add_list_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments to its parser."""
+def _list_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "words", nargs="*", metavar="KIND|WORD",
         help="a kind, such as theorems, and words of the names and titles to show (default: a page of all names)",
@@ -29,8 +28,7 @@ def add_list_options(parser: ArgumentParser) -> None:
     add_format(parser, LISTED)
 
 
-def run_list(options: Namespace) -> int:
-    """Run ``dpcheck list``."""
+def _list(options: Namespace) -> int:
     from dpcheck.report.terminal import listed
 
     by_kind = listing()
@@ -114,20 +112,18 @@ LIST = Command(
     name="list",
     help="name theorems, algorithms, base solvers, problems, testers and data sets",
     examples=("dpcheck list", "dpcheck list theorems xu2026", "dpcheck list problems auc", "dpcheck list --format csv"),
-    add_options=add_list_options,
-    run=run_list,
+    add_options=_list_options,
+    run=_list,
 )
 
 
-def add_show_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments to its parser."""
+def _show_options(parser: ArgumentParser) -> None:
     parser.add_argument("theorem", metavar="THEOREM", help="such as yang2022.theorem_2a")
     parser.add_argument("values", nargs="*", metavar="NAME=NUMBER", help="put numbers in, such as n=10000 epsilon=1")
     parser.add_argument("--latex", action="store_true", help="the formulas as LaTeX")
 
 
-def run_show(options: Namespace) -> int:
-    """Run ``dpcheck show``."""
+def _show(options: Namespace) -> int:
     from dpcheck.bounds.ledger import recorded
     from dpcheck.bounds.registry import carrying, theorem, theorems
     from dpcheck.report.claims import describe
@@ -153,13 +149,12 @@ SHOW = Command(
         "dpcheck show yang2022.theorem_1 n=10000 epsilon=0.5 delta=1e-8 T=100 G_w=1 G_v=2",
         "dpcheck show yang2022.theorem_2a --latex",
     ),
-    add_options=add_show_options,
-    run=run_show,
+    add_options=_show_options,
+    run=_show,
 )
 
 
-def add_bugs_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments to its parser."""
+def _bugs_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "names", nargs="*", metavar="BUG|FAMILY|all", help="to be explained and audited (default: list all)"
     )
@@ -167,8 +162,7 @@ def add_bugs_options(parser: ArgumentParser) -> None:
     add_format(parser, ("terminal", "json", "html"))
 
 
-def run_bugs(options: Namespace) -> int:
-    """Run ``dpcheck bugs``."""
+def _bugs(options: Namespace) -> int:
     from dpcheck.audits.bugs.bug import examine, find
     from dpcheck.report.claims import bugs_page, bugs_text
 
@@ -193,6 +187,6 @@ BUGS = Command(
     name="bugs",
     help="bugs that broke privacy: list them, or audit some of them beside their fixed twins",
     examples=("dpcheck bugs", "dpcheck bugs lower-bound-twice", "dpcheck bugs all --format html > bugs.html"),
-    add_options=add_bugs_options,
-    run=run_bugs,
+    add_options=_bugs_options,
+    run=_bugs,
 )

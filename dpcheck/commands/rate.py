@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from dpcheck.audits.rates import RateFit
 
 
-def add_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments to its parser."""
+def _options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE.csv",
@@ -42,8 +41,7 @@ def add_options(parser: ArgumentParser) -> None:
     add_shared(parser, "fail-on")
 
 
-def run(options: Namespace) -> int:
-    """Run ``dpcheck rate``."""
+def _run(options: Namespace) -> int:
     from dpcheck.audits.rates import fit_rate
 
     picture = Picture(options.plot)
@@ -78,11 +76,7 @@ _COMMENT = "#"
 
 
 def read_table(file: str) -> pd.DataFrame:
-    """The table in a file on this machine; numbers where a whole column is made of them.
-
-    Values are separated by commas, semicolons or tabs, whichever the line of names has most of.
-    Lines that begin with ``#`` are comments. Raises InputError for everything else.
-    """
+    """Read a table of values apart by commas, semicolons or tabs, with ``#`` before comments; InputError else."""
     import pandas as pd
 
     require("://" not in file, "FILE.csv", "be a file on this machine, since nothing is downloaded", file)
@@ -106,10 +100,7 @@ def read_table(file: str) -> pd.DataFrame:
 
 
 def with_bound(frame: pd.DataFrame, id: str, constants: dict[str, float]) -> pd.DataFrame:
-    """The table with a column ``id``: the theorem's bound, or its order where it states no constants.
-
-    Parameters of the theorem come from columns of their names and from ``constants``.
-    """
+    """Add a column ``id``: the theorem's bound, or its order without constants, at its columns and ``constants``."""
     from dpcheck.bounds.registry import theorem
 
     stated = theorem(id)
@@ -167,6 +158,6 @@ RATE = Command(
         "dpcheck rate gaps.csv --response gap --factors n --claimed n=-1/2",
         "dpcheck rate gaps.csv --response gap --factors n,d --theorem yang2022.theorem_2a G_w=1 G_v=1",
     ),
-    add_options=add_options,
-    run=run,
+    add_options=_options,
+    run=_run,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpcheck.commands import inputs, terminal
 from dpcheck.commands.command import (
@@ -21,12 +21,8 @@ from dpcheck.commands.command import (
 from dpcheck.errors import require
 from dpcheck.shown import TABLE_FORMATS, table
 
-if TYPE_CHECKING:
-    pass
 
-
-def add_reproduce_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments to its parser."""
+def _reproduce_options(parser: ArgumentParser) -> None:
     parser.add_argument("experiment", nargs="?", metavar="EXPERIMENT", help="such as xu2026.table_2")
     parser.add_argument(
         "--only", metavar="CELLS", help="such as ijcnn1,epsilon=1: values of the table's keys; those of one key add up"
@@ -41,8 +37,7 @@ def add_reproduce_options(parser: ArgumentParser) -> None:
     add_format(parser, LISTED)
 
 
-def run_reproduce(options: Namespace) -> int:
-    """Run ``dpcheck reproduce``: list the experiments, or run one."""
+def _reproduce(options: Namespace) -> int:
     from dpcheck.experiments import find
     from dpcheck.experiments.page import listed, text
     from dpcheck.experiments.picture import draw
@@ -71,14 +66,13 @@ REPRODUCE = Command(
         "dpcheck reproduce yang2022.table_2 --only ijcnn1,epsilon=1 --format markdown",
         "dpcheck reproduce xu2026.figure_1 --backend processes --plot paths.png",
     ),
-    add_options=add_reproduce_options,
-    run=run_reproduce,
+    add_options=_reproduce_options,
+    run=_reproduce,
     further="without a name: list the tables and figures that can be run, and how much of each is kept in the package",
 )
 
 
-def add_report_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments to its parser."""
+def _report_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="REPORT.json|EXPERIMENT",
         help="written by `dpcheck check --json-output`, or a name of `dpcheck reproduce`",
@@ -86,8 +80,7 @@ def add_report_options(parser: ArgumentParser) -> None:
     add_outputs(parser)
 
 
-def run_report(options: Namespace) -> int:
-    """Run ``dpcheck report``."""
+def _report(options: Namespace) -> int:
     from dpcheck.algorithms.registry import titles
     from dpcheck.experiments import NAMES
     from dpcheck.report.findings import Report
@@ -126,19 +119,17 @@ REPORT = Command(
         "dpcheck report report.json --explain privatediff.as_printed.transcript",
         "dpcheck report xu2026.table_2 --format latex    # the kept runs of `dpcheck reproduce`",
     ),
-    add_options=add_report_options,
-    run=run_report,
+    add_options=_report_options,
+    run=_report,
 )
 
 
-def add_history_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments to its parser."""
+def _history_options(parser: ArgumentParser) -> None:
     parser.add_argument("folder", metavar="FOLDER", help="where check, audit or measure kept their work")
     add_format(parser, LISTED)
 
 
-def run_history(options: Namespace) -> int:
-    """Run ``dpcheck history``."""
+def _history(options: Namespace) -> int:
     from dpcheck.report.history import history
 
     rows = history(options.folder)
@@ -172,13 +163,12 @@ HISTORY = Command(
     name="history",
     help="list the runs that a store keeps, and how much changed between them",
     examples=("dpcheck history runs",),
-    add_options=add_history_options,
-    run=run_history,
+    add_options=_history_options,
+    run=_history,
 )
 
 
-def add_compare_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments to its parser."""
+def _compare_options(parser: ArgumentParser) -> None:
     for name in ("before", "after"):
         parser.add_argument(
             name, metavar=name.upper(),
@@ -187,8 +177,7 @@ def add_compare_options(parser: ArgumentParser) -> None:
     add_format(parser)
 
 
-def run_compare(options: Namespace) -> int:
-    """Run ``dpcheck compare``."""
+def _compare(options: Namespace) -> int:
     from dpcheck.report.history import compare, find
 
     before, after = find(options.before), find(options.after)
@@ -208,8 +197,8 @@ COMPARE = Command(
         "dpcheck compare runs:1 runs",
         "dpcheck compare runs:3f2a9c1 runs:e84d07b    # what two commits found",
     ),
-    add_options=add_compare_options,
-    run=run_compare,
+    add_options=_compare_options,
+    run=_compare,
     further=(
         "exit code 0 if nothing changed, 1 if a verdict changed, a finding came or went, or a number moved beyond\n"
         "chance (error 5 % over all numbers together)"

@@ -55,15 +55,7 @@ def coloured() -> bool:
 
 
 def say(text: str) -> int:
-    """Print a result; 0, the exit code where nothing is judged.
-
-    Where nobody reads on (as in ``| head``) the rest is dropped: the exit code is still the verdict's.
-
-    Raises
-    ------
-    InputError
-        If stdout is closed, or cannot be written to for another reason, such as a full disk.
-    """
+    """Print a result, as far as somebody reads on; return 0. InputError where stdout is closed or cannot be written."""
     if sys.stdout is None or sys.stdout.closed:
         raise InputError("stdout must be open, got a closed one: the result has nowhere to go")
     try:
@@ -97,8 +89,9 @@ def width(otherwise: int = 80) -> int:
     return max(shutil.get_terminal_size((otherwise, 24)).columns, 40)
 
 
-def named(name: str, text: str) -> str:
-    """A name and what belongs to it, in as many lines as the terminal needs, between words."""
+def named(name: str, value: Any) -> str:
+    """A name and a value, in as many lines as the terminal needs, between words."""
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
     return textwrap.fill(
         f"{name:>13}  {text}", width(), subsequent_indent=" " * 15, break_long_words=False, break_on_hyphens=False
     )

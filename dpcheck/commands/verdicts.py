@@ -21,8 +21,7 @@ from dpcheck.commands.command import (
 from dpcheck.errors import InputError, one_line
 
 
-def add_check_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments to its parser."""
+def _check_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "names", nargs="*", metavar="NAME|FILE.py",
         help="algorithms by name, or files that declare them (default: all of dpcheck's own; see `dpcheck list`)",
@@ -37,8 +36,7 @@ def add_check_options(parser: ArgumentParser) -> None:
     add_outputs(parser)
 
 
-def run_check(options: Namespace) -> int:
-    """Run ``dpcheck check``."""
+def _check(options: Namespace) -> int:
     from dpcheck.checks import check
     from dpcheck.report.terminal import Decided
 
@@ -68,14 +66,13 @@ CHECK = Command(
         "dpcheck check path/to/mine.py    # a file that declares a dpcheck.Algorithm",
         "dpcheck check --profile full --store runs --backend dask --scheduler tcp://host:8786",
     ),
-    add_options=add_check_options,
-    run=run_check,
+    add_options=_check_options,
+    run=_check,
     runs_others_code=True,
 )
 
 
-def add_prove_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments to its parser."""
+def _prove_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "target", nargs="*", metavar="PAPER|CLAIM|THEOREM|WORD|FILE.py",
         help="such as yang2022, Y17, yang2022.theorem_2a, words of a statement, or a file of your own that states "
@@ -100,8 +97,7 @@ def _require_no_new_inequality(target: str) -> None:
             raise InputError(f"what to prove must be {taken}, got {one_line(target)[:200]}") from error
 
 
-def run_prove(options: Namespace) -> int:
-    """Run ``dpcheck prove``."""
+def _prove(options: Namespace) -> int:
     from dpcheck.bounds.ledger import changed
     from dpcheck.bounds.registry import PAPERS, prove
     from dpcheck.report.claims import claims_text
@@ -150,8 +146,8 @@ PROVE = Command(
         "dpcheck prove yang2022 --format markdown",
         "dpcheck prove lemma.py              # claims of your own",
     ),
-    add_options=add_prove_options,
-    run=run_prove,
+    add_options=_prove_options,
+    run=_prove,
     further=(
         "ids of claims: Z.. zhang2022, Y.. yang2022, 002:.. xu2026, 003:.. and 004:.. zhang2025 (main text and\n"
         "version with proofs); after the colon stands the place in the paper"

@@ -26,7 +26,7 @@ from dpcheck.algorithms.problem import Array
 from dpcheck.errors import InputError, require, require_count
 from dpcheck.experiments import find
 from dpcheck.experiments.experiment import CERTIFIED, EPSILON, Cell, Experiment, Trial, key_text
-from dpcheck.running.executor import Executor, Serial, Threads, workers
+from dpcheck.running.executor import Executor, Threads, workers
 from dpcheck.running.files import write_text
 from dpcheck.running.store import Store, digest_of
 
@@ -119,8 +119,7 @@ def run_all(
     clock = _Clock(len(asked), [_cost(asked[number]) for number in missing])
     watch(f"{experiment.id}{clock.left}", len(results), len(asked))
     work = partial(_measured, experiment, asked)
-    threads = min(workers(jobs), len(missing))
-    own: Executor = Threads(threads) if threads > 1 else Serial()
+    own = Threads(max(1, min(workers(jobs), len(missing))))
     with nullcontext(executor) if executor is not None else own as pool:
         for number, (values, seconds) in pool.finished(work, missing):
             trial = asked[number]

@@ -41,10 +41,7 @@ def claims_text(
     results: Sequence[ClaimResult], changed: Sequence[ClaimResult] | None, seconds: float, *, color: bool, width: int,
     file: str | None = None, places: Sequence[str] = (),
 ) -> str:  # fmt: skip
-    """Show claims in a table, or with every step where the ``places`` that decide them are given, then sum them up.
-
-    changed : those whose verdict is not the expected one, None where none is expected;  file : of claims of one's own
-    """
+    """Show claims in a table, or with every step where the ``places`` that decide them are given, then sum them up."""
     if places:
         steps = (_claim_explained(result, width, place) for result, place in zip(results, places, strict=True))
         body = "\n\n".join(steps)
@@ -54,18 +51,25 @@ def claims_text(
 
 
 def _claims_table(results: Sequence[ClaimResult], *, color: bool, width: int, file: str | None = None) -> str:
-    """Tabulate claims, one a row: verdict, method, seconds, critical constant or counterexample, who vouches, place.
-
-    Below 100 columns they are stacked, each with the command that explains it; claims of one's own are in ``file``.
-    """
+    """Tabulate claims, one a row or, below 100 columns, stacked; claims of one's own are in ``file``."""
     explain = "dpcheck prove {} --explain"
     buffer = io.StringIO()
     console = Console(file=buffer, force_terminal=color, width=width, highlight=False)
     if width < _NARROW:
         for result in results:
-            _stacked(result, explain.format(shlex.quote(file or result.claim.id)), console)
+            say(console, _word(result).append(f"  {result.claim.id}", "bold"))
+            paragraph(console, f"{result.claim.location}: {result.claim.statement}", first="    ")
+            if crux := _crux(result):
+                paragraph(console, crux, first="    ")
+            say(console, Text(f"    {explain.format(shlex.quote(file or result.claim.id))}", "cyan"))
     else:
-        console.print(_table(results))
+        table = Table(box=None, pad_edge=False)
+        for heading in _HEADINGS.values():
+            table.add_column(heading, justify="right" if heading == "s" else "left", overflow="fold")
+        for result in results:
+            texts = (result.method, f"{result.seconds:.1f}", _crux(result), result.trust, result.claim.location)
+            table.add_row(Text(result.claim.id), _word(result), *map(Text, texts))
+        console.print(table)
         say(console, "")
         say(
             console,
@@ -74,36 +78,12 @@ def _claims_table(results: Sequence[ClaimResult], *, color: bool, width: int, fi
     return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines())
 
 
-def _table(results: Sequence[ClaimResult]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for heading in _HEADINGS.values():
-        table.add_column(heading, justify="right" if heading == "s" else "left", overflow="fold")
-    for result in results:
-        table.add_row(
-            Text(result.claim.id), _word(result), Text(result.method), f"{result.seconds:.1f}", Text(_crux(result)),
-            Text(result.trust), Text(result.claim.location),
-        )  # fmt: skip
-    return table
-
-
-def _stacked(result: ClaimResult, command: str, console: Console) -> None:
-    say(console, _word(result).append(f"  {result.claim.id}", "bold"))
-    paragraph(console, f"{result.claim.location}: {result.claim.statement}", first="    ")
-    if crux := _crux(result):
-        paragraph(console, crux, first="    ")
-    say(console, Text(f"    {command}", "cyan"))
-
-
 def _word(result: ClaimResult) -> Text:
     return Text(f"{standing(result.verdict).sign} {result.verdict}", standing(result.verdict).colour)
 
 
 def _claim_explained(result: ClaimResult, width: int, code: str) -> str:
-    """The verdict, the statement, what breaks or saves it, and every step, in plain text and LaTeX.
-
-    Words keep within ``width`` columns; a formula stays on its line, to be copied. ``code`` is the place that decides
-    the claim.
-    """
+    """The verdict, the statement, what breaks or saves it, and every step; a formula stays on its line."""
     claim, evidence = result.claim, result.evidence
     lines = wrapped(
         f"{claim.id}  {standing(result.verdict).sign} {result.verdict}  ({result.method}, {result.seconds:.1f} s)",
@@ -154,13 +134,7 @@ def _room(room: dict[str, object]) -> str:
 
 
 def describe(theorem: Theorem, values: dict[str, float], decided: Sequence[tuple[Claim, str]] = ()) -> str:
-    """Describe what a theorem promises and on which assumptions; with ``values``, also what that is there.
-
-    ``decided`` holds the claims about its formulas, each with its expected verdict. Words keep within 80 columns; a
-    formula stays on its line, to be copied.
-
-    Raises InputError for values outside its region.
-    """
+    """Describe a theorem in 80 columns, with its numbers at ``values``, and the verdicts on its claims."""
     lines = [*_wrapped(f"{theorem.id}: {theorem.title}", ""), *_wrapped(f"{theorem.paper}, {theorem.location}"), ""]
     verb = "promises" if theorem.bound_formula is None else "bounds"
     lines += _wrapped(f"It {verb} {theorem.quantity}.", "")
@@ -240,11 +214,6 @@ def bugs_text(bugs: Sequence[Bug], examinations: Mapping[str, Examination], widt
     """Explain the bugs that were examined, or list all where none was."""
     if examinations:
         return "\n\n".join(_bug_explained(examination, width) for examination in examinations.values())
-    return _bugs_list(bugs, width)
-
-
-def _bugs_list(bugs: Sequence[Bug], width: int) -> str:
-    """List the bugs by family: id, title, what catches it."""
     lines = []
     longest = max(len(bug.id) for bug in bugs)
     for family, members in groupby(bugs, lambda bug: bug.family):

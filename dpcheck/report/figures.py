@@ -21,7 +21,6 @@ from dpcheck.report.drawing import (
     has_bound,
     number_in,
 )
-from dpcheck.style import ALARM, CLAIMED, FAINT, MEASURED, PAGE, PREDICTED, SERIES, TEXT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,18 +31,17 @@ if TYPE_CHECKING:
 _NEEDED = frozenset({"experiment", "theorem", "factor", "measured", "verdict"})
 # How a measured exponent is drawn: marker, colour, filled. Shapes differ too, for print without colours.
 _VERDICTS = {
-    "contradicted": ("X", ALARM, True),
-    "not asymptotic": ("^", FAINT, False),
-    "inconclusive": ("o", FAINT, False),
-    "supported": ("o", MEASURED, True),
+    "contradicted": ("X", style.ALARM, True),
+    "not asymptotic": ("^", style.FAINT, False),
+    "inconclusive": ("o", style.FAINT, False),
+    "supported": ("o", style.MEASURED, True),
 }
 # How an audit is drawn, by what of a run it sees.
 _RELEASED = {"transcript": "o", "iterates": "D", "output": "^", "": "s"}
 _ABSURD = 1e9  # an epsilon that says as much as infinity
 _FARTHEST = 100.0  # how many times above or below the claims epsilon is drawn
 _MARKS = "osD^vPX"
-_NARROW = 5.0  # inches below which a figure has no room beside its axes
-_LEGEND: dict[str, Any] = {"fontsize": TEXT - 1, "frameon": False}
+_LEGEND: dict[str, Any] = {"fontsize": style.TEXT - 1, "frameon": False}
 _ROW, _LINE = 0.17, 0.14  # inches of a row, and of a line of the legend
 _BESIDE = 30  # letters of a legend that stands beside the axes
 
@@ -62,23 +60,8 @@ def figures(report: Results) -> dict[str, Figure]:
     return drawn
 
 
-def forest(rows: Sequence[Row], *, width: float = PAGE) -> Figure:
-    """Draw measured exponents with their intervals beside the predicted and the claimed ones, paper by paper.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        One an experiment and factor: ``experiment``, ``algorithm``, ``theorem`` (as
-        ``"yang2022.theorem_2a"``), ``regime``, ``factor``, ``measured``, ``low``, ``high``,
-        ``predicted``, ``claimed`` and ``verdict``. Missing exponents are not drawn.
-    width : float
-        In inches; the numbers are written out beside the axes where they have room.
-
-    Raises
-    ------
-    InputError
-        Where there are no rows, or one lacks experiment, theorem, factor, measured or verdict.
-    """
+def forest(rows: Sequence[Row]) -> Figure:
+    """Draw measured exponents with intervals beside the predicted and the claimed ones, those of one paper together."""
     require(len(rows) > 0, "rows", "hold at least one exponent", "none")
     for row in rows:
         require(row.keys() >= _NEEDED, "rows", f"have {', '.join(sorted(_NEEDED))}", sorted(row))
@@ -92,7 +75,7 @@ def forest(rows: Sequence[Row], *, width: float = PAGE) -> Figure:
         for label, row in members:
             names.append((str(row["factor"]) if _key(row) == last else f"{label}:\u00a0{row['factor']}", row))
             last = _key(row)
-    figure, axis, places = _rows_of([name for name, _ in names], width)
+    figure, axis, places = _rows_of([name for name, _ in names])
     points = [number_in(row, name) for row in rows for name in ("measured", "predicted", "claimed")]
     known = [point for point in points if np.isfinite(point)] or [0.0]
     reach = max(0.25, 0.1 * (max(known) - min(known)))
@@ -103,15 +86,15 @@ def forest(rows: Sequence[Row], *, width: float = PAGE) -> Figure:
             text.set_fontweight("bold")
             continue
         _exponent(axis, y, drawn, ends)
-        if width > _NARROW:
-            axis.text(1.03, y, _interval(drawn), transform=axis.get_yaxis_transform(), va="center", fontsize=TEXT - 1)
-    axis.locator_params(axis="x", nbins=6 if width > _NARROW else 4)
-    axis.set_xlabel("exponent", fontsize=TEXT)
-    axis.grid(axis="x", color=FAINT, alpha=0.25, linewidth=0.6)
+        right = axis.get_yaxis_transform()
+        axis.text(1.03, y, _interval(drawn), transform=right, va="center", fontsize=style.TEXT - 1)
+    axis.locator_params(axis="x", nbins=6)
+    axis.set_xlabel("exponent", fontsize=style.TEXT)
+    axis.grid(axis="x", color=style.FAINT, alpha=0.25, linewidth=0.6)
     counts = Counter(str(row["verdict"]) for row in rows)
     order = [*(word for word in _VERDICTS if word in counts), *sorted(counts.keys() - _VERDICTS.keys())]
-    _below(figure, axis, width)
-    _title(figure, f"Exponents: {', '.join(f'{counts[word]} {word}' for word in order)}", width)
+    _below(figure, axis)
+    _title(figure, f"Exponents: {', '.join(f'{counts[word]} {word}' for word in order)}")
     return figure
 
 
@@ -151,16 +134,16 @@ def _theorem(id: str) -> str:
 
 def _exponent(axis: Any, y: float, row: Row, ends: tuple[float, float]) -> None:
     verdict = str(row["verdict"])
-    mark, color, filled = _VERDICTS.get(verdict, ("P", FAINT, False))
+    mark, color, filled = _VERDICTS.get(verdict, ("P", style.FAINT, False))
     measured, low, high = (number_in(row, name) for name in ("measured", "low", "high"))
     if verdict == "contradicted":
         _stripe(axis, y)
     claimed, predicted = number_in(row, "claimed"), number_in(row, "predicted")
     if np.isfinite(claimed):
-        axis.vlines(claimed, y - 0.5, y + 0.5, color=CLAIMED, linewidth=1.6, label="claimed by the theorem")
+        axis.vlines(claimed, y - 0.5, y + 0.5, color=style.CLAIMED, linewidth=1.6, label="claimed by the theorem")
     if np.isfinite(predicted):
         label = "predicted for the instance"
-        axis.plot(predicted, y, "D", color=PREDICTED, fillstyle="none", markersize=5.5, label=label)
+        axis.plot(predicted, y, "D", color=style.PREDICTED, fillstyle="none", markersize=5.5, label=label)
     _segment(axis, y, low, high, ends, color)
     face = color if filled else "white"
     axis.plot(measured, y, mark, color=color, markerfacecolor=face, markersize=4, label=f"measured, {verdict}")
@@ -171,27 +154,11 @@ def _interval(row: Row) -> str:
     return f"{measured:.2f} [{low:.2f}, {high:.2f}]" if np.isfinite(measured) else "no power law"
 
 
-def sandwiches(findings: Iterable[Finding], *, width: float = PAGE) -> Figure:
-    """Draw audited lower bound, certified and claimed epsilon, a row for each variant of an algorithm.
-
-    Audits of a variant's transcript, iterates and output share its certificate and their row. What no
-    claim allows is red: an audit above the claim or the certificate, and a certificate above the claim.
-
-    Parameters
-    ----------
-    findings : iterable of Finding
-        Those that are not about privacy, and those without a claimed epsilon, are passed over.
-    width : float
-        In inches.
-
-    Raises
-    ------
-    InputError
-        Where no finding is about privacy and has a claimed epsilon.
-    """
+def sandwiches(findings: Iterable[Finding]) -> Figure:
+    """Draw audited, certified and claimed epsilon, a row for each variant; what no claim allows is red."""
     variants = Variant.of(findings)
     require(bool(variants), "findings", "hold one about privacy with a claimed epsilon", "none")
-    figure, axis, places = _rows_of([variant.label for variant in variants], width)
+    figure, axis, places = _rows_of([variant.label for variant in variants])
     positive = [variant.claimed for variant in variants if 1 / _ABSURD < variant.claimed < _ABSURD] or [1.0]
     least, most = min(positive) / _FARTHEST, max(positive) * _FARTHEST
     values = [value for variant in variants for value in (*variant.audits.values(), variant.certified, variant.claimed)]
@@ -201,11 +168,11 @@ def sandwiches(findings: Iterable[Finding], *, width: float = PAGE) -> Figure:
     axis.set_xlim(*ends)
     for y, variant in zip(places, variants, strict=True):
         _variant(axis, y, variant, ends)
-    axis.set_xlabel("epsilon", fontsize=TEXT)
+    axis.set_xlabel("epsilon", fontsize=style.TEXT)
     style.plain_logs(axis.xaxis)
-    axis.grid(axis="x", color=FAINT, alpha=0.25, linewidth=0.6)
-    _below(figure, axis, width)
-    _title(figure, _counted(variants), width)
+    axis.grid(axis="x", color=style.FAINT, alpha=0.25, linewidth=0.6)
+    _below(figure, axis)
+    _title(figure, _counted(variants))
     return figure
 
 
@@ -213,18 +180,18 @@ def _variant(axis: Any, y: float, variant: Variant, ends: tuple[float, float]) -
     broken = variant.audited > variant.claimed
     if broken:
         _stripe(axis, y)
-    _segment(axis, y, variant.audited, min(variant.certified, variant.claimed), ends, MEASURED)
+    _segment(axis, y, variant.audited, min(variant.certified, variant.claimed), ends, style.MEASURED)
     if variant.certified > variant.claimed:
         start = max(variant.claimed, np.nan_to_num(variant.audited))
-        _segment(axis, y, start, variant.certified, ends, ALARM, "certified above the claim")
-    axis.vlines(np.clip(variant.claimed, *ends), y - 0.5, y + 0.5, color=CLAIMED, linewidth=1.6, label="claimed")
+        _segment(axis, y, start, variant.certified, ends, style.ALARM, "certified above the claim")
+    axis.vlines(np.clip(variant.claimed, *ends), y - 0.5, y + 0.5, color=style.CLAIMED, linewidth=1.6, label="claimed")
     certified = np.clip(variant.certified, *ends)
-    axis.plot(certified, y, "|", color=MEASURED, markersize=7, markeredgewidth=1.6, label="certified")
+    axis.plot(certified, y, "|", color=style.MEASURED, markersize=7, markeredgewidth=1.6, label="certified")
     for what, value in variant.audits.items():
         above = value > min(variant.claimed, np.nan_to_num(variant.certified, nan=np.inf))
         label = "audited above claim or certificate" if above else f"audited, {what}".removesuffix(", ")
         mark = "<" if value < ends[0] else ">" if value > ends[1] else _RELEASED[what]
-        at, color = np.clip(value, *ends), ALARM if above else MEASURED
+        at, color = np.clip(value, *ends), style.ALARM if above else style.MEASURED
         axis.plot(at, y, mark, color=color, markersize=4, label=label, clip_on=mark in _RELEASED.values())
 
 
@@ -240,37 +207,20 @@ def _counted(variants: list[Variant]) -> str:
     return f"{len(variants)} variants: {words or 'none audited or certified above the claim'}"
 
 
-def over_bound(rows: Sequence[Row], *, along: str = "n", width: float = PAGE) -> Figure:
-    """Draw measured over bound, means with two standard errors, a line for each setting of the other factors.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        With ``measured``, ``bound``, ``error`` (standard error; may be missing), ``along`` and settings
-        such as ``d`` or ``epsilon``. Rows whose measured or bound is no finite number are left out,
-        which the title says.
-    along : str
-        The column to the right: positive numbers.
-    width : float
-        In inches.
-
-    Raises
-    ------
-    InputError
-        Where no row can be drawn, or ``along`` is not a positive number in each.
-    """
+def over_bound(rows: Sequence[Row], *, along: str = "n") -> Figure:
+    """Draw measured over bound along a column, means with two standard errors, a line for each other setting."""
     drawn = [row for row in rows if has_bound(row)]
     require(bool(drawn), "rows", "hold a finite measured with a finite bound > 0", f"none among {len(rows)}")
     for row in drawn:
         good = 0 < number_in(row, along) < np.inf
         require(good, along, "be a positive number in each row", row.get(along))
     lines = grouped(drawn, along)
-    figure = style.figure(width, 2.9)
+    figure = style.figure(style.PAGE, 2.9)
     axis = figure.subplots()
     axis.set_xscale("log")
-    axis.axhline(1, color=CLAIMED, linewidth=1.2)
+    axis.axhline(1, color=style.CLAIMED, linewidth=1.2)
     for i, (label, members) in enumerate(lines.items()):
-        color, mark = SERIES[i % len(SERIES)], _MARKS[(i + i // len(SERIES)) % len(_MARKS)]
+        color, mark = style.SERIES[i % len(style.SERIES)], _MARKS[(i + i // len(style.SERIES)) % len(_MARKS)]
         x, ratio, error = np.array(sorted((number_in(row, along), *_ratio(row)) for row in members)).T
         good = ratio > 0
         axis.errorbar(
@@ -285,15 +235,15 @@ def over_bound(rows: Sequence[Row], *, along: str = "n", width: float = PAGE) ->
     axis.set(xlabel=along, ylabel="measured / bound")
     sizes = [number_in(row, along) for row in drawn]
     axis.set_xlim(min(sizes) / 1.2, max(sizes) * 1.2)
-    style.ticks_at(axis, sizes, most=int(1.4 * width))
+    style.ticks_at(axis, sizes, most=int(1.4 * style.PAGE))
     style.small(axis)
     if len(lines) > 1 or low:
-        if width > _NARROW and max(map(len, axis.get_legend_handles_labels()[1])) < _BESIDE:
+        if max(map(len, axis.get_legend_handles_labels()[1])) < _BESIDE:
             _literal(axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), **_LEGEND))
         else:
-            _below(figure, axis, width)
+            _below(figure, axis)
     left_out = f"; rows left out for lack of numbers: {len(rows) - len(drawn)}" if len(drawn) < len(rows) else ""
-    _title(figure, _largest(drawn, lines, along) + left_out, width)
+    _title(figure, _largest(drawn, lines, along) + left_out)
     return figure
 
 
@@ -321,18 +271,17 @@ def _largest(rows: Sequence[Row], lines: Mapping[str, Sequence[Row]], along: str
     return f"Measured is at most {ratio}, {place}"
 
 
-def _rows_of(names: list[str], width: float) -> tuple[Figure, Any, list[float]]:
+def _rows_of(names: list[str]) -> tuple[Figure, Any, list[float]]:
     """A figure with a named row for each name, the first on top; its axes, and where the rows are."""
-    labels = ["\n".join(_wrapped(name, int(8 * width))) for name in names]
+    labels = ["\n".join(_wrapped(name, int(8 * style.PAGE))) for name in names]
     lines = np.array([1 + 0.7 * label.count("\n") for label in labels])
     places = np.cumsum(lines) - lines / 2
-    figure = style.figure(width, _ROW * lines.sum() + 0.7)
+    figure = style.figure(style.PAGE, _ROW * lines.sum() + 0.7)
     axis = figure.subplots()
-    size = TEXT - 1 if width > _NARROW else TEXT - 2
-    axis.set_yticks(places, labels, fontsize=size, parse_math=False)
+    axis.set_yticks(places, labels, fontsize=style.TEXT - 1, parse_math=False)
     axis.set_ylim(lines.sum() + 0.1, -0.1)
     axis.tick_params(axis="y", length=0)
-    axis.tick_params(axis="x", labelsize=TEXT)
+    axis.tick_params(axis="x", labelsize=style.TEXT)
     return figure, axis, places.tolist()
 
 
@@ -348,7 +297,7 @@ def _wrapped(name: str, most: int) -> list[str]:
 
 def _stripe(axis: Any, y: float) -> None:
     """Draw a stripe behind a row that breaks a promise."""
-    axis.axhspan(y - 0.5, y + 0.5, color=ALARM, alpha=0.1, linewidth=0)
+    axis.axhspan(y - 0.5, y + 0.5, color=style.ALARM, alpha=0.1, linewidth=0)
 
 
 def _segment(
@@ -364,11 +313,11 @@ def _segment(
             axis.plot(end, y, mark, color=color, markersize=4, clip_on=False)
 
 
-def _below(figure: Figure, axis: Any, width: float) -> None:
+def _below(figure: Figure, axis: Any) -> None:
     """Draw a legend below the figure, each kind of mark once, in as many columns as there is room for."""
     handles, labels = axis.get_legend_handles_labels()
     once = dict(zip(labels, handles, strict=True))
-    columns = max(1, min(4, int(width / (0.05 * max(map(len, labels)) + 0.5))))
+    columns = max(1, min(4, int(style.PAGE / (0.05 * max(map(len, labels)) + 0.5))))
     _literal(figure.legend(once.values(), once, loc="outside lower center", ncols=columns, **_LEGEND))
     figure.set_figheight(figure.get_figheight() + _LINE * -(-len(once) // columns))
 
@@ -379,9 +328,9 @@ def _literal(legend: Any) -> None:
         text.set_parse_math(False)
 
 
-def _title(figure: Figure, words: str, width: float) -> None:
+def _title(figure: Figure, words: str) -> None:
     """Write words above a figure, in lines that it has room for."""
     whole = words.replace(" = ", "\u00a0=\u00a0")  # one setting stays on one line
-    lines = textwrap.wrap(whole, int(14.5 * width))
-    figure.suptitle("\n".join(lines), fontsize=TEXT + 1, parse_math=False)
+    lines = textwrap.wrap(whole, int(14.5 * style.PAGE))
+    figure.suptitle("\n".join(lines), fontsize=style.TEXT + 1, parse_math=False)
     figure.set_figheight(figure.get_figheight() + _LINE * len(lines))

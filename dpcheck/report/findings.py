@@ -178,10 +178,7 @@ def rows(report: Results) -> list[dict[str, Any]]:
 
 
 def render(report: Results, format: str, *, color: bool = False, width: int = 120, verbose: bool = False) -> str:
-    """Return ``report`` as text in a format: "terminal", "json", "junit", "sarif", "html", or a table of its findings.
-
-    color, width, verbose : for the terminal's format: its escapes, its columns, and a row for every finding
-    """
+    """Return ``report`` as text in a format; ``color``, ``width`` and ``verbose`` are for the terminal's."""
     if format == "json":
         return report.to_json() + "\n"
     if format in ("junit", "sarif", "github"):

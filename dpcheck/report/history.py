@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -23,7 +23,7 @@ from dpcheck.errors import InputError, is_finite, one_line
 from dpcheck.json_text import parse
 from dpcheck.report.findings import Report
 from dpcheck.report.results import Finding, Results, finding_of
-from dpcheck.running.store import KeptRun, Store, open_store
+from dpcheck.running.store import Store, open_store
 
 LEVEL = 0.05
 _SAME = 1e-9  # relative: a number that was computed, on another machine
@@ -64,11 +64,7 @@ def _git(*arguments: str) -> str:
 
 
 def history(folder: str | PathLike[str]) -> list[dict[str, Any]]:
-    """The runs of a store, the first one first, each with what it found and what changed since one like it before.
-
-    Runs are alike if they looked at the same algorithms or mechanisms with the same profile. Of a run whose report
-    cannot be read, as that of another version, "findings" is "unreadable".
-    """
+    """The runs of a store, what each found, and what changed since one of the same algorithms and profile before."""
 
     with closing(open_store(folder, "FOLDER", new=False)) as store:
         runs = store.runs()
@@ -92,27 +88,15 @@ def history(folder: str | PathLike[str]) -> list[dict[str, Any]]:
     return rows
 
 
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a name that is too long for one
-        return False
-
-
 def find(text: str) -> Named:
-    """The report that REPORT.json, FOLDER, FOLDER:NUMBER or FOLDER:COMMIT names; the last one where several do.
-
-    Raises
-    ------
-    InputError
-        If it names none.
-    """
+    """Return the report that REPORT.json, FOLDER, FOLDER:NUMBER or FOLDER:COMMIT names, the last of several."""
     path = Path(text)
-    if _is_file(path):
-        try:
-            return Named(text, read(path.read_text("utf-8-sig")))
-        except (OSError, UnicodeError) as error:
-            raise InputError(f"a report must be a readable file, got {text}: {one_line(error)}") from error
+    with suppress(OSError):  # of a name that is too long for a file
+        if path.is_file():
+            try:
+                return Named(text, read(path.read_text("utf-8-sig")))
+            except (OSError, UnicodeError) as error:
+                raise InputError(f"a report must be a readable file, got {text}: {one_line(error)}") from error
     folder, wanted = (text, "") if path.is_dir() else text.rpartition(":")[::2]
     if not Path(folder or text).is_dir():
         raise InputError(
@@ -120,7 +104,10 @@ def find(text: str) -> Named:
         )
     with closing(open_store(folder, "FOLDER", new=False)) as store:
         runs = store.runs()
-    named = [run for run in runs if not wanted or _is(run, wanted)]
+    if wanted.isdecimal() and len(wanted) < 7:  # which no commit is told by
+        named = [run for run in runs if run.number == int(wanted)]
+    else:
+        named = [run for run in runs if not wanted or (len(wanted) >= 4 and run.revision.startswith(wanted))]
     if not named:
         known = f"runs 1 to {len(runs)}" if runs else "no run that came to its end"
         raise InputError(f"a run must be one of {folder}, which has {known}, got {one_line(text)[:200]}")
@@ -140,34 +127,15 @@ def read(text: str) -> Report:
     return Report((finding_of(one | numbers | {"evidence": {within: content}}),), (), within, 0, "", 0.0)
 
 
-def _is(run: KeptRun, wanted: str) -> bool:
-    """Whether a run has this number, or this beginning of a commit."""
-    if wanted.isdecimal() and len(wanted) < 7:  # which no commit is told by
-        return run.number == int(wanted)
-    return len(wanted) >= 4 and run.revision.startswith(wanted)
-
-
 @dataclass(frozen=True)
 class Change:
-    """One thing that is not what it was.
+    """One thing that is not what it was."""
 
-    Attributes
-    ----------
-    id : str
-        The finding or the table.
-    what : str
-        ``"verdict"``, ``"finding"``, or the name of a number.
-    before, after : str or float or None
-        What it was and is; None where there was or is none.
-    interval : tuple of float or None
-        For a number that was measured: an interval for the difference, or for audited epsilons the two intervals.
-    """
-
-    id: str
-    what: str
-    before: str | float | None
+    id: str  # of the finding, or title of the table
+    what: str  # "verdict", "finding", or the name of a number
+    before: str | float | None  # None where there was none
     after: str | float | None
-    interval: tuple[float, ...] | None = None
+    interval: tuple[float, ...] | None = None  # for the difference of a measured number, or the two of audited epsilons
 
     def __str__(self) -> str:
         """The change on a line."""
@@ -188,24 +156,12 @@ def _short(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All that changed, and how much was compared.
+    """All that changed, and how much was compared."""
 
-    Attributes
-    ----------
-    changes : tuple of Change
-        What changed, findings first.
-    findings : int
-        Findings in both runs.
-    numbers : int
-        Measured numbers in both runs, which share ``level``.
-    level : float
-        Chance that any of them is called changed when none is.
-    """
-
-    changes: tuple[Change, ...]
-    findings: int
-    numbers: int
-    level: float = LEVEL
+    changes: tuple[Change, ...]  # findings first
+    findings: int  # in both runs
+    numbers: int  # measured in both runs, which share ``level``
+    level: float = LEVEL  # chance that any of them is called changed when none is
 
     def __str__(self) -> str:
         """A line a change, then what was compared."""
@@ -237,29 +193,7 @@ class _Measured(NamedTuple):
 
 
 def compare(before: Results, after: Results) -> Comparison:
-    """Compare two reports.
-
-    Parameters
-    ----------
-    before, after : Report
-        Of ``dpcheck check``, ``audit`` or ``measure``.
-
-    Returns
-    -------
-    Comparison
-        What changed.
-
-    Examples
-    --------
-    >>> from dpcheck.report.history import compare
-    >>> from dpcheck.report.findings import Finding, Report
-    >>> reports = [
-    ...     Report((Finding("mean.output", "privacy", "mean", verdict, "seen"),), ("mean",), "audit", 0, "1", 1.0)
-    ...     for verdict in ("consistent", "violated")
-    ... ]
-    >>> [change.what for change in compare(*reports).changes]
-    ['verdict']
-    """
+    """Return what changed between two reports of ``dpcheck check``, ``audit`` or ``measure``."""
     ours, theirs = ({finding.id: finding for finding in report.findings} for report in (before, after))
     both = [id for id in ours if id in theirs]
     changes = [Change(id, "finding", ours[id].verdict, None) for id in ours if id not in theirs]
@@ -363,16 +297,14 @@ def _moved(before: _Measured, after: _Measured, level: float) -> tuple[float, ..
         return (*one, *other) if one[1] < other[0] or other[1] < one[0] else None
     difference = after.value - before.value
     error = math.hypot(before.error, after.error)
-    reach = error * _quantile(level / 2, _freedom(before, after)) if error > 0 else 0.0
+    reach = 0.0
+    if error > 0:  # degrees of freedom by Welch and Satterthwaite
+        parts = [(number.error**2, number.freedom) for number in (before, after)]
+        freedom = sum(part for part, _ in parts) ** 2 / sum(part**2 / free for part, free in parts)
+        reach = error * _quantile(level / 2, freedom)
     if abs(difference) <= max(reach, _SAME * abs(before.value)):
         return None
     return difference - reach, difference + reach
-
-
-def _freedom(before: _Measured, after: _Measured) -> float:
-    """Degrees of freedom of a difference, by Welch and Satterthwaite."""
-    parts = [number.error**2 for number in (before, after)]
-    return sum(parts) ** 2 / sum(part**2 / number.freedom for part, number in zip(parts, (before, after), strict=True))
 
 
 def _quantile(alpha: float, freedom: float) -> float:

@@ -8,7 +8,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from dpcheck.report.charts import Chart, Strips, charts, epsilon_strips, exponent_strips
@@ -58,20 +58,12 @@ def to_html(report: Results) -> str:
 
 
 @dataclass(frozen=True)
-class Group:
-    """Findings under one heading."""
-
-    title: str
-    rows: list[Row]
-
-
-@dataclass(frozen=True)
 class Section:
     """A part of the page, which the contents name."""
 
     title: str
     anchor: str
-    groups: list[Group]
+    groups: list[tuple[str, list[Row]]]  # each under its heading
     words: str = ""
     strips: tuple[Strips, ...] = ()
     charts: tuple[Chart, ...] = ()
@@ -80,7 +72,7 @@ class Section:
     @property
     def broken(self) -> int:
         """How many of its findings break a guarantee."""
-        return sum(row.tone == "broken" for group in self.groups for row in group.rows)
+        return sum(row.tone == "broken" for _, rows in self.groups for row in rows)
 
 
 def _sections(report: Results, rows: list[Row]) -> list[Section]:
@@ -105,11 +97,11 @@ def _sections(report: Results, rows: list[Row]) -> list[Section]:
     return filled + ([Section("Tables", "tables", [], tables=tables)] if tables else [])
 
 
-def _groups(rows: list[Row], several: bool) -> list[Group]:
+def _groups(rows: list[Row], several: bool) -> list[tuple[str, list[Row]]]:
     """The rows by algorithm or paper where there are several."""
     if not several:
-        return [Group("", rows)] if rows else []
-    return [Group(name, [row for row in rows if _first(row) == name]) for name in _first_names(rows)]
+        return [("", rows)] if rows else []
+    return [(name, [row for row in rows if _first(row) == name]) for name in _first_names(rows)]
 
 
 def _first_names(rows: Sequence[Row]) -> list[str]:
@@ -134,79 +126,45 @@ def _about(report: Results) -> list[tuple[str, str]]:
     return facts + [(name, made.pop(name)) for name in order if name in made] + list(made.items())
 
 
-@dataclass(frozen=True)
-class Step:
-    """One step: what it says, its formula as LaTeX and as text, who vouches for it, and what a solver was asked."""
-
-    says: str
-    latex: str = ""
-    formula: str = ""
-    trust: str = ""
-    breaks: bool = False
-    room: str = ""
-    queries: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Event:
-    """The set of outputs that an audit compares two data sets by."""
-
-    words: str
-    trials: str
-    on: tuple[tuple[str, str], ...]  # (data set, hits)
-    confidence: str
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """The steps, the event and the facts that a page shows of a finding."""
-
-    steps: tuple[Step, ...] = ()
-    event: Event | None = None
-    facts: tuple[tuple[str, str], ...] = field(default=())
-
-
-def evidence_of(evidence: dict[str, Any]) -> Evidence:
-    """Read what is known of the evidence; whatever else it holds becomes facts."""
+def evidence_of(evidence: dict[str, Any]) -> dict[str, Any]:
+    """Return the steps, the event and the facts that a page shows; what is not known of the evidence becomes facts."""
     inner = evidence.get("evidence")
     claim = inner if isinstance(inner, dict) else evidence
-    steps = claim.get("steps")
+    steps, audit, readings = claim.get("steps"), evidence.get("audit"), claim.get("readings")
     facts = [(name, str(claim[name])) for name in ("condition", "repaired") if claim.get(name)]
-    readings = claim.get("readings")
     if isinstance(readings, dict):
         facts += [(f"reading: {reading}", str(verdict)) for reading, verdict in readings.items()]
-    audit = evidence.get("audit")
     left_out = _KNOWN | (_ABOUT if claim is inner else frozenset())
     facts += _facts({name: value for name, value in evidence.items() if name not in left_out})
-    return Evidence(
-        tuple(_step(step) for step in steps if isinstance(step, dict)) if isinstance(steps, list) else (),
-        _event(audit) if isinstance(audit, dict) else None,
-        tuple(facts),
-    )
+    return {
+        "steps": [_step(step) for step in steps if isinstance(step, dict)] if isinstance(steps, list) else [],
+        "event": _event(audit) if isinstance(audit, dict) else None, "facts": facts,
+    }  # fmt: skip
 
 
-def _step(step: dict[str, Any]) -> Step:
+def _step(step: dict[str, Any]) -> dict[str, Any]:
+    """Return what a step says, its formula as LaTeX and as text, who vouches for it, and whether it breaks a claim."""
     kind, trust, room = str(step.get("kind", "")), str(step.get("trust", "")), step.get("tightness")
-    formula = str(step.get("formula", ""))
-    return Step(
-        str(step.get("says", "")), "" if kind == "cited" else str(step.get("latex", "")), formula,
-        _TRUST.get(trust, trust), kind in ("counterexample", "exceeds", "notprivate"),
-        str(room.get("says", "")) if isinstance(room, dict) else "",
-        tuple(str(query) for query in step.get("queries") or ()),
-    )  # fmt: skip
+    return {
+        "says": str(step.get("says", "")), "latex": "" if kind == "cited" else str(step.get("latex", "")),
+        "formula": str(step.get("formula", "")), "trust": _TRUST.get(trust, trust),
+        "breaks": kind in ("counterexample", "exceeds", "notprivate"),
+        "room": str(room.get("says", "")) if isinstance(room, dict) else "",
+    }  # fmt: skip
 
 
-def _event(audit: dict[str, Any]) -> Event | None:
+def _event(audit: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the set of outputs that an audit compares two data sets by."""
     event = audit.get("event")
     if not isinstance(event, dict) or "hits" not in event:
         return None
     favours = str(event.get("favours", "data"))
     other = "data" if favours == "neighbour" else "neighbour"
-    return Event(
-        str(event.get("words", "")), str(event.get("trials", "")),
-        ((favours, str(event["hits"])), (other, str(event.get("other_hits", "")))),
-        str(audit.get("confidence", "")),
-    )  # fmt: skip
+    return {
+        "words": str(event.get("words", "")), "trials": str(event.get("trials", "")),
+        "on": [(favours, str(event["hits"])), (other, str(event.get("other_hits", "")))],
+        "confidence": str(audit.get("confidence", "")),
+    }  # fmt: skip
 
 
 def _facts(values: dict[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
@@ -231,38 +189,18 @@ def _text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """What a page shows of a finding.
-
-    Attributes
-    ----------
-    anchor : str
-        The name of its place on the page.
-    index : int
-        Its place in the report, and in the JSON that the page holds.
-    tone : Standing
-        What the verdict means, a word for the style with its sign; a broken guarantee is never good, expected or not.
-    weight : int
-        Its place where what needs a look comes first: broken, then changed, then undecided.
-    stated : str
-        A claim's statement with its formulas as LaTeX between dollar signs, or nothing.
-    numbers : tuple of (str, str)
-        Audited, certified and claimed epsilon, as far as there are any.
-    command : str
-        What to type to see it explained.
-    name : str
-        The finding's id where another one has the same subject, else nothing.
-    """
+    """What a page shows of a finding."""
 
     finding: Finding
-    anchor: str
-    index: int
-    tone: Standing
-    weight: int
-    stated: str
-    numbers: tuple[tuple[str, str], ...]
-    command: str
-    evidence: Evidence
-    name: str
+    anchor: str  # the name of its place on the page
+    index: int  # its place in the report, and in the JSON that the page holds
+    tone: Standing  # what the verdict means; a broken guarantee is never good, expected or not
+    weight: int  # its place: broken, then changed, then undecided
+    stated: str  # a claim's statement with its formulas as LaTeX between dollar signs
+    numbers: tuple[tuple[str, str], ...]  # audited, certified and claimed epsilon
+    command: str  # what to type to see it explained
+    evidence: dict[str, Any]
+    name: str  # the finding's id where another one has the same subject
 
 
 def rows_of(summary: Summary) -> list[Row]:

@@ -263,13 +263,7 @@ _PLACE = re.compile(r".+:[1-9][0-9]{0,8}", re.DOTALL)
 
 
 def parsed(text: str) -> dict[str, Any]:
-    """Return the fields of a report, by name, from the JSON that it was written as.
-
-    Raises
-    ------
-    InputError
-        If the text is anything else; the message names the place.
-    """
+    """Return a report's fields from its JSON; InputError names the place of what is wrong."""
     report = _cleaned(parse(text, "report"))
     _object(report, "report")
     require(report.get("schema") == SCHEMA, "schema", f"be {SCHEMA}", report.get("schema"))

@@ -33,10 +33,7 @@ _LONG = 8  # numbers of a list beyond which only their count and the first are s
 
 
 def print_report(report: Results, console: Console, *, verbose: bool = False) -> None:
-    """Print what was found on one screen: the result, the worst finding, the tightest rows of the sandwich, counts.
-
-    verbose : a row for every finding, every measured table and the seconds of each stage in their place
-    """
+    """Print what was found on one screen; ``verbose`` prints every finding, measured table and stage instead."""
     summary = Summary(report)
     _result(summary, console, most=None if verbose else _RESULT)
     if verbose:
@@ -182,15 +179,7 @@ def _word(finding: Finding) -> Text:
 
 
 class Decided:
-    """Say each finding of note when it is decided, and how many others there are when its stage is over.
-
-    Parameters
-    ----------
-    tell : callable
-        Shows a line.
-    width : int
-        Columns that a line has.
-    """
+    """Say each finding of note when it is decided, and how many others there are when its stage is over."""
 
     def __init__(self, tell: Callable[[str], object], width: int) -> None:
         self._tell, self._width = tell, width
@@ -222,10 +211,7 @@ class Decided:
 
 
 def explanations(report: Results, ids: Sequence[str], *, width: int = 100) -> str:
-    """Explain the findings with these ids.
-
-    Raises InputError for an id that no finding has.
-    """
+    """Explain the findings with these ids; InputError for an id that no finding has."""
     known = {f.id: f for f in report.findings}
     for id in ids:
         if id not in known:
@@ -328,11 +314,7 @@ Cell = str | Text
 def paragraph(
     console: Console, text: Cell, *, style: str = "", first: str = "", rest: str | None = None, most: int | None = None
 ) -> None:
-    """Print a text between words in as many lines as it takes, ``first`` before it and ``rest`` before further lines.
-
-    A word that is longer than a line, such as an id, stays whole and leaves the wrapping to the terminal. Of a text
-    that takes more than ``most`` lines the rest is left out, and dots say so.
-    """
+    """Print a text between words, in ``most`` lines at most, ``first`` before it and ``rest`` before further lines."""
     following = " " * len(first) if rest is None else rest
     room = max(console.width - max(len(first), len(following)), 20)
     whole = Text(" ".join(text.splitlines()), style) if isinstance(text, str) else text
@@ -356,10 +338,7 @@ def wrapped(line: str, width: int) -> list[str]:
 
 
 def listed(entries: Sequence[tuple[str, str]], width: int, *, longest: int = 0) -> list[str]:
-    """Names, and what each is in a column beside them or, where that would be narrow, below its name.
-
-    longest : letters of the longest name of another list beside which this one stands
-    """
+    """Names, and what each is beside them or, where that is narrow, below; ``longest`` is that of another list."""
     longest = max((longest, *(len(name) for name, _ in entries)))
     lines = []
     for name, text in entries:
@@ -379,10 +358,7 @@ def say(console: Console, line: Cell) -> None:
 
 
 def _grid(console: Console, headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, right: Sequence[bool]) -> bool:
-    """Print rows in columns under their headings and return True; False, and nothing is printed, where they are wider.
-
-    right : which columns are flush right
-    """
+    """Print rows in columns, those flush ``right`` that are; False, and nothing is printed, where they are too wide."""
     widths = [max(len(heading), *(len(row[k]) for row in rows)) for k, heading in enumerate(headings)]
     if sum(widths) + len(_GAP) * (len(widths) - 1) > console.width:
         return False

@@ -1,7 +1,4 @@
-"""Work that is divided into chunks on random streams of their own, and whatever runs the chunks: here, or in threads.
-
-The bits are the same for any number of workers and cores.
-"""
+"""Whatever runs the chunks of long work, such as threads; the bits are the same for any number of workers and cores."""
 
 from __future__ import annotations
 
@@ -10,15 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from threading import Lock
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self, TypeVar
 
-import numpy as np
-
-from dpcheck.errors import InputError, require_count
+from dpcheck.errors import InputError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -34,19 +28,12 @@ class LostWorkersError(InputError):
 
 
 class Executor(ABC):
-    """Runs ``work(chunk)`` for many chunks; a context manager, which lets go of its workers.
+    """Runs ``work(chunk)`` for many chunks; a context manager, which lets go of its workers."""
 
-    Attributes
-    ----------
-    jobs : int
-        Workers.
-    here : bool
-        Whether they see what this process has in memory, so that nothing is copied to them.
-    """
-
-    jobs: int
-    here: bool = False
+    jobs: int  # workers
+    here: bool = False  # whether they see what this process has in memory
     _lost: tuple[type[BaseException], ...] = ()
+    _work: Callable[[Any], Any] | None = None
 
     def map(self, work: Callable[[Task], Result], chunks: Iterable[Task]) -> Iterator[tuple[Task, Result]]:
         """Yield each chunk with what ``work`` returns for it, in order."""
@@ -129,28 +116,6 @@ def _first(waiting: Iterable[Future[Result]]) -> Future[Result]:
     return min(done, key=lambda future: future.cancelled() or future.exception() is not None)
 
 
-class Serial(Executor):
-    """Run the chunks in the calling thread, each when its result is asked for."""
-
-    jobs = 1
-    here = True
-
-    def _run(
-        self, work: Callable[[Task], Result], chunks: Iterable[Task], *, in_order: bool
-    ) -> Iterator[tuple[Task, Result]]:
-        for chunk in chunks:
-            yield chunk, work(chunk)
-
-    def _begin(self, work: Callable[[Any], Any]) -> None:
-        """There is nobody to hand it to."""
-
-    def _submit(self, chunk: Any) -> Future[Any]:
-        raise NotImplementedError
-
-    def _end(self, *, now: bool) -> None:
-        """There is nobody to end."""
-
-
 class Threads(Executor):
     """Run the chunks in threads of this process."""
 
@@ -159,7 +124,6 @@ class Threads(Executor):
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs
         self._pool = ThreadPoolExecutor(jobs)
-        self._work: Callable[[Any], Any] | None = None
 
     def _begin(self, work: Callable[[Any], Any]) -> None:
         self._work = work
@@ -183,43 +147,9 @@ def workers(jobs: int | None) -> int:
     return cores() if jobs is None else min(jobs, 4 * cores())
 
 
-@dataclass(frozen=True)
-class Portion:
-    """A chunk of trials: its place among all, its random stream, which nobody else draws from, and its size."""
-
-    number: int
-    stream: np.random.SeedSequence
-    size: int
-
-
-@dataclass(frozen=True)
-class OnStream(Generic[Result]):
-    """``work(rng, size)`` on a portion."""
-
-    work: Callable[[np.random.Generator, int], Result]
-
-    def __call__(self, portion: Portion) -> Result:
-        """Return what the work returns on the portion's stream."""
-        return self.work(np.random.default_rng(portion.stream), portion.size)
-
-
-def portions(trials: int, chunk: int, seed: int | np.random.SeedSequence) -> list[Portion]:
-    """Divide ``trials`` into chunks of ``chunk``, the last one shorter, on streams spawned from ``seed``."""
-    require_count(trials, "trials")
-    require_count(chunk, "chunk")
-    root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-    sizes = [min(chunk, trials - start) for start in range(0, trials, chunk)]
-    return [
-        Portion(k, stream, size) for k, (stream, size) in enumerate(zip(root.spawn(len(sizes)), sizes, strict=True))
-    ]
-
-
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread: it sums by parts, so that its last bits depend on how many share a product.
-
-    It also saves small products the waiting. Holders may overlap, on any threads: the last lets go.
-    """
+    """Hold BLAS to one thread, as its last bits depend on how many share a product; holders may overlap."""
     with _lock:
         _holders.append(None)
         if len(_holders) == 1:

@@ -16,16 +16,7 @@ _LINKS = 40  # as many as systems follow
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write ``text`` to ``path``, replacing a regular file in one step.
-
-    The file at the end of a symbolic link is replaced, not the link, and the new file has the old one's mode. What
-    is no regular file, such as a pipe, is written to as it is. A path such as ``/dev/stdout`` adds to the open file.
-
-    Raises
-    ------
-    InputError
-        If the file or its folder cannot be written.
-    """
+    """Write text to where a path leads, replacing a regular file in one step; InputError where it cannot be written."""
     target = Path(path)
     try:
         opened = descriptor(target)

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.errors import InputError, one_line, raised, require, require_count
-from dpcheck.running.executor import Executor, LostWorkersError, Threads, workers
+from dpcheck.running.executor import Executor, LostWorkersError, Threads, one_blas_thread, workers
 from dpcheck.running.processes import end_with_parent
 
 _INSTALLED = {"site-packages", "dist-packages"}
@@ -70,10 +70,6 @@ _lock = Lock()
 
 def _unpack_and_run(work: bytes, chunk: Any) -> Any:
     """Do the work on one chunk, in a worker."""
-    import pickle
-
-    from dpcheck.running.executor import one_blas_thread
-
     with _lock:
         if work not in _unpacked:
             _unpacked[work] = pickle.loads(work)
@@ -114,7 +110,6 @@ class Dask(Executor):
                              f"{one_line(error)}") from error  # fmt: skip
         self.jobs = sum(self._client.nthreads().values())
         self._pool = self._client.get_executor(pure=False, retries=0)
-        self._work: Callable[[Any], Any] | None = None
         self._payload: Any = None
 
     def _begin(self, work: Callable[[Any], Any]) -> None:
@@ -156,7 +151,6 @@ class Ray(Executor):
                              f"{one_line(error)[:200]}") from error  # fmt: skip
         self.jobs = max(1, int(ray.cluster_resources().get("CPU", 1)))
         self._remote = ray.remote(_unpack_and_run)
-        self._work: Callable[[Any], Any] | None = None
         self._payload: Any = None
 
     def _begin(self, work: Callable[[Any], Any]) -> None:
@@ -189,7 +183,6 @@ class Processes(Executor):
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs
         self._pool: ProcessPoolExecutor | None = None
-        self._work: Callable[[Any], Any] | None = None
 
     def _begin(self, work: Callable[[Any], Any]) -> None:
         if self._pool is not None and self._work is work and not self._pool._broken:

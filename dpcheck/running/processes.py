@@ -20,10 +20,7 @@ _TO_END = (signal.SIGTERM, signal.SIGHUP)
 
 
 def end_with_parent() -> None:
-    """End this process within a second of its parent's end, however that came about.
-
-    A parent that is killed cannot end its workers, and those that wait for work would wait for ever.
-    """
+    """End this process within a second of its parent's end: a parent that is killed cannot end its workers."""
     parent = os.getppid()
 
     def watch() -> None:
@@ -35,15 +32,7 @@ def end_with_parent() -> None:
 
 
 def supervised(work: Callable[[], int]) -> int:
-    """Return what ``work`` returns, called in a process of its own where the system can fork.
-
-    So code of others that ends its process, such as a mechanism that calls ``os._exit(0)``, cannot pass for a result.
-
-    Raises
-    ------
-    InputError
-        If the process ended before ``work`` returned.
-    """
+    """Return what ``work`` returns in a process of its own: code that ends it cannot pass for a result."""
     if not hasattr(os, "fork"):
         return work()
     ours, theirs = os.pipe()

@@ -51,23 +51,7 @@ class KeptRun(NamedTuple):
 
 
 def open_store(folder: str | PathLike[str], name: str = "--store", *, new: bool = True) -> Store:
-    """Open the store in a folder.
-
-    Parameters
-    ----------
-    folder : str or path
-        Where it lies.
-    name : str
-        What error messages call the folder.
-    new : bool
-        Whether a folder that is missing is created; if not, the store is only read, and its folder need not be
-        writable.
-
-    Raises
-    ------
-    StoreError
-        If the folder or the store in it cannot be used.
-    """
+    """Open the store in a folder, a ``new`` one if it is missing; StoreError, with its ``name``, if it is unusable."""
     place = Path(folder)
     if str(folder) == "":  # which Path takes for the working folder
         raise StoreError(f"{name} must be a folder, got an empty name")
@@ -86,11 +70,7 @@ class Store:
     """One file of results by key; a key holds everything that a result depends on, the code included."""
 
     def __init__(self, path: str | PathLike[str], code: str | None = None, *, reading: bool = False) -> None:
-        """Open or create the file; StoreError if it cannot be, or is no store.
-
-        code : a digest of the code that results depend on, that of the whole package by default
-        reading : whether the file is only read, which a folder that cannot be written allows too
-        """
+        """Open or create the file; StoreError if it is no store. ``code`` is a digest of what results depend on."""
         self._path, self.code = Path(path), code_and_libraries() if code is None else code
         written = self._path.with_name(f"{self._path.name}-wal").exists()  # and not yet in the file
         sealed = reading and not written and not os.access(self._path.parent, os.W_OK)
@@ -182,14 +162,13 @@ class Store:
 
     def _read(self, key: list[Any]) -> bytes | None:
         """Return the bytes of a key, None where there are none, or not those that were written."""
-        row = self._execute("SELECT value, digest FROM kept WHERE key = ?", (self._name(key),))
-        if row is None or not isinstance(row[0], bytes) or _digest(row[0]) != row[1]:
-            return None
-        return row[0]
+        for value, digest in self._execute("SELECT value, digest FROM kept WHERE key = ?", self._name(key)):
+            if isinstance(value, bytes) and _digest(value) == digest:
+                return value
+        return None
 
     def _write(self, key: list[Any], content: bytes) -> None:
-        values = (self._name(key), content, _digest(content))
-        self._execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", values)
+        self._execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", self._name(key), content, _digest(content))
 
     def _name(self, key: list[Any]) -> str:
         return json.dumps([self.code, *key])
@@ -198,29 +177,20 @@ class Store:
 
     def add_run(self, date: str, command: str, revision: str, report: str) -> int:
         """Keep the report of a command that ran to its end; its number."""
-        values = (date, command, revision, self.code, report)
         statement = "INSERT INTO runs (date, command, revision, code, report) VALUES (?, ?, ?, ?, ?) RETURNING number"
-        return int(self._execute(statement, values)[0])
+        return int(self._execute(statement, date, command, revision, self.code, report)[0][0])
 
     def runs(self) -> list[KeptRun]:
         """All runs that were kept, the first one first."""
         statement = "SELECT number, date, command, revision, code, report FROM runs ORDER BY number"
-        return [KeptRun(*row) for row in self._rows(statement)]
+        return [KeptRun(*row) for row in self._execute(statement)]
 
-    def _execute(self, statement: str, values: tuple[Any, ...]) -> Any:
+    def _execute(self, statement: str, *values: Any) -> list[Any]:
         try:
-            return self._connection.execute(statement, values).fetchone()
+            return self._connection.execute(statement, values).fetchall()
         except sqlite3.Error as error:
-            raise self._unusable(error) from error
-
-    def _rows(self, statement: str) -> list[Any]:
-        try:
-            return self._connection.execute(statement).fetchall()
-        except sqlite3.Error as error:
-            raise self._unusable(error) from error
-
-    def _unusable(self, error: sqlite3.Error) -> StoreError:
-        return StoreError(f"the store {self._path} must be readable and writable: {one_line(error)}")
+            must = f"the store {self._path} must be readable and writable"
+            raise StoreError(f"{must}: {one_line(error)}") from error
 
     def close(self) -> None:
         """Let go of the file."""
@@ -250,14 +220,6 @@ def code_and_libraries() -> str:
 def code_digest() -> str:
     """A digest of the package's source: what changed code measured is never mistaken for what this code measures."""
     return digest_of(p for folder in (_ROOT, _ROOT / "bounds", _ROOT / "audits") for p in folder.rglob("*.py"))
-
-
-@cache
-def theory_digest() -> str:
-    """A digest of what a claim's verdict depends on: ``bounds`` with its files of data, and what it imports."""
-    named = ("errors.py", "running/executor.py")
-    files = [*(_ROOT / name for name in named), *(p for p in (_ROOT / "bounds").rglob("*") if p.is_file())]
-    return digest_of(path for path in files if path.suffix in (".py", ".json", ".v"))
 
 
 def digest_of(files: Iterable[Path]) -> str:

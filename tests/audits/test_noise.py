@@ -294,18 +294,13 @@ def test_float32_noise_on_a_large_number_is_no_fault(centre):
 @pytest.mark.parametrize("scale", [1.0, 1.2, 1.5])
 def test_simulations_that_end_early_change_no_verdict(scale, monkeypatch):
     """Once more simulations lie beyond what was observed than a rejection allows, the rest cannot matter."""
-    calls = []
-
-    def count(*asked):
-        calls.append(beyond_doubt(*asked))
-        return calls[-1]
-
-    beyond_doubt = noise_laws._Null.beyond_doubt
+    drawn, statistics = [], noise_laws.statistics
     samples = [np.random.default_rng(seed).normal(scale=scale, size=(60, 5)) for seed in range(4)]
     monkeypatch.setattr(noise_laws, "_NUMBERS", 0)  # one simulation at a time, as of a large sample
-    monkeypatch.setattr(noise_laws._Null, "beyond_doubt", count)
+    monkeypatch.setattr(noise_laws, "statistics", lambda *asked: drawn.append(0) or statistics(*asked))
     early = [noise.audit_noise_sample(sample, scale=1.0, distribution="gaussian").verdict for sample in samples]
-    assert scale > 1 or any(calls)
-    monkeypatch.setattr(noise_laws._Null, "beyond_doubt", lambda *asked: False)
+    few = len(drawn)
+    monkeypatch.setattr(noise_laws, "_BEYOND_DOUBT", np.inf)
     whole = [noise.audit_noise_sample(sample, scale=1.0, distribution="gaussian").verdict for sample in samples]
     assert early == whole
+    assert scale > 1 or few < len(drawn) - few

@@ -67,7 +67,7 @@ def test_clipping_each_coordinate_by_itself_is_seen(monkeypatch):
     old = "scale = clip_factor(g[:d], clip[0]) / batch\nfor i in range(d):\n    out[i] += scale * g[i]"
     new = "for i in range(d):\n    out[i] += min(max(g[i], -clip[0]), clip[0]) / batch"
     monkeypatch.setattr(WorstCase, "mean", staticmethod(mutants.compiled(Edit("add_clipped", old, new)).mean))
-    reached = entry("nseg", "repaired").game.reached(0)  # w moves sqrt(2) times as far as it may, v no farther
+    reached = entry("nseg", "repaired").game.shares(0)[0]  # w moves sqrt(2) times as far as it may, v no farther
     assert reached.max() == pytest.approx(np.sqrt(1.5))
 
 

@@ -12,13 +12,12 @@ from dpcheck.bounds.registry import PAPERS, find
 from dpcheck.checks import shipped
 from dpcheck.checks.context import Batch, Context
 from dpcheck.checks.shipped import Measurements, claims_of, measuring_digest, name_of
-from dpcheck.running.store import theory_digest
 
 RENEW = "`python -m dpcheck.checks.shipped` renews it"
 
 
 def test_what_is_shipped_is_of_this_code():
-    assert shipped._read(shipped.CLAIMS)["code"] == theory_digest(), RENEW
+    assert shipped._read(shipped.CLAIMS)["code"] == shipped.theory_digest(), RENEW
     assert shipped._read(shipped.MEASUREMENTS)["code"] == measuring_digest(), RENEW
 
 

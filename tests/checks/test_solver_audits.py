@@ -153,7 +153,7 @@ def test_paths_are_the_runs(name, label):
 def test_the_canary_moves_releases_by_their_declared_sensitivity(name, label):
     """By no more, save where the algorithm understates it; and nearly by all of it, where no remark says why not."""
     entry = case(name, label)
-    reached = entry.game.reached(0)
+    reached = entry.game.shares(0)[0]
     if (name, label) in LEAKS and algorithm(name).understated:
         assert reached.max() > 3
         return
@@ -224,7 +224,7 @@ def transcript(entry, trials=10_000):
 def test_too_little_noise_is_seen(name, label):
     """A quarter of what the pair needs at the claim: its sensitivity and the noise's slack are taken off."""
     entry = case(name, label)
-    factor = certify(entry.events, delta=entry.delta).epsilon / entry.epsilon * entry.game.reached(0).max() / 4
+    factor = certify(entry.events, delta=entry.delta).epsilon / entry.epsilon * entry.game.shares(0)[0].max() / 4
     weak = replace(entry.game, solver=weaker(entry.game.solver, factor))
     assert transcript(replace(entry, game=weak)).verdict == "violated"
 
@@ -240,7 +240,7 @@ def test_half_the_noise_is_seen_against_the_certified_curve(name, label):
     The printed DPTD is left out: at a tenth of its claim, runs are too few to tell half its noise from all of it.
     """
     entry = case(name, label)
-    assert entry.game.reached(0).max() > 0.9
+    assert entry.game.shares(0)[0].max() > 0.9
     weak = replace(entry, game=replace(entry.game, solver=weaker(entry.game.solver, 0.5)))
     trials = 100_000 if label.startswith("as_printed") else 30_000
     assert curve(CONTEXT, name, weak, trials, {}).verdict == "violated"

@@ -23,7 +23,7 @@ from dpcheck.catalogue.zhang2022.rate_minimisation import EXPERIMENTS
 from dpcheck.checks.context import Context
 from dpcheck.checks.rates import points
 from dpcheck.errors import InputError
-from dpcheck.running.executor import Executor, LostWorkersError, Serial, Threads
+from dpcheck.running.executor import Executor, LostWorkersError, Threads
 from dpcheck.running.process_pool import Processes, executor
 
 BACKENDS = ("threads", "processes", "dask", "ray")
@@ -191,14 +191,6 @@ def test_a_worker_killed_each_minute_costs_no_bit(backend: str, keep) -> None:
     assert same == chunks
     assert kills >= 3
     assert len(pids) >= 2 + kills
-
-
-def test_serial_work_waits_until_it_is_asked_for() -> None:
-    ran: list[int] = []
-    results = Serial().map(ran.append, range(5))
-    assert ran == []
-    next(results)
-    assert ran == [0]
 
 
 def test_only_so_many_chunks_are_taken_ahead() -> None:
