@@ -19,6 +19,7 @@ from dpcheck.errors import require, require_count, require_positive, require_see
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+_WEIGHED = 30  # canaries from which the variance of a step is known well enough to weigh it
 
 
 def made_canaries(records: ArrayLike, number: int, *, factor: float = 10.0, seed: int = 0) -> Floats:
@@ -130,7 +131,8 @@ def along(released: ArrayLike, directions: ArrayLike) -> Floats:
     Returns
     -------
     ndarray, (m,)
-        The sums of the products with the directions' unit vectors.
+        The sums of the products with the directions' unit vectors; of 30 canaries and more, a step in which the
+        products vary more than in others counts less, by the inverse of their variance.
 
     Examples
     --------
@@ -143,4 +145,9 @@ def along(released: ArrayLike, directions: ArrayLike) -> Floats:
     good = towards.ndim in (2, 3) and towards.shape[-1] == seen.shape[1] and towards.shape[:-2] in ((), seen.shape[:1])
     require(good, "directions", "have shape (m, k) or (steps, m, k)", towards.shape)
     unit = towards / np.maximum(np.linalg.norm(towards, axis=-1, keepdims=True), 1e-300)
-    return np.asarray(np.einsum("...mk,sk->m" if towards.ndim == 2 else "smk,sk->m", unit, seen))
+    products = seen @ unit.T if towards.ndim == 2 else np.einsum("smk,sk->sm", unit, seen)
+    if products.shape[1] < _WEIGHED:
+        return np.asarray(products.sum(axis=0))
+    variance = products.var(axis=1)
+    weights = 1 / np.maximum(variance, 1e-12 * max(float(variance.max()), 1e-300))
+    return np.asarray(weights @ products / weights.mean())

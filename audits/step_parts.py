@@ -205,7 +205,7 @@ class StepFinding:
     Attributes
     ----------
     part : str
-        ``"accounting"``, ``"sampling"``, ``"divisor"``, ``"empty batch"``, ``"noise"``, ``"clipping"`` or
+        ``"accounting"``, ``"state"``, ``"sampling"``, ``"divisor"``, ``"empty batch"``, ``"noise"``, ``"clipping"`` or
         ``"release"``.
     verdict : str
         ``"violated"``, ``"inconclusive"`` or ``"consistent"``.

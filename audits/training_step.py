@@ -22,10 +22,12 @@ from dpcheck.audits.claim import delta_of
 from dpcheck.audits.membership import audit_privacy
 from dpcheck.audits.noise import most_confidence
 from dpcheck.audits.running.datasets import read
+from dpcheck.audits.running.memory import Memory
 from dpcheck.audits.step_gradient import affordable, batch_sizes, clipping_finding, cost, noise_finding
 from dpcheck.audits.step_parts import StepFinding, TrainingStep, gathered, taken
 from dpcheck.audits.step_parts import TrainingStepAudit as TrainingStepAudit
 from dpcheck.audits.step_sampling import cyclic_sampling_finding, divisor_finding, empty_finding, sampling_finding
+from dpcheck.audits.step_state import from_one_state, memory_of, state_finding
 from dpcheck.errors import (
     InputError,
     raised,
@@ -41,8 +43,8 @@ from dpcheck.events import Neighbours, Repeated, Sampled, Scheme
 Floats = NDArray[np.float64]
 _UNSEEDED = (
     "gradient must draw all its randomness from rng, got two different releases for one seed: seed the library's own "
-    "generator from rng in each call, such as torch.manual_seed(int(rng.integers(2**62))), switch dropout off, and "
-    "keep no state"
+    "generator from rng in each call, such as torch.manual_seed(int(rng.integers(2**62))), and switch dropout off; if "
+    "it keeps state in another module or library, hand over the code that sets the step up, records -> TrainingStep"
 )
 _STATISTICAL = 5  # sampling, noise of three sizes of minibatch, and the joint release
 # What is said of clipping where it cannot be tested.
@@ -173,13 +175,25 @@ def audit_training_step(
     code: Callable[[Any], Any] = (lambda _: step) if isinstance(step, TrainingStep) else step
     require(callable(code), "step", "be a TrainingStep, or code that returns one", type(step).__name__)
 
+    memory: Memory | None = None
+
     def build(data: Any) -> TrainingStep:
         made: TrainingStep = code(given.back(data))
         require(isinstance(made, TrainingStep), "step", "return a TrainingStep", type(made).__name__)
+        if memory is not None and made is step:
+            memory.restore()
         return replace(made, gradient=lambda params, batch, rng: made.gradient(params, given.back(batch), rng))
 
     here = build(records)
-    _require_gradient(here, records)
+    states: list[StepFinding] = []
+    if not _repeats(here, records):
+        made = code(given.back(records))
+        memory = memory_of(made)
+        keeping = replace(made, gradient=lambda params, batch, rng: made.gradient(params, given.back(batch), rng))
+        here = from_one_state(keeping, memory)
+        if not _repeats(here, records):
+            raise InputError(_UNSEEDED)
+        states.append(state_finding(keeping, memory, records, batch, seed))
 
     share = 1 - (1 - confidence) / _STATISTICAL
     plain_scheme: Scheme = "poisson" if scheme == "cyclic_poisson" else scheme
@@ -194,7 +208,7 @@ def audit_training_step(
         f"the step as stated is certified at epsilon {certified:.5g}, {promise} is {claimed:.5g}",
         "" if kept else "Give the accountant the noise over clip, sampling rate and steps of this step, or add noise",
     )  # fmt: skip
-    findings = [_CORRELATED if here.correlated else accounting]
+    findings = [_CORRELATED if here.correlated else accounting, *states]
     findings.append(
         cyclic_sampling_finding(here, len(records), batch, cycle, neighbours, share, seed) if cyclic
         else sampling_finding(here, len(records), batch, plain_scheme, share, seed)
@@ -222,8 +236,8 @@ def audit_training_step(
     return TrainingStepAudit(verdict, audited, certified, claimed, float(delta), steps, released, tuple(findings))
 
 
-def _require_gradient(step: TrainingStep, records: Any) -> None:
-    """Require that the gradient takes records, and that the generator alone decides what it returns."""
+def _repeats(step: TrainingStep, records: Any) -> bool:
+    """Say whether the generator alone decides what the gradient returns, which must take records."""
     some = taken(records, range(4))
     try:
         one, other = (step.release(some, np.random.default_rng(0)) for _ in range(2))
@@ -231,8 +245,7 @@ def _require_gradient(step: TrainingStep, records: Any) -> None:
         raise
     except (Exception, SystemExit) as error:
         raise InputError(f"gradient must take a minibatch of the records, got {raised(error)}") from error
-    if not np.array_equal(one, other, equal_nan=True):
-        raise InputError(_UNSEEDED)
+    return np.array_equal(one, other, equal_nan=True)
 
 
 def _require_outlier(records: Any, outlier: Any) -> None:

@@ -39,9 +39,11 @@ class Memory:
     Random generators are left alone: put back, they would repeat their noise. So is what cannot be copied.
 
     only : the names of the places to look at, None for all
+    looks : how often all of them are looked at when they are put back; later those alone that had changed
     """
 
-    def __init__(self, *functions: Any, only: Collection[str] | None = None) -> None:
+    def __init__(self, *functions: Any, only: Collection[str] | None = None, looks: float = _LOOKS) -> None:
+        self._looks = looks
         self._places, self._first, self._held = list[Place](), list[tuple[Any, str]](), list[Any]()
         seen: set[int] = set()
         memo: dict[int, Any] = {}  # one for all, so that what is shared stays shared
@@ -64,8 +66,8 @@ class Memory:
         self._held.append(held)
 
     def restore(self) -> None:
-        """Put back all that has changed; from the fourth call on, what changed before one of the first three."""
-        looked_at = range(len(self._places)) if self._restored < _LOOKS else sorted(self._changing)
+        """Put back all that has changed; after so many looks, what had changed before one of them."""
+        looked_at = range(len(self._places)) if self._restored < self._looks else sorted(self._changing)
         changed = [k for k in looked_at if _digest(self._places[k].read()) != self._first[k][1]]
         self._changing.update(changed)
         self._restored += 1
