@@ -263,10 +263,10 @@ def _restore(wealth: Wealth, claim: dict[str, Any], earlier: Any, runner: Runner
         before = unsealed(earlier)
     require(before.claim == claim, "earlier", f"be an audit with {claim}", before.claim)
     require(before.verdict != "violated", "earlier", "have left the claim standing", before.verdict)
-    again = digest(*(runner(Chunk(side, 0, FIRST)) for side in (0, 1)))
+    width, layout = before.state.outputs[0].shape[1], wealth.layout
+    require(width in (layout.width, layout.full), "earlier", f"have outputs of {layout.width} numbers", width)
+    again = digest(*(layout.fitted(runner(Chunk(side, 0, FIRST)), width) for side in (0, 1)))
     require(again == before.state.first, "mechanism", "give the outputs that the earlier audit began with", "others")
-    width, full = before.state.outputs[0].shape[1], wealth.layout.full
-    require(width in (wealth.width, full), "earlier", f"have outputs of {wealth.width} numbers", width)
     wealth.restore(before.state, before.trials, before.looks)
     require(not wealth.violated, "earlier", "have left the claim standing", "wealth that refutes it")
 

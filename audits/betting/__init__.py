@@ -281,7 +281,7 @@ class Wealth:
             if leaves is not None and not self.violated:
                 self._predictor.judge(*leaves)
             if wide > self.width:  # the bets that follow see the codes too
-                self.width, leaves = wide, None
+                self.width, leaves, self.first = wide, None, digest(a[:FIRST], b[:FIRST])
                 self._predictor = Predictor(wide, wide - self.layout.numbers, self._predictor.success)
             if not self.violated:
                 self._predictor.learn(a, b, leaves)

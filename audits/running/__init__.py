@@ -304,9 +304,10 @@ class Runner:
 
         A mechanism that never returns is an error, since most often it was called wrongly.
         """
-        outcomes, self.encoder = list[Any](), Encoder()
+        learned: tuple[list[Any], list[Any]] = ([], [])
+        self.encoder = Encoder()
         with Guest() as guest:
-            for dataset in self.datasets:
+            for dataset, outcomes in zip(self.datasets, learned, strict=True):
                 rng = np.random.default_rng(0)
                 for _ in range(_LEARNED):
                     _, odd = self._of_numbers(guest, dataset, rng, 1)
@@ -314,12 +315,13 @@ class Runner:
                     if not odd.outcomes:
                         raise odd
                     outcomes += odd.outcomes
+        outcomes = [*learned[0], *learned[1]]
         if all(isinstance(outcome, Raised) for outcome in outcomes):
             always = f"{outcomes[0].kind}: {outcomes[0].words}"
             raise InputError(f"mechanism must return an output, got {always}, or another error, in all first runs")
         nothing = all(outcome is None for outcome in outcomes)
         require(not nothing, "mechanism", "return an outcome", "None in all first runs")
-        return Encoder.learned(outcomes)
+        return Encoder.learned(*learned)
 
     def _probed(self, side: int, seeded: bool) -> Floats:
         """Return outputs on one dataset, after two runs that must agree."""

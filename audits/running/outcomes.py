@@ -14,7 +14,7 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AnySet
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -34,6 +34,7 @@ Floats = NDArray[np.float64]
 # list or set that are counted.
 _NUMBERS, _CODES, _ENTRIES, _CELLS, _MEMBERS = 256, 64, 32, 256, 32
 _DEEPEST, _LONGEST, _SHOWN = 16, 200, 100
+_NUMBER, _IN_TEXT = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"), 8  # of a text's numbers so many have columns
 _LABELS = 100_000  # statements that are remembered by their codes
 _TYPE, _REST = "type(output)", "the rest of output"
 _EPOCH = datetime.datetime(1970, 1, 1)
@@ -80,9 +81,11 @@ class _Parts:
             self.statements[path] = f"{path} is {value}"
         elif isinstance(value, Raised):
             self.statements[_TYPE] = f"raises {value.kind}"
-            self.statements["error"] = f"raises {value.kind}: {value.words}"
+            self.walk(value.words, "str(error)", depth + 1)
         elif isinstance(value, str | bytes):
             self.statements[path] = f"{path} == {value!r}"
+            if isinstance(value, str):
+                self._text(value, path)
         elif isinstance(value, complex | np.complexfloating):
             self.walk(value.real, f"{path}.real", depth + 1)
             self.walk(value.imag, f"{path}.imag", depth + 1)
@@ -108,6 +111,15 @@ class _Parts:
         else:
             self._object(value, path, depth)
 
+    def _text(self, value: str, path: str) -> None:
+        """Add the numbers in a text, and what it is without them."""
+        numbers = _NUMBER.findall(value)
+        self.numbers[f"len({path})"] = len(value)
+        if numbers:
+            self.statements[f"{path} without numbers"] = f"{path} is {_NUMBER.sub('#', value)!r} but for numbers"
+            for i, number in enumerate(numbers[:_IN_TEXT]):
+                self.numbers[f"number {i} in {path}"] = float(number)
+
     def _number(self, value: Any, path: str) -> None:
         try:
             near = float(value)
@@ -116,7 +128,7 @@ class _Parts:
         except ValueError:  # a signalling NaN
             near = math.nan
         self.numbers[path] = near
-        if near == near and near != value:
+        if near == near and (near != value or (isinstance(value, int) and abs(value) >= 2**53)):
             self.statements[path] = f"{path} == {value}"
 
     def _date(self, value: Any, path: str) -> None:
@@ -145,12 +157,15 @@ class _Parts:
         self.statements[path] = f"{path}.shape == {value.shape} and {path}.dtype == {value.dtype}"
         if value.ndim == 0:
             self.walk(value.item() if value.dtype.kind != "M" else value[()], path, depth + 1)
-        elif value.dtype.kind not in "biuf" or (value.ndim == 1 and value.size <= _ENTRIES):
-            self._entries(value.ravel().tolist() if value.dtype.kind not in "mM" else list(value.ravel()), path, path,
-                          (f"list({path}).count(", ")"), depth)  # fmt: skip
+        elif value.dtype.kind not in "biuf":
+            entries = value.ravel().tolist() if value.dtype.kind not in "mM" else list(value.ravel())
+            self._entries(entries, path, path, (f"list({path}).count(", ")"), depth)
         else:
-            self._cells(zip(np.ndindex(value.shape), value.ravel().tolist(), strict=False), path)
-            self._ends(value.ravel().astype(float).tolist(), path)
+            numbers = value.ravel().tolist()
+            self._cells(zip(np.ndindex(value.shape), numbers, strict=True), path)
+            self._ends([float(number) for number in numbers], path)
+            if value.dtype.kind in "iu":
+                self.members[path] = (f"({path} == ", ").sum()"), [str(number) for number in numbers]
 
     def _cells(self, cells: Iterable[tuple[Any, Any]], path: str) -> None:
         for place, cell in islice(cells, _CELLS):
@@ -181,6 +196,8 @@ class _Parts:
                 self.walk(value.iloc[:, k], f"{path}.iloc[:, {k}]" if twice else f"{path}[{name!r}]", depth + 1)
             return
         self.statements[path] = f"{path}.dtype == {value.dtype}"
+        if value.name is not None and depth == 0:
+            self.statements[f"{path}.name"] = f"{path}.name == {value.name!r}"
         if hasattr(value.dtype, "categories"):
             self.statements[f"{path}.dtype"] = f"list({path}.dtype.categories) == {list(value.dtype.categories)!r}"
         if depth == 0 and hasattr(value, "index"):
@@ -210,7 +227,8 @@ class _Parts:
 def kind_of(numbers: Any) -> Any:
     """Return what tells two arrays of one shape apart, beside their numbers: their type, and a table's labels."""
     if hasattr(numbers, "axes"):
-        return (*map(tuple, numbers.axes), str(numbers.dtypes))
+        names = getattr(numbers, "name", None), *(axis.names for axis in numbers.axes)
+        return (*map(tuple, numbers.axes), str(numbers.dtypes), str(names))
     return getattr(numbers, "dtype", None)
 
 
@@ -230,7 +248,7 @@ class Layout:
     """What the columns of rows are: numbers, and then codes.
 
     width : columns of a row; of a mechanism that returns numbers of one shape ``numbers``, where nothing else came
-    names : of the columns of numbers, as the user would write them; none where they are ``output[i]``
+    names : of the columns, as the user would write them; of numbers none where they are ``output[i]``
     """
 
     numbers: int
@@ -286,24 +304,28 @@ class Encoder:
         self._known: frozenset[Any] = frozenset([_TYPE, *self.numbers, *self.codes, *counted])
 
     @classmethod
-    def learned(cls, outcomes: Iterable[Any]) -> Encoder:
-        """Choose columns for what these outcomes hold."""
-        parts = [_parts(outcome) for outcome in outcomes]
+    def learned(cls, outcomes: Sequence[Any], others: Sequence[Any]) -> Encoder:
+        """Choose columns for what outcomes on the two datasets hold; the members that tell these apart come first."""
+        parts = [_parts(outcome) for outcome in (*outcomes, *others)]
         numbers: list[str | _Count] = [*dict.fromkeys(chain.from_iterable(p.numbers for p in parts))]
         codes, usual = list[str | _Count](), dict[str, str]()
         for path in dict.fromkeys(chain.from_iterable(p.statements for p in parts)):
-            made = {p.statements[path] for p in parts if path in p.statements}
+            made = Counter(p.statements[path] for p in parts if path in p.statements)
             if len(made) == 1:
-                usual[path] = made.pop()
-            elif path != _TYPE:
+                usual |= dict.fromkeys([path], *made)
+            if path != _TYPE and (len(made) > 1 or (made.total() < len(parts) and not path.startswith("type("))):
                 codes.append(path)
+        codes.sort(key=usual.__contains__)  # those that are there or not, always the same, come last
         for path in dict.fromkeys(chain.from_iterable(p.members for p in parts)):
-            there = [p.members[path] for p in parts if path in p.members]
-            times = Counter(chain.from_iterable(set(members) for _, members in there))
-            before, after = there[0][0]
-            (numbers if before else codes).extend(
-                _Count(path, member, before + member + after) for member, n in times.most_common(_MEMBERS) if n > 1
+            sides = parts[: len(outcomes)], parts[len(outcomes) :]
+            ours, theirs = (
+                Counter(chain.from_iterable(set(p.members[path][1]) for p in side if path in p.members))
+                for side in sides
             )
+            times = ours + theirs
+            before, after = next(p.members[path][0] for p in parts if path in p.members)
+            best = sorted(times, key=lambda m: (-abs(ours[m] - theirs[m]), -times[m], m))[:_MEMBERS]
+            (numbers if before else codes).extend(_Count(path, m, before + m + after) for m in best if times[m] > 1)
         return cls(None, None, tuple(numbers[:_NUMBERS]), tuple(codes[:_CODES]), usual)
 
     @property
@@ -317,9 +339,10 @@ class Encoder:
         if self.shape is not None:
             size = math.prod(self.shape)
             return Layout(size, 2, size, ("output",) if size == 1 else ())
-        names = tuple(_short(c if isinstance(c, str) else c.name) for c in self.numbers)
-        codes = 2 + len(self.codes)
-        return Layout(len(names), codes, len(names) + codes, names)
+        numbers, codes = len(self.numbers), 2 + len(self.codes)
+        columns = *self.numbers, _TYPE, _REST, *self.codes
+        names = tuple(_short(c if isinstance(c, str) else c.name) for c in columns)
+        return Layout(numbers, codes, numbers + codes, names)
 
     def said(self, rows: Floats) -> str:
         """Say of what kind the first of these rows is."""
@@ -343,8 +366,8 @@ class Encoder:
             rest = [f"{path} == {n:g}" for path, n in parts.numbers.items() if path.startswith("len(")] + [
                 statement for statement in rest if not statement.startswith("type(")
             ]
-        for path, ((before, after), _) in parts.members.items():
-            rest += [before + member + after for member in sorted(counts[path]) if (path, member) not in self._known]
+        for path in parts.members:
+            rest += [f"{member} in {path}" for member in sorted(counts[path]) if (path, member) not in self._known]
         return np.array([*row, *map(self._code, [made[_TYPE], " and ".join(rest), *said])])
 
     @staticmethod
@@ -368,8 +391,9 @@ def _short(statement: str) -> str:
 
 
 _CODE = r"-?1\.\d{9,17}"
+_ONE = rf"\{{(?:0|{_CODE})\}}"
 _TOKENS = re.compile(
-    rf"output\[(?P<code>\d+)\] (?P<no>not )?in (?P<codes>\{{{_CODE}\}}(?: or \{{{_CODE}\}})*)(?P<more> or \d+ more)?"
+    rf"output\[(?P<code>\d+)\] (?P<no>not )?in (?P<codes>{_ONE}(?: or {_ONE})*)(?P<more> or \d+ more)?"
     rf"|output\[(?P<column>\d+)\](?P<nan> is (?:not )?nan)?|(?P<one>{_CODE})"
 )
 
@@ -391,7 +415,7 @@ class Naming:
 
     def _said(self, found: re.Match[str]) -> str:
         if found["code"] and int(found["code"]) >= self.layout.numbers:
-            return self._any_of(found)
+            return self._any_of(found, self._column(int(found["code"])))
         if found["one"]:
             return self.labels.get(float(found["one"]), found["one"])
         column = int(found["code"] or found["column"])
@@ -400,13 +424,16 @@ class Naming:
             return found[0].replace(f"output[{column}]", name, 1)
         return name + (f"{found['nan']} or missing" if found["nan"] == " is nan" else found["nan"] or "")
 
-    def _any_of(self, found: re.Match[str]) -> str:
-        stated = [self.labels.get(float(number), "another statement") for number in re.findall(_CODE, found["codes"])]
+    def _any_of(self, found: re.Match[str], name: str) -> str:
+        known = self.labels | {0.0: f"{name} is missing" if self.layout.names[1:] else "numbers as usual"}
+        stated = [
+            known.get(float(number), "another statement") for number in re.findall(rf"0\b|{_CODE}", found["codes"])
+        ]
         text = " or ".join(dict.fromkeys(stated)) + (found["more"] or "")
         return f"not ({text})" if found["no"] else text
 
     def _column(self, column: int) -> str:
-        names, past = self.layout.names, column - self.layout.numbers
-        if past >= 0:
-            return (_TYPE, _REST)[past] if past < 2 else f"statement {past - 1}"
-        return names[column] if column < len(names) else f"output[{column}]"
+        if column < len(self.layout.names):
+            return self.layout.names[column]
+        past = column - self.layout.numbers
+        return f"output[{column}]" if past < 0 else (_TYPE, _REST)[past]

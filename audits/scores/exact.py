@@ -156,7 +156,7 @@ def statements(a: Floats, b: Floats, codes: int) -> list[Score]:
         for place in np.argsort(-np.abs(counts[0] - counts[1]) / np.sqrt(counts.sum(axis=0)), kind="stable")[:_VALUES]
         for value, x, y in [(values[place], *counts[:, place])]
     ]
-    found = sorted(found, key=lambda one: -one[0])[:_VALUES]
+    found = sorted(found, key=lambda one: (-one[0], one[2]))[:_VALUES]
     return [Stated(source, np.array([value]), np.ones(1)) for _, source, value in found]
 
 

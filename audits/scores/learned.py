@@ -49,7 +49,7 @@ def learned(a: Floats, b: Floats, codes: int = 0) -> list[Score]:
     coded = [histogram(score.source, a, b) for score in worded]
     sources = [h.source for h in (*best([*single, *coded], a, b, _FEATURES), *double)]
     return [
-        *worded, *single, *double, *patterns(a, b), *fit(a, b),
+        *worded, *single, *double, *patterns(a, b, codes), *fit(a, b),
         *([product(a, b)] if width <= WIDE else []), *([trees(sources, a, b)] if sources else []),
     ]  # fmt: skip
 
