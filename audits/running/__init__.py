@@ -187,23 +187,25 @@ class Runner:
         self, guest: Guest, dataset: Any, rng: np.random.Generator, size: int
     ) -> tuple[Floats, RunError | None]:
         """Return outputs up to the first that is no array of numbers like the others, with the error that says so."""
-        rows, shape, kind = np.empty((0, 0)), None, None
+        rows, shape, kind, learning, coded = np.empty((0, 0)), None, None, self.encoder is None, False
         if self.encoder is not None:
-            shape, kind = self.encoder.shape, self.encoder.kind
+            shape, kind, coded = self.encoder.shape, self.encoder.kind, not self.encoder.plain
+        if shape is not None:
+            rows = np.empty((size, math.prod(shape)))
         for i in range(size):
             guest.end_copy()
             try:
                 result = self._call(i, dataset, rng)
-                if self.encoder is not None and shape is None:  # all outcomes are encoded
+                if coded:
                     return rows, RunError("", i, result)
                 row = self._numbers(i, result)
             except RunError as error:
                 return rows[:i], error
-            if self.encoder is None and row.ndim:
-                self._kinds.add((type(result), kind_of(result)))
-            if i == 0:
-                self._shape = shape = row.shape if shape is None else shape
-                rows = np.empty((size, math.prod(shape)))
+            if learning:
+                self._kinds |= {(type(result), kind_of(result))} if row.ndim else set()
+                if i == 0:
+                    self._shape = shape = row.shape
+                    rows = np.empty((size, row.size))
             if row.shape != shape or (
                 kind is not None and (result.dtype if type(result) is np.ndarray else kind_of(result)) != kind
             ):
