@@ -23,9 +23,9 @@ from dpcheck.audits import limits
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.output_sets import Choice, OutputSet, choose
 from dpcheck.audits.running import SIDES, Chunk, Pool
+from dpcheck.audits.running.outcomes import Layout, Naming
 from dpcheck.audits.scores import evaluate
 from dpcheck.compiled import njit
-from dpcheck.errors import require
 
 Floats = NDArray[np.float64]
 
@@ -149,10 +149,11 @@ class HitCounts:
         level = event.sign * event.threshold
         self._hits[side] += _count(values, event.sign, level, self.edges[0], self.edges[-1], self.bars[side])
 
-    def look(self, number: int, trials: int, learned_from: int) -> Look:
+    def look(self, number: int, trials: int, learned_from: int, naming: Naming | None) -> Look:
         """Return the look at the set, by its hits in ``trials`` runs of each dataset."""
         test, favoured = self.test, SIDES.index(self.test.event.favours)
-        event = replace(test.event, hits=self._hits[favoured], other_hits=self._hits[1 - favoured], trials=trials)
+        event = replace(test.event, hits=self._hits[favoured], other_hits=self._hits[1 - favoured], trials=trials,
+                        naming=naming)  # fmt: skip
         bars = (self.edges, *self.bars)
         return Look(number, test.kind, event, learned_from, test.alpha, test.epsilon, test.delta, bars)
 
@@ -173,39 +174,52 @@ def _count(values: Floats, sign: int, level: float, low: float, high: float, bar
 
 
 def take_looks(
-    pool: Pool, plan: Plan, width: int, claim: PrivacyClaim, epsilon: float, delta: float,
+    pool: Pool, plan: Plan, layout: Layout, claim: PrivacyClaim, epsilon: float, delta: float,
     progress: Callable[[int, int], None] | None,
-) -> tuple[tuple[Look, ...], list[Look], int]:  # fmt: skip
-    """Return the looks up to one that breaks the claim, those that break it, and the runs used on each dataset."""
+) -> tuple[tuple[Look, ...], list[Look], int, tuple[int, int]]:  # fmt: skip
+    """Return the looks up to one that breaks the claim, and those that break it.
+
+    Then the runs used on each dataset, and how many on either raised.
+    """
     earlier: tuple[list[Floats], list[Floats]] = ([], [])
+    kept: list[tuple[Chunk, Floats]] = []
+    width, naming = layout.width, Naming(layout) if layout.codes else None
     looks: list[Look] = []
     broken: list[Look] = []
-    done, total = 0, 2 * sum(plan.blocks)
+    done, total, raised = 0, 2 * sum(plan.blocks), [0, 0]
     room = max(50, min(_KEPT_RUNS, _KEPT // width))
     for block, size in enumerate(plan.blocks):
         counts: list[HitCounts] = []
         if block:
-            a, b = np.concatenate(earlier[0])[:room], np.concatenate(earlier[1])[:room]
+            width = max(width, *(rows.shape[1] for _, rows in kept))  # wider once codes came
+            a, b = (np.concatenate([layout.fitted(rows, width) for rows in side])[:room] for side in earlier)
             with np.errstate(over="ignore", invalid="ignore"):  # a score that overflows is not chosen
-                tests = choose(a, b, size, claim, epsilon=epsilon, delta=delta, alpha=plan.levels[block - 1])
+                tests = choose(a, b, size, claim, epsilon=epsilon, delta=delta, alpha=plan.levels[block - 1],
+                               codes=width - layout.numbers)  # fmt: skip
             counts = [HitCounts(test, a, b) for test in tests]
         for chunk, outputs in pool.map(list(plan.chunks(block))):
-            shapes = f"{width} and {outputs.shape[1]} numbers"
-            require(outputs.shape[1] == width, "mechanism", "return outputs of one shape (padded with nan)", shapes)
+            fitted = layout.fitted(outputs, width)
             for hits in counts:
-                hits.add(chunk.side, outputs)
+                hits.add(chunk.side, fitted)
             if block < len(plan.levels) and sum(map(len, earlier[chunk.side])) < room:
+                kept.append((chunk, outputs))
                 earlier[chunk.side].append(outputs)
+            raised[chunk.side] += layout.raised(outputs)
             done += chunk.size
             if progress is not None:
                 progress(done, total)
         for hits in counts:
-            looks.append(hits.look(block, size, len(a)))
+            looks.append(hits.look(block, size, len(a), naming if width > layout.numbers else None))
             if looks[-1].breaks:
                 broken.append(looks[-1])
         if broken:
             break
-    return tuple(looks), broken, done // 2
+    if naming is not None:
+        for look in broken or looks[-len(counts) :]:
+            pool.label(naming, look.event.said, kept)
+        for look in looks:
+            pool.label(naming, look.event.said, ())
+    return tuple(looks), broken, done // 2, (raised[0], raised[1])
 
 
 def in_family(claim: PrivacyClaim, looks: Sequence[Look], delta: float) -> float | None:

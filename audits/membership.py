@@ -66,11 +66,12 @@ def audit_privacy(
     Parameters
     ----------
     mechanism : callable
-        ``(dataset, rng) -> number or array``, with all its randomness from ``rng``, a
+        ``(dataset, rng) -> output``, with all its randomness from ``rng``, a
         :class:`numpy.random.Generator`. With ``vectorized``, ``(dataset, rng, size) -> array`` of shape (size,) or
-        (size, ...), ``size`` independent outputs. All outputs have one shape; infinities and NaN are values like any
-        other. Words, dates and whole numbers of 2^53 and more are not: return codes for the first two, and a large
-        number as its high and low part.
+        (size, ...), ``size`` independent outputs. Infinities and NaN are values like any other. Without ``vectorized``
+        an output may be of any kind that can be compared: words, dates, dictionaries, lists of any length, tables,
+        sparse arrays, nested ones; or an exception, by its type and message. With ``vectorized`` outputs are numbers
+        of one shape, whole ones below 2^53.
     data, neighbour : object
         Two datasets that differ in one record, in any form that the mechanism takes. Every call gets the same two
         objects; they are never copied or changed.
@@ -117,8 +118,8 @@ def audit_privacy(
     Raises
     ------
     InputError
-        For arguments outside their domain, and for a mechanism that raises, returns no numbers, changes the shape of
-        its output or, unless ``seeded`` is False, has other randomness or remembers what it drew.
+        For arguments outside their domain, and for a mechanism that raises in all first runs on both datasets, returns
+        functions or iterators or, unless ``seeded`` is False, has other randomness or remembers what it drew.
 
     References
     ----------
@@ -148,7 +149,8 @@ def audit_privacy(
     plan = Plan.of(trials, confidence, _CHUNK_VECTORIZED if vectorized else _CHUNK)
     runner = Runner(mechanism, (data, neighbour), vectorized, seed)
     with Pool(runner, jobs, runs, executor, isolate) as pool:
-        looks, broken, used = take_looks(pool, plan, pool.runner.probe(seeded=seeded), claimed, stated, delta, progress)
+        layout = pool.runner.probe(seeded=seeded)
+        looks, broken, used, raised = take_looks(pool, plan, layout, claimed, stated, delta, progress)
     # The look with the largest limit at this delta; of equal ones the last, which had most runs.
     best: Look | None = None
     steady = [look for look in reversed(looks) if look.kind != "curve"]
@@ -168,6 +170,7 @@ def audit_privacy(
         verdict, best.epsilon_lower, used, deciding.event, claimed.words,
         stated, float(delta), float(confidence), int(seed) if seeded else None, __version__,
         looks, in_family(claimed, looks, delta) if claimed.events else None, runner.alike, claimed.deltas_at is None,
+        raised,
     )  # fmt: skip
 
 
@@ -211,6 +214,8 @@ class PrivacyAudit(Shown):
         such a pair shows nothing. Not looked at where the mechanism is isolated or ``seeded`` is False.
     one_point : bool
         Whether the claim is one point (epsilon, delta).
+    raised : tuple of int
+        Runs on data and on neighbour that raised, each an outcome like any other.
     """
 
     verdict: str
@@ -227,6 +232,7 @@ class PrivacyAudit(Shown):
     in_family: float | None = None
     no_difference: bool = False
     one_point: bool = True
+    raised: tuple[int, int] = (0, 0)
 
     @property
     def one_sided(self) -> bool:
@@ -269,11 +275,12 @@ class PrivacyAudit(Shown):
     def _sentence(self) -> str:
         family = self.in_family
         strength = "" if self.would_find is None else f"\n{self.would_find.sentence}"
+        failed = "" if self.raised == (0, 0) else "; raised in {} runs on data and {} on neighbour".format(*self.raised)
         within = "" if family is None else f"; within the claimed family, epsilon >= {family:.4f}"
         alike = "; this pair shows no difference" if self.no_difference else ""
         return (
             f"{self.verdict}: epsilon >= {self.epsilon_lower:.4f} at delta {self.delta:g}, claimed {self.epsilon:g}"
-            f"{alike}\nwith confidence {self.confidence:g} from {self.trials} runs a dataset{within}\n"
+            f"{alike}\nwith confidence {self.confidence:g} from {self.trials} runs a dataset{within}{failed}\n"
             f"witness: {self.witness}{strength}"
         )
 
@@ -292,6 +299,7 @@ class PrivacyAudit(Shown):
             "in_family": self.in_family,
             "would_find": None if self.would_find is None else asdict(self.would_find),
             "no_difference": self.no_difference,
+            "raised": list(self.raised),
             "epsilon": plain(self.epsilon),
             "delta": self.delta,
             "confidence": self.confidence,
@@ -354,7 +362,7 @@ class PrivacyAudit(Shown):
         right.step(edges[:-1] * sign, limit, where="post", color=style.CLAIMED, label=claim)
         for axes, title in ((left, "share of runs in each bin"), (right, "share in the set")):
             axes.axvline(event.threshold, color=style.FAINT, linestyle=":", label="threshold of the set")
-            axes.set(xlabel=event.score.words, title=title)
+            axes.set(xlabel=event.named(event.score.words), title=title)
             style.small(axes)
         right.set_yscale("log")
         right.set_ylim(bottom=0.5 / event.trials)

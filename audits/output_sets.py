@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,9 @@ from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits import stand_off, thresholds
 from dpcheck.audits.running import SIDES
 from dpcheck.audits.running.datasets import plain, shown
+from dpcheck.audits.running.outcomes import Naming
 from dpcheck.audits.scores import Coordinate, Score, evaluate
-from dpcheck.audits.scores.exact import Extreme, Repeats, Special, exact, given, seen
+from dpcheck.audits.scores.exact import Extreme, Repeats, Special, Stated, exact, given, seen, stated_once
 from dpcheck.audits.scores.learned import Projection, Quadratic, fit, learned
 
 Floats = NDArray[np.float64]
@@ -51,6 +52,7 @@ class OutputSet:
     hits: int = 0
     other_hits: int = 0
     trials: int = 0
+    naming: Naming | None = field(default=None, repr=False, compare=False)
 
     @property
     def sign(self) -> int:
@@ -81,6 +83,15 @@ class OutputSet:
     @property
     def words(self) -> str:
         """The set as a sentence would name it."""
+        return self.named(self.said)
+
+    def named(self, text: str) -> str:
+        """Write a text on columns and codes as the user would."""
+        return text if self.naming is None else self.naming(text)
+
+    @property
+    def said(self) -> str:
+        """The set by columns and codes, where outputs are no numbers of one shape."""
         if self.sign * self.threshold == -math.inf:
             return "any output"
         describe = getattr(self.score, "describe", None)  # of scores that name their own sets
@@ -167,19 +178,31 @@ class Choice:
 
 
 def choose(
-    a: Floats, b: Floats, trials: int, claim: PrivacyClaim, *, epsilon: float, delta: float, alpha: float
+    a: Floats,
+    b: Floats,
+    trials: int,
+    claim: PrivacyClaim,
+    *,
+    epsilon: float,
+    delta: float,
+    alpha: float,
+    codes: int = 0,
 ) -> list[Choice]:
     """Choose what to test on ``trials`` fresh runs of each dataset, at levels that add up to ``alpha``.
 
     a, b : (n, k), earlier outputs on data and neighbour;  epsilon : claimed at ``delta``
+    codes : so many of the last columns hold codes of statements
 
     The steady choice is the best set by a cautious estimate: the one surest to break the claim, if any promises to;
     else the one with the largest limit at ``delta``. The bold choice, tested at a small level, is the best set by its
     counts alone: a rare leak has few hits, which a cautious estimate would dismiss. A claim of many points, or
     of one at another delta, has a third choice, the set and the point surest to break it.
     """
-    again = seen(a, b)
-    if again is not None:
+    again = seen(a, b, codes)
+    once = None if again is None else OutputSet(again, ">=", 0.5, "data")
+    if again is None and codes and (alone := stated_once(a, b, codes)) is not None:
+        once = OutputSet(alone[0], ">=", 0.5, "data") if alone[1] > 0 else OutputSet(alone[0], "<=", -0.5, "neighbour")
+    if once is not None:
         full, alpha = alpha, alpha * (1 - _ONCE)
     levels = {"steady": alpha * (1 - _BOLD), "bold": alpha * _BOLD}
     if len(claim.epsilons) > 1 or claim.at(0) != (epsilon, delta):  # a point at another delta is tested there
@@ -188,10 +211,12 @@ def choose(
     best = dict.fromkeys(levels, -math.inf)
     anything = OutputSet(Coordinate(0, a.shape[1]), ">=", 0.0, "data")
     chosen = {kind: Choice(kind, anything, epsilon, delta, level) for kind, level in levels.items()}
-    plain_scores, fitted = [*given(a, b), *exact(a, b)], learned(a[::2], b[::2])
+    plain_scores, fitted = [*given(a, b, codes), *exact(a, b, codes)], learned(a[::2], b[::2], codes)
     for number, score in enumerate((*plain_scores, *fitted)):
         # Fitted scores look better than they are on the runs they were fitted to.
         runs = (a, b) if number < len(plain_scores) else (a[1::2], b[1::2])
+        if codes and best["steady"] >= thresholds.HOPELESS and not hasattr(score, "describe"):
+            continue  # a set that promises to break the claim, and that has words, is enough
         for sign, direction, values in _directions(score, *runs):
             places = thresholds.candidates(values)
             judged = _judge(score, values, places, trials, claim, epsilon, delta, apart)
@@ -216,8 +241,8 @@ def choose(
     else:
         chosen["bold"] = bold
     tests = list(chosen.values())
-    if again is not None:
-        tests.append(Choice("seen", OutputSet(again, ">=", 0.5, "data"), epsilon, delta, full * _ONCE))
+    if once is not None:
+        tests.append(Choice("seen", once, epsilon, delta, full * _ONCE))
     return tests
 
 
@@ -230,13 +255,14 @@ def _judge(
     apart : for each kind of choice by how many standard deviations its limits stand off
     """
     linear = isinstance(score, Coordinate | Projection)
-    caution = 1 if isinstance(score, Coordinate | Extreme | Special) else _LEARNED
+    alone = isinstance(score, Stated) and score.values.size == 1
+    caution = 1 if alone or isinstance(score, Coordinate | Extreme | Special) else _LEARNED
     # The tails of the favoured dataset and of the other (2, m), and a margin (m,) for the log of their ratio.
     p, q, margin = thresholds.estimate(values[0], values[1], at, linear=linear)
     tails = np.array([p, q]), np.array([q, p])
     claimed = math.nan if "curve" in apart else epsilon
     steady = thresholds.limits(*tails, margin * caution, trials, delta, apart["steady"], claimed)
-    unseen = _UNREPEATED if isinstance(score, Repeats) else 0.5
+    unseen = _UNREPEATED if type(score) is Repeats else 0.5
     least = _MIXED if isinstance(score, Projection | Quadratic) else _SEEN
     bold = thresholds.counted((values[0], values[1]), at, trials, delta, apart["bold"], unseen, least)
     judged: dict[str, tuple[Floats, Points | None]] = {"steady": (steady, None), "bold": (bold, None)}

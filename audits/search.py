@@ -19,7 +19,7 @@ from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.neighbours import Pair
 from dpcheck.audits.output_sets import choose
-from dpcheck.audits.running import RunError, Runner
+from dpcheck.audits.running import Runner
 from dpcheck.audits.running.datasets import equal_datasets
 from dpcheck.errors import InputError, require, require_confidence, require_count, require_seed
 from dpcheck.shown import Shown
@@ -155,22 +155,13 @@ def audit_neighbours(
         """Return what the audit of a pair promises to show, by ``size`` runs on each dataset, on streams of ``key``."""
         runner = Runner(mechanism, (pair.data, pair.neighbour), vectorized, seed)
         try:
-            outputs, done = [], [0, 0]
-            for side, dataset in enumerate((pair.data, pair.neighbour)):
-                stream = np.random.SeedSequence(seed, spawn_key=(_STREAM, *key, side))
-                try:
-                    outputs.append(runner.outputs(dataset, np.random.default_rng(stream), size))
-                except RunError as error:
-                    done[side] = error.ran
-                    raise error.on([side], done) from error
-                done[side] = size
-            a, b = outputs
-            shapes = f"{a.shape[1]} and {b.shape[1]} numbers"
-            require(a.shape == b.shape, "mechanism", "return outputs of one shape (padded with nan)", shapes)
+            streams = [np.random.SeedSequence(seed, spawn_key=(_STREAM, *key, side)) for side in (0, 1)]
+            a, b = runner.pair(streams, size)
         except InputError as error:
             raise InputError(f"{error} ({pair.words})") from error
         stated = claimed.epsilon_at(delta)
-        return choose(a, b, trials, claimed, epsilon=stated, delta=delta, alpha=1 - confidence)[0].promise
+        alpha, codes = 1 - confidence, 0 if runner.encoder is None else runner.encoder.layout.codes
+        return choose(a, b, trials, claimed, epsilon=stated, delta=delta, alpha=alpha, codes=codes)[0].promise
 
     rounds = math.ceil(math.log2(len(known)))
     left, searched = list(range(len(known))), 0

@@ -155,9 +155,10 @@ def audit_sequential(
     Parameters
     ----------
     mechanism : callable
-        ``(dataset, rng) -> number or array``, with all its randomness from ``rng``, a
+        ``(dataset, rng) -> output``, with all its randomness from ``rng``, a
         :class:`numpy.random.Generator`. With ``vectorized``, ``(dataset, rng, size) -> array`` of shape (size,) or
-        (size, ...), ``size`` independent outputs. Infinities and NaN are values like any other.
+        (size, ...), ``size`` independent outputs. Infinities and NaN are values like any other; without ``vectorized``
+        an output may be of any kind, as in :func:`dpcheck.audit_privacy`.
     data, neighbour : object
         Two datasets that differ in one record, in any form that the mechanism takes; never copied or changed.
     epsilon : float
@@ -197,8 +198,9 @@ def audit_sequential(
     Raises
     ------
     InputError
-        For arguments outside their domain, an ``earlier`` audit of something else, and a mechanism that raises, returns
-        no numbers, changes the shape of its output or, unless ``seeded`` is False, has other randomness.
+        For arguments outside their domain, an ``earlier`` audit of something else, and a mechanism that raises in all
+        first runs on both datasets, returns functions or iterators or, unless ``seeded`` is False, has other
+        randomness.
 
     References
     ----------
@@ -235,21 +237,19 @@ def audit_sequential(
             require_count(most, "most", least=wealth.trials + 1)
         pairs = pool.map(_chunks(wealth.trials, most, wealth.chunks))
         for _, x in pairs:  # bet on runs until the claim is given up, or there are enough
-            chunk, y = next(pairs)
-            require(
-                x.shape == y.shape == (chunk.size, wealth.width), "mechanism",
-                "return outputs of one shape (padded with nan)",
-                f"{wealth.width}, {x.shape[1]} and {y.shape[1]} numbers",
-            )  # fmt: skip
+            _, y = next(pairs)
             wealth.play(x, y)
             if progress is not None:
                 progress(2 * wealth.trials, 2 * most)
             if wealth.violated:
                 break
+        event = wealth.witness()
+        if event.naming is not None:
+            pool.label(event.naming, event.said, wealth.rows(_chunks(0, most, 0)))
     look = wealth.looks[-1]
     verdict = "violated" if wealth.violated else "consistent" if wealth.could_violate else "inconclusive"
     return SequentialAudit(
-        verdict, look.epsilon_lower, look.trials, look.log_wealth, wealth.witness(), version=__version__,
+        verdict, look.epsilon_lower, look.trials, look.log_wealth, event, version=__version__,
         looks=tuple(wealth.looks), state=wealth.state, no_difference=runner.alike, **claim,
     )  # fmt: skip
 
@@ -263,10 +263,10 @@ def _restore(wealth: Wealth, claim: dict[str, Any], earlier: Any, runner: Runner
         before = unsealed(earlier)
     require(before.claim == claim, "earlier", f"be an audit with {claim}", before.claim)
     require(before.verdict != "violated", "earlier", "have left the claim standing", before.verdict)
-    again = digest(*(runner(Chunk(side, 0, FIRST)) for side in (0, 1)))
+    width, layout = before.state.outputs[0].shape[1], wealth.layout
+    require(width in (layout.width, layout.full), "earlier", f"have outputs of {layout.width} numbers", width)
+    again = digest(*(layout.fitted(runner(Chunk(side, 0, FIRST)), width) for side in (0, 1)))
     require(again == before.state.first, "mechanism", "give the outputs that the earlier audit began with", "others")
-    width = before.state.outputs[0].shape[1]
-    require(width == wealth.width, "earlier", f"have outputs of {wealth.width} numbers", width)
     wealth.restore(before.state, before.trials, before.looks)
     require(not wealth.violated, "earlier", "have left the claim standing", "wealth that refutes it")
 

@@ -32,8 +32,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,8 @@ from numpy.typing import NDArray
 
 from dpcheck.audits.betting.predictor import Predictor
 from dpcheck.audits.output_sets import OutputSet
+from dpcheck.audits.running import Chunk
+from dpcheck.audits.running.outcomes import Layout, Naming
 from dpcheck.compiled import njit
 from dpcheck.errors import require
 
@@ -181,7 +183,7 @@ def digest(a: Floats, b: Floats) -> str:
 class Wealth:
     """An audit under way: the wealth against each claim, and the bets on the rounds to come."""
 
-    def __init__(self, epsilon: float, delta: float, alpha: float, width: int) -> None:
+    def __init__(self, epsilon: float, delta: float, alpha: float, layout: Layout) -> None:
         below, above = _GRID
         step = (epsilon or 0.1) / above
         self._epsilons = np.append(
@@ -189,9 +191,10 @@ class Wealth:
         )
         self._claimed = int(np.flatnonzero(self._epsilons == epsilon)[0])
         self._delta, self._goal = float(delta), -math.log(alpha)
-        self.width = width
+        width = self.width = layout.width
+        self.layout = layout
         self._room = max(FIRST, _KEPT // width)
-        self._predictor = Predictor(width)
+        self._predictor = Predictor(width, width - layout.numbers)
         self._log_wealth, self._peak = np.zeros(self._epsilons.size), np.zeros(self._epsilons.size)
         self._outputs = (np.empty((0, width)), np.empty((0, width)))
         self.looks: list[Standing] = []
@@ -211,7 +214,19 @@ class Wealth:
 
     def witness(self) -> OutputSet:
         """Return the output set that reveals most."""
-        return self._predictor.witness(*self._outputs, float(self._epsilons[self._claimed]), self._delta)
+        event = self._predictor.witness(*self._outputs, float(self._epsilons[self._claimed]), self._delta)
+        return event if self.width == self.layout.numbers else replace(event, naming=Naming(self.layout))
+
+    def rows(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Floats]]:
+        """Yield the chunks whose outputs are kept, from the first on; none where an earlier audit's are missing."""
+        done = [0, 0]
+        complete = len(self._outputs[0]) == min(self.trials, self._room)
+        for chunk in chunks if complete else ():
+            rows = self._outputs[chunk.side][done[chunk.side] : done[chunk.side] + chunk.size]
+            if not rows.size:
+                return
+            done[chunk.side] += chunk.size
+            yield chunk, rows
 
     @property
     def state(self) -> State:
@@ -230,6 +245,9 @@ class Wealth:
         require(np.array_equal(state.epsilons, self._epsilons), "earlier", "bet against the same claims", "others")
         self._log_wealth, self._peak = state.log_wealth.copy(), state.peak.copy()
         self._outputs, self.first = state.outputs, state.first
+        if state.outputs[0].shape[1] > self.width:
+            self.width = state.outputs[0].shape[1]
+            self._predictor = Predictor(self.width, self.width - self.layout.numbers)
         self.trials, self.chunks = trials, state.chunks
         self.looks = list(looks)
         self._predictor.restore(state.success, state.fitted_on, *state.outputs)
@@ -240,18 +258,26 @@ class Wealth:
         if self.chunks == 0:
             self.first = digest(x, y)
         rounds, leaves = len(x), None
+        wide = max(self.width, x.shape[1], y.shape[1])  # wider once codes came
         if self.trials:
-            leaves = self._predictor.leaves(x), self._predictor.leaves(y)
+            known = (self.layout.fitted(v, self.width) for v in (x, y))
+            leaves = self._predictor.leaves(next(known)), self._predictor.leaves(next(known))
             ours, theirs = (self._bins(self._predictor.chances(places)) for places in leaves)
             rounds = _settle(self._stakes, ours, theirs, self._log_wealth, self._peak, self._goal, self._claimed)
         self.trials += rounds
         self.chunks += 1
         if len(self._outputs[0]) < self._room:
-            a, b = (np.concatenate([v, w[:rounds]])[: self._room] for v, w in zip(self._outputs, (x, y), strict=True))
+            a, b = (
+                np.concatenate([self.layout.fitted(v, wide), self.layout.fitted(w[:rounds], wide)])[: self._room]
+                for v, w in zip(self._outputs, (x, y), strict=True)
+            )
             self._outputs = a, b
+            if leaves is not None and not self.violated:
+                self._predictor.judge(*leaves)
+            if wide > self.width:  # the bets that follow see the codes too
+                self.width, leaves, self.first = wide, None, digest(a[:FIRST], b[:FIRST])
+                self._predictor = Predictor(wide, wide - self.layout.numbers, self._predictor.success)
             if not self.violated:
-                if leaves is not None:
-                    self._predictor.judge(*leaves)
                 self._predictor.learn(a, b, leaves)
                 self._bet()
         rejected = self._rejected()

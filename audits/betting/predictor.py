@@ -26,7 +26,7 @@ from scipy import special
 from dpcheck.audits.output_sets import OutputSet
 from dpcheck.audits.running import SIDES
 from dpcheck.audits.scores import Coordinate, Score, evaluate
-from dpcheck.audits.scores.exact import Special, exact, given
+from dpcheck.audits.scores.exact import Special, Stated, exact, given, stated
 from dpcheck.audits.scores.histograms import Histogram
 from dpcheck.audits.scores.learned import learned
 from dpcheck.compiled import njit
@@ -179,6 +179,7 @@ class Predictor:
     """The chance that an output came from the data, a weighted mean over scores."""
 
     width: int
+    codes: int = 0  # so many of the last columns hold codes
     success: dict[str, float] = field(default_factory=dict)  # a score's past log-likelihood ratio, discounted
     fitted_on: int = 0  # past runs when scores and trees were last fitted; since then the trees only count
     _learned: int = 0
@@ -230,9 +231,9 @@ class Predictor:
         fitted: list[Score] = []
         if n >= _FIRST:
             past = slice(max(0, n // 2 - _FITTED_ON) * 2, n, 2)
-            fitted = [s for s in learned(a[past], b[past]) if not _plain(s)]
-            fitted += [s for s in given(a[past], b[past]) if isinstance(s, Special)]
-            fitted += exact(a[::2], b[::2])  # many runs help only with what is rare
+            fitted = [s for s in learned(a[past], b[past], self.codes) if not _plain(s)]
+            fitted += [s for s in given(a[past], b[past], self.codes) if isinstance(s, Special)]
+            fitted += exact(a[::2], b[::2], self.codes)  # many runs help only with what is rare
         plain = [Coordinate(index, self.width) for index in range(min(self.width, _COORDINATES))]
         share = 1 / (2 if fitted else 1)
         self._experts = [_expert(f"coordinate {i}", s, a, b, share / len(plain)) for i, s in enumerate(plain)]
@@ -253,12 +254,18 @@ class Predictor:
         """Return the set of the best scores that reveals most: chosen on every other past run, counted in the rest."""
         order = np.argsort(-self._weights(), kind="stable")
         best = [self._experts[i].score for i in order]
-        plain = next(score for score in best if isinstance(score, Coordinate))
+        numbers = self.width - self.codes
+        best = [score for score in best if not (isinstance(score, Coordinate) and score.index >= numbers)]
+        plain = [score for score in best if isinstance(score, Coordinate)][:1]
         # A few runs cannot be divided twice.
         fit, tried = (slice(0, None, 4), slice(2, None, 4)) if len(a) >= _DIVIDED else 2 * (slice(0, None, 2),)
         # Scores whose sets are easiest to name come first, since the first of equally good ones is taken.
-        scores: list[Score] = [plain, *(score for score in given(a[fit], b[fit]) if isinstance(score, Special))]
-        scores += [_by_values(plain, a[fit], b[fit]), best[0]]
+        named = given(a[fit], b[fit], self.codes)
+        scores: list[Score] = [score for score in named if isinstance(score, Stated)]
+        scores += [*plain, *(score for score in named if isinstance(score, Special))]
+        scores += [_by_values(score, a[fit], b[fit]) for score in plain]
+        scores += [*(stated(a[fit], b[fit], self.codes) if self.codes else ()), *best[:1]]
+        scores = scores or [Coordinate(0, self.width)]
         event = _strongest(scores, a[tried], b[tried], math.exp(min(epsilon, _LARGEST)), delta)
         hits = [int(event.contains(v[1::2]).sum()) for v in (a, b)]
         side = SIDES.index(event.favours)

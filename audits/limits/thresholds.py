@@ -285,7 +285,7 @@ Points = NDArray[np.int64]
 # Thresholds tried per score.
 _THRESHOLDS = 160
 # Puts every set without a limit after every set with one, and sets that break the claim before all others.
-_HOPELESS = 1e6
+HOPELESS = 1e6
 # So many standard deviations beyond the claim count as certain.
 _SURE = 3.0
 # Hits added for the spread of the count of a set that was never hit.
@@ -318,10 +318,10 @@ def limits(p: Floats, q: Floats, margin: Floats, trials: int, delta: float, z: f
             limit -= margin[i] * steep
             if not math.isfinite(limit):
                 # Where delta covers everything, the largest difference is still the best evidence.
-                limit = x - y - _HOPELESS
+                limit = x - y - HOPELESS
             elif limit > claimed:
                 sure = (limit - claimed) / math.sqrt(((1 - x) / x * steep**2 + (1 - y) / y) / trials)
-                limit = 2 * _HOPELESS + limit if sure > _SURE else _HOPELESS + sure
+                limit = 2 * HOPELESS + limit if sure > _SURE else HOPELESS + sure
             promises[side, i] = limit
     return promises
 

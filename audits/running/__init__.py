@@ -5,6 +5,7 @@ Outputs depend on the seed and the chunk alone, so any number of workers returns
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from dpcheck.arrays import unread
 from dpcheck.audits.running.datasets import equal_datasets, fingerprint, require_unchanged, same
+from dpcheck.audits.running.outcomes import Encoder, Layout, Naming, Raised, kind_of
 from dpcheck.errors import InputError, one_line, raised, require, require_count, require_mechanism
 from dpcheck.running.executor import Executor
 from dpcheck.running.processes import EndedProcessError, Guest
@@ -27,8 +29,11 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 SIDES = ("data", "neighbour")
-# Calls that are compared to see that a seed fixes the output: enough to catch a fair coin.
-_PROBES = 24
+# Calls that are compared to see that a seed fixes the output: enough to catch a fair coin; and those on each dataset
+# from which the columns of outcomes are learned that are no numbers of one shape.
+_PROBES, _LEARNED = 24, 100
+# Chunks that are run again, for the words behind what decides.
+_REPEATED = 6
 
 
 @dataclass(frozen=True)
@@ -41,11 +46,14 @@ class Chunk:
 
 
 class RunError(InputError):
-    """A run failed; ``ran`` counts the runs before it in the same call to the runner."""
+    """A run failed; ``ran`` counts the runs before it in the same call to the runner.
 
-    def __init__(self, words: str, ran: int) -> None:
+    outcomes : what came out of the run, one value or none, where that may be audited
+    """
+
+    def __init__(self, words: str, ran: int, *outcomes: Any) -> None:
         super().__init__(words, ran)
-        self.ran = ran
+        self.ran, self.outcomes = ran, outcomes
 
     def __str__(self) -> str:
         """Return what happened in that run."""
@@ -58,7 +66,7 @@ class RunError(InputError):
         return InputError(
             f"{self}, on {' and '.join(SIDES[side] for side in sides)}, after {without[0]} runs on data and "
             f"{without[1]} on neighbour that did not fail; failing more often on one dataset tells the two apart: "
-            "return nan for a failed run to have that audited"
+            "return nan for a failed run to have that audited, or one outcome a call, of any kind"
         )
 
 
@@ -109,11 +117,16 @@ class Runner:
     seed: int
     # What the datasets held before the first run, which may tell what every later run would see overwritten.
     held: tuple[str | None, str | None] = field(default=(None, None), repr=False, compare=False)
-    # Whether the first runs, from one seed, gave the same outputs on both: set by ``probe``.
+    # Whether the first runs, from one seed, gave the same outputs on both: set by ``probe``, like the three below.
     alike: bool = field(default=False, repr=False, compare=False)
+    # What makes rows of outcomes; None for a vectorized mechanism, whose outputs are numbers.
+    encoder: Encoder | None = field(default=None, repr=False, compare=False)
+    # The first run's row on each dataset, where a seed fixes it.
+    first: tuple[Floats, ...] = field(default=(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Require a function that takes these arguments."""
+        self._kinds, self._shape = set[Any](), tuple[int, ...]()  # of the arrays that came out of the first runs
         require_mechanism(self.mechanism, vectorized=self.vectorized)
 
     def __call__(self, chunk: Chunk) -> Floats:
@@ -121,31 +134,100 @@ class Runner:
         stream = np.random.SeedSequence(self.seed, spawn_key=(chunk.side, chunk.number))
         outputs = self.outputs(self.datasets[chunk.side], np.random.default_rng(stream), chunk.size)
         require_unchanged(self.datasets[chunk.side], self.held[chunk.side])
+        if self.first and self.encoder is not None and self.encoder.layout.raised(outputs):
+            self._require_repeated(chunk.side, self.encoder)
         return outputs
 
+    def labels(self, codes: Sequence[float], chunk: Chunk | None = None) -> dict[float, str]:
+        """Return the statements behind codes, as far as they are known, once ``chunk`` has been run again."""
+        if chunk is not None:
+            self(chunk)
+        known = {} if self.encoder is None else self.encoder.labels
+        return {number: known[number] for number in codes if number in known}
+
+    def _require_repeated(self, side: int, encoder: Encoder) -> None:
+        """Require that the first run comes out as it did: else runs fail by what was run before or happens outside."""
+        layout, first = encoder.layout, self.first[side]
+        again = self.outputs(self.datasets[side], np.random.default_rng(0), 1)
+        if not same(layout.fitted(again, layout.full), layout.fitted(first, layout.full)).all():
+            raise InputError(
+                f"mechanism must fail by its data and rng alone, got {encoder.said(again)} where its first run is "
+                "repeated: make afresh what it remembers, or what it uses outside"
+            )
+
     def outputs(self, dataset: Any, rng: np.random.Generator, size: int) -> Floats:
-        """Return ``size`` outputs from one stream, (size, k); :class:`RunError` for a run without numbers."""
+        """Return ``size`` outputs from one stream, (size, k), those of outcomes without numbers by the encoder.
+
+        Where there is none, :class:`RunError` for a run without numbers.
+        """
         with Guest() as guest:
             if self.vectorized:
-                result = self._call(0, dataset, rng, size)
+                result = self._numbers(0, self._call(0, dataset, rng, size))
                 shape = f"return an array of shape ({size}, ...) for size = {size}"
                 require(result.ndim >= 1 and result.shape[0] == size, "mechanism", shape, f"shape {result.shape}")
                 return result.reshape(size, -1)
-            first = self._call(0, dataset, rng)
-            rows = np.empty((size, first.size))
-            rows[0] = first.ravel()
-            for i in range(1, size):
-                guest.end_copy()
-                row = self._call(i, dataset, rng)
-                if row.shape != first.shape:
-                    shapes = f"return outputs of one shape (padded with nan), got {first.shape} and {row.shape}"
-                    raise RunError(f"mechanism must {shapes}", i)
-                rows[i] = row.ravel()
-            return rows
+            wide, done = np.empty((0, 0)), 0
+            while True:
+                rows, odd = self._of_numbers(guest, dataset, rng, size - done)
+                if odd is None and done == 0:
+                    return rows
+                if self.encoder is None:
+                    assert odd is not None
+                    raise odd
+                if done == 0:
+                    wide = np.zeros((size, self.encoder.layout.full))
+                wide[done : done + len(rows), : rows.shape[1]] = rows
+                done += len(rows)
+                if odd is None:
+                    return wide
+                wide[done] = self._encoded(self.encoder, odd, done)
+                done += 1
 
-    def _call(self, ran: int, *arguments: Any) -> Floats:
+    def _of_numbers(
+        self, guest: Guest, dataset: Any, rng: np.random.Generator, size: int
+    ) -> tuple[Floats, RunError | None]:
+        """Return outputs up to the first that is no array of numbers like the others, with the error that says so."""
+        rows, shape, kind, learning, coded = np.empty((0, 0)), None, None, self.encoder is None, False
+        if self.encoder is not None:
+            shape, kind, coded = self.encoder.shape, self.encoder.kind, not self.encoder.plain
+        if shape is not None:
+            rows = np.empty((size, math.prod(shape)))
+        for i in range(size):
+            guest.end_copy()
+            try:
+                result = self._call(i, dataset, rng)
+                if coded:
+                    return rows, RunError("", i, result)
+                row = self._numbers(i, result)
+            except RunError as error:
+                return rows[:i], error
+            if learning:
+                self._kinds |= {(type(result), kind_of(result))} if row.ndim else set()
+                if i == 0:
+                    self._shape = shape = row.shape
+                    rows = np.empty((size, row.size))
+            if row.shape != shape or (
+                kind is not None and (result.dtype if type(result) is np.ndarray else kind_of(result)) != kind
+            ):
+                shapes = f"return outputs of one shape (padded with nan), got {shape} and {row.shape}"
+                return rows[:i], RunError(f"mechanism must {shapes}", i, result)
+            rows[i] = row.ravel()
+        return rows, None
+
+    @staticmethod
+    def _encoded(encoder: Encoder, odd: RunError, ran: int) -> Floats:
+        """Return the row of a run that is no array of numbers; raise its error where it has no outcome."""
+        odd.ran = ran
+        if not odd.outcomes:
+            raise odd
         try:
-            result = self.mechanism(*arguments)
+            return encoder(odd.outcomes[0])
+        except InputError as error:  # what cannot be compared
+            raise RunError(str(error), ran) from error
+
+    def _call(self, ran: int, *arguments: Any) -> Any:
+        try:
+            return self.mechanism(*arguments)
         except KeyboardInterrupt:
             raise
         except InputError as error:  # of a tester that wraps the mechanism
@@ -153,22 +235,25 @@ class Runner:
         except EndedProcessError as error:
             raise RunError(f"mechanism must return, got one that ended its process ({error})", ran) from error
         except BaseException as error:  # sys.exit() too
-            raise RunError(f"mechanism must return a number or an array, got {raised(error)}", ran) from error
+            audited = isinstance(error, Exception) and not isinstance(error, MemoryError) and not self.vectorized
+            outcomes = [Raised.by(error)] if audited else []
+            says = f"mechanism must return a number or an array, got {raised(error)}"
+            raise RunError(says, ran, *outcomes) from error
+
+    def _numbers(self, ran: int, result: Any) -> Floats:
         try:
             return numbers(result)
         except InputError as error:
-            raise RunError(str(error), ran) from error
+            raise RunError(str(error), ran, *([] if self.vectorized else [result])) from error
 
-    def probe(self, *, seeded: bool = True) -> int:
-        """Return the width k of the outputs, equal on both datasets; InputError if a seed does not fix them."""
-        outputs: list[Floats] = []
-        failures: dict[int, RunError] = {}
+    def probe(self, *, seeded: bool = True) -> Layout:
+        """Return the columns of the outputs, learned from first runs; InputError if a seed does not fix these."""
         self.held = fingerprint(self.datasets[0]), fingerprint(self.datasets[1])
-        for side in (0, 1):
-            try:
-                outputs.append(self._probed(side, seeded))
-            except RunError as error:
-                failures[side] = error
+        outputs, failures = self._both(seeded)
+        odd = all(failure.outcomes for failure in failures.values())
+        if not self.vectorized and odd and (failures or outputs[0].shape != outputs[1].shape or len(self._kinds) > 1):
+            self.encoder = self._learned()
+            outputs, failures = self._both(seeded)
         if failures:
             first, without = next(iter(failures.values())), [2 * _PROBES, 2 * _PROBES]
             for side, failure in failures.items():
@@ -178,7 +263,67 @@ class Runner:
         shapes = f"{a.shape[1:]} and {b.shape[1:]}"
         require(a.shape == b.shape, "mechanism", "return outputs of one shape (padded with nan)", shapes)
         self.alike = seeded and bool(same(a, b).all())
-        return int(a.shape[1])
+        if self.vectorized:
+            return Layout(a.shape[1], 0, a.shape[1])
+        if self.encoder is None:
+            self.encoder = Encoder(self._shape, *(kind for _, kind in self._kinds))
+        self.first = (a[:1], b[:1]) if seeded else ()
+        return self.encoder.layout
+
+    def pair(self, streams: Sequence[np.random.SeedSequence], size: int) -> tuple[Floats, Floats]:
+        """Return ``size`` outputs on both datasets, to choose by; columns of outcomes are learned where needed."""
+        outputs, done = list[Floats](), [0, 0]
+        for side, dataset in enumerate(self.datasets):
+            try:
+                outputs.append(self.outputs(dataset, np.random.default_rng(streams[side]), size))
+            except RunError as error:
+                if error.outcomes and self.encoder is None:
+                    self.encoder = self._learned()
+                    return self.pair(streams, size)
+                done[side] = error.ran
+                raise error.on([side], done) from error
+            done[side] = size
+        a, b = outputs
+        shapes = f"{a.shape[1]} and {b.shape[1]} numbers"
+        if not self.vectorized and self.encoder is None and (a.shape != b.shape or len(self._kinds) > 1):
+            self.encoder = self._learned()
+            return self.pair(streams, size)
+        require(a.shape == b.shape, "mechanism", "return outputs of one shape (padded with nan)", shapes)
+        return a, b
+
+    def _both(self, seeded: bool) -> tuple[list[Floats], dict[int, RunError]]:
+        """Return the first outputs on both datasets, and the errors by dataset."""
+        outputs, failures = list[Floats](), dict[int, RunError]()
+        for side in (0, 1):
+            try:
+                outputs.append(self._probed(side, seeded))
+            except RunError as error:
+                failures[side] = error
+        return outputs, failures
+
+    def _learned(self) -> Encoder:
+        """Return what makes rows of outcomes, learned from runs on both datasets.
+
+        A mechanism that never returns is an error, since most often it was called wrongly.
+        """
+        learned: tuple[list[Any], list[Any]] = ([], [])
+        self.encoder = Encoder()
+        with Guest() as guest:
+            for dataset, outcomes in zip(self.datasets, learned, strict=True):
+                rng = np.random.default_rng(0)
+                for _ in range(_LEARNED):
+                    _, odd = self._of_numbers(guest, dataset, rng, 1)
+                    assert odd is not None
+                    if not odd.outcomes:
+                        raise odd
+                    outcomes += odd.outcomes
+        outcomes = [*learned[0], *learned[1]]
+        if all(isinstance(outcome, Raised) for outcome in outcomes):
+            always = f"{outcomes[0].kind}: {outcomes[0].words}"
+            raise InputError(f"mechanism must return an output, got {always}, or another error, in all first runs")
+        nothing = all(outcome is None for outcome in outcomes)
+        require(not nothing, "mechanism", "return an outcome", "None in all first runs")
+        return Encoder.learned(*learned)
 
     def _probed(self, side: int, seeded: bool) -> Floats:
         """Return outputs on one dataset, after two runs that must agree."""
@@ -269,6 +414,18 @@ class Pool(AbstractContextManager["Pool"]):
             self._workers.__exit__(*error)
         if self._isolated is not None:
             self._isolated.end()
+
+    def label(self, naming: Naming, text: str, rows: Iterable[tuple[Chunk, Floats]]) -> None:
+        """Have the statements in a text known; of one that was coded elsewhere by running a chunk of ``rows`` again."""
+        unknown, left = naming.unknown(text), _REPEATED
+        naming.labels.update(self.runner.labels(unknown))
+        for chunk, outputs in rows:
+            unknown = [number for number in unknown if number not in naming.labels]
+            if not unknown or left == 0:
+                return
+            if np.isin(outputs[:, naming.layout.numbers :], unknown).any():
+                naming.labels.update(self.runner.labels(unknown, chunk))
+                left -= 1
 
     def map(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Floats]]:
         """Yield each chunk with its outputs, in order; those that are kept are not run again."""

@@ -19,7 +19,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.audits.running import Chunk, RunError, Runner
+from dpcheck.audits.running.outcomes import Layout
 from dpcheck.errors import InputError, one_line, require, require_positive
 from dpcheck.running.processes import EndedProcessError, end_process, end_with_parent, forget_answer
 
@@ -35,7 +36,8 @@ Floats = NDArray[np.float64]
 
 _LOOK_EVERY = 0.05  # seconds
 _LOADING = 60.0  # seconds until the first call, in which a mechanism may be imported
-_LONGEST = 1 << 16  # bytes of the line before the numbers
+_LONGEST = 1 << 18  # bytes of the line before the numbers
+_SHOWN = 200  # characters of a name
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class IsolatedRunner:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "This process.*fork", DeprecationWarning)
             self._worker = os.fork()
-        self._waited_for = False
+        self._waited_for, self._words = False, list[str]()
         if self._worker == 0:
             os.close(self._ask)
             os.close(self._answer)
@@ -97,12 +99,20 @@ class IsolatedRunner:
         os.close(questions)
         os.close(answered)
 
-    def probe(self, *, seeded: bool = True) -> int:
-        """Return the width of the outputs, as :meth:`~dpcheck.audits.running.Runner.probe` does."""
+    def probe(self, *, seeded: bool = True) -> Layout:
+        """Return the columns of the outputs, as :meth:`~dpcheck.audits.running.Runner.probe` does."""
         try:
-            return int(self._answered({"seeded": seeded}, (1, 1))[0, 0])
+            numbers, codes, width = self._answered({"seeded": seeded}, (1, 3))[0].astype(int).tolist()
         except _StoppedRunError as error:
             raise ContainedError(str(error), error.limit) from error
+        return Layout(numbers, codes, width, tuple(self._words))
+
+    def labels(self, codes: Sequence[float], chunk: Chunk | None = None) -> dict[float, str]:
+        """Return the statements behind codes, as :meth:`~dpcheck.audits.running.Runner.labels` does."""
+        question = {"labels": list(codes)} | ({} if chunk is None else asdict(chunk))
+        known = self._answered(question, (len(codes), 1))[:, 0] if codes else np.zeros(0)
+        words = iter(self._words)
+        return {number: next(words, "") for number, there in zip(codes, known, strict=True) if there}
 
     def __call__(self, chunk: Chunk) -> Floats:
         """Return the outputs (size, k) of one chunk."""
@@ -135,6 +145,7 @@ class IsolatedRunner:
                     raise _StoppedRunError(text.replace("ROOM", self._room), int(ran or 0), str(answer["limit"]))
                 raise InputError(text) if ran is None else RunError(text, int(ran))
             rows, columns = (int(number) for number in answer["shape"])
+            self._words = [one_line(words)[:_SHOWN] for words in answer.get("words", [])]
         except (ValueError, TypeError, KeyError) as error:
             if isinstance(error, InputError):
                 raise
@@ -234,11 +245,17 @@ def _answer(
     try:
         if load is not None:
             load()
+        words = list[str]()
         if "seeded" in question:
-            outputs = np.array([[float(runner.probe(seeded=question["seeded"]))]])
+            layout = runner.probe(seeded=question["seeded"])
+            outputs, words = np.array([[layout.numbers, layout.codes, layout.width]]), list(layout.names)
+        elif "labels" in question:
+            chunk = Chunk(question["side"], question["number"], question["size"]) if "side" in question else None
+            known = runner.labels(question["labels"], chunk)
+            outputs, words = np.array([[number in known] for number in question["labels"]]), list(known.values())
         else:
             outputs = runner(Chunk(question["side"], question["number"], question["size"]))
-        return {"shape": outputs.shape}, np.ascontiguousarray(outputs, "<f8").tobytes()
+        return {"shape": outputs.shape, "words": words}, np.ascontiguousarray(outputs, "<f8").tobytes()
     except RunError as error:
         if isinstance(error.__cause__, MemoryError):
             return _no_memory(error.ran), b""

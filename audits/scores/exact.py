@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,19 +29,23 @@ _COORDINATES = 32
 _GLANCES = (0.0, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 1.0)
 
 
-def given(a: Floats, b: Floats) -> list[Score]:
-    """Return scores that need no fitting: single numbers, of a wide output those that differ most at a first glance."""
-    columns, width = telling(a, b), a.shape[1]
-    ends = [Extreme(end) for end in ("smallest", "largest")] if width > 1 else []
-    return [*map(partial(Coordinate, width=width), columns), *specials(a, b, columns), *ends]
+def given(a: Floats, b: Floats, codes: int = 0) -> list[Score]:
+    """Return scores that need no fitting: single numbers, of a wide output those that differ most at a first glance.
+
+    codes : so many of the last columns hold codes, which are equal or not, and have no order
+    """
+    columns, width = telling(a, b, codes), a.shape[1]
+    ends = [Extreme(end) for end in ("smallest", "largest")] if width - codes > 1 else []
+    ordered: list[Score] = [*map(partial(Coordinate, width=width), columns), *specials(a, b, columns), *ends]
+    return [*statements(a, b, codes), *ordered] if codes else ordered
 
 
-def exact(a: Floats, b: Floats) -> list[Repeats | Lattice | Short]:
+def exact(a: Floats, b: Floats, codes: int = 0) -> list[Repeats | Lattice | Short]:
     """Return scores that no continuous law gives: the runs in which they are found may also judge them.
 
     Repeats are looked for in columns that are nearly continuous, since a continuous law never repeats a value.
     """
-    width, columns = a.shape[1], telling(a, b)
+    width, columns = a.shape[1], telling(a, b, codes)
     repeating = list[Repeats | Lattice | Short]()
     for index in columns:
         values, counts = tallied(np.sort(np.concatenate([a[:, index], b[:, index]])))
@@ -57,9 +62,10 @@ def exact(a: Floats, b: Floats) -> list[Repeats | Lattice | Short]:
     return [*repeating, *lattices(a, b, columns)]
 
 
-def telling(a: Floats, b: Floats) -> list[int]:
-    """Return the columns that have scores of their own, at most ``_COORDINATES``."""
-    width = a.shape[1]
+def telling(a: Floats, b: Floats, codes: int = 0) -> list[int]:
+    """Return the columns of numbers that have scores of their own, at most ``_COORDINATES``."""
+    width = a.shape[1] - codes
+    a, b = a[:, :width], b[:, :width]
     if width <= _COORDINATES:
         return list(range(width))
     a, b = a[:GLANCED], b[:GLANCED]
@@ -118,18 +124,83 @@ class Repeats:
         return one_of(self.source.words, _values(self.values[inside]))
 
 
+# Values of codes that have scores of their own; and of how many runs on one dataset alone values are tried that were
+# seen there.
+_VALUES, _TIMES = 32, (1, 2, 3)
+
+
+class Stated(Repeats):
+    """The log-likelihood ratio of a code's values that were counted, else 0."""
+
+    @property
+    def words(self) -> str:
+        return f"learned likelihood ratio of {self.source.words}"
+
+
+def _tallies(a: Floats, b: Floats, codes: int) -> list[tuple[Coordinate, Floats, NDArray[np.int64]]]:
+    """Return for each column of codes its values (m,) and how often each occurs on either dataset, (2, m)."""
+    width, tallies = a.shape[1], []
+    for index in range(width - codes, width):
+        values, places = np.unique(np.concatenate([a[:, index], b[:, index]]), return_inverse=True)
+        counts = [np.bincount(p, minlength=values.size) for p in np.split(places, [len(a)])]
+        if values.size > 1:
+            tallies.append((Coordinate(index, width), values, np.array(counts)))
+    return tallies
+
+
+def statements(a: Floats, b: Floats, codes: int) -> list[Score]:
+    """Return a score for each of the values of codes whose counts differ most."""
+    found = [
+        (abs(int(x) - int(y)) / (x + y) ** 0.5, source, value)
+        for source, values, counts in _tallies(a, b, codes)
+        for place in np.argsort(-np.abs(counts[0] - counts[1]) / np.sqrt(counts.sum(axis=0)), kind="stable")[:_VALUES]
+        for value, x, y in [(values[place], *counts[:, place])]
+    ]
+    found = sorted(found, key=lambda one: (-one[0], one[2]))[:_VALUES]
+    return [Stated(source, np.array([value]), np.ones(1)) for _, source, value in found]
+
+
+def stated(a: Floats, b: Floats, codes: int) -> list[Stated]:
+    """Fit the likelihood ratio of each column of codes."""
+    return [
+        Stated(source, values, np.log((counts[0] + 1.0) / (counts[1] + 1.0)))
+        for source, values, counts in _tallies(a, b, codes)
+    ]
+
+
+def stated_once(a: Floats, b: Floats, codes: int) -> tuple[Stated, float] | None:
+    """Return the values of one column of codes that were seen on one dataset alone, and 1 for data or -1 for neighbour.
+
+    How often a value must have been seen is chosen by what each half of the runs says of the other.
+    """
+    best, chosen = -np.inf, None
+    for source, values, counts in _tallies(a, b, codes):
+        odd = [np.bincount(np.searchsorted(values, source(v[1::2])), minlength=values.size) for v in (a, b)]
+        halves = counts - odd, np.array(odd)
+        for side, times in product((0, 1), _TIMES):
+            ours, *found = ((c[side] >= times) & (c[1 - side] == 0) for c in (counts, *halves))
+            hits = sum(
+                c[[side, 1 - side]][:, inside].sum(axis=1) for c, inside in zip(halves[::-1], found, strict=True)
+            )
+            worth = (hits[0] - hits[1]) / (hits.sum() + 1) ** 0.5
+            if ours.any() and worth > best:
+                best, sign = worth, 1.0 - 2.0 * side
+                chosen = Stated(source, values[ours], np.full(int(ours.sum()), sign)), sign
+    return chosen
+
+
 # Repeats within one dataset that a continuous law does not give; one may come from rounding.
 _PAIRS = 2
 
 
-def seen(a: Floats, b: Floats) -> Repeats | None:
+def seen(a: Floats, b: Floats, codes: int = 0) -> Repeats | None:
     """Return the side on which a value was seen, where values of so fine a law should all differ and some do not.
 
     Noise that is drawn from a table, or from a generator with a short seed, has few values, which are others on the
     neighbour. Each value that was seen on one dataset alone is then likely to come again there, and there alone.
     """
     width = a.shape[1]
-    for index in telling(a, b):
+    for index in telling(a, b, codes):
         one, times = tallied(np.sort(a[:, index]))
         other, other_times = tallied(np.sort(b[:, index]))
         counts = np.append(times, other_times)

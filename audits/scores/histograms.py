@@ -323,11 +323,14 @@ class Patterns:
         return exactly(self.atoms[column][symbol - 1]) if symbol else "other"
 
 
-def patterns(a: Floats, b: Floats) -> list[Patterns]:
-    """Return one score, or none if fewer than two columns have values that repeat or no patterns do."""
+def patterns(a: Floats, b: Floats, codes: int = 0) -> list[Patterns]:
+    """Return one score, or none if fewer than two columns have values that repeat or no patterns do.
+
+    codes : so many of the last columns hold codes, which are looked at first
+    """
     width = a.shape[1]
     columns, atoms = [], []
-    for i in range(min(width, _COLUMNS)):
+    for i in [*range(width - codes, width), *range(width - codes)][:_COLUMNS]:
         values, counts = np.unique(np.concatenate([a[:, i], b[:, i]]), return_counts=True)
         chosen = np.sort(heaviest(values, counts, ATOMS, least=_SEEN))
         if values.size > 1 and counts[among(values, chosen)].sum() >= _REPEATING * counts.sum():

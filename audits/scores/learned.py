@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.audits.scores import Coordinate, Score
-from dpcheck.audits.scores.exact import telling
+from dpcheck.audits.scores.exact import stated, telling
 from dpcheck.audits.scores.histograms import (
     WIDE,
     Pair,
@@ -35,20 +35,22 @@ Whole = NDArray[np.int64]
 _FEATURES = 12
 
 
-def learned(a: Floats, b: Floats) -> list[Score]:
-    """Fit scores to outputs ``a`` on one dataset and ``b`` on the other, (n, k) each.
+def learned(a: Floats, b: Floats, codes: int = 0) -> list[Score]:
+    """Fit scores to outputs ``a`` on one dataset and ``b`` on the other, (n, k) each, the last columns ``codes``.
 
     Scores whose sets are easiest to name come first, since the first of equally good ones is taken.
     """
     width = a.shape[1]
-    single = [histogram(Coordinate(index, width), a, b) for index in telling(a, b)]
+    single = [histogram(Coordinate(index, width), a, b) for index in telling(a, b, codes)]
     if width == 1:
         return [*single, *fit(a, b)]
-    double = [histogram(pair, a, b) for pair in telling_pairs(a, b)]
-    sources = [h.source for h in (*best(single, a, b, _FEATURES), *double)]
+    double = [histogram(pair, a, b) for pair in telling_pairs(a[:, : width - codes], b[:, : width - codes])]
+    worded = stated(a, b, codes) if codes else []
+    coded = [histogram(score.source, a, b) for score in worded]
+    sources = [h.source for h in (*best([*single, *coded], a, b, _FEATURES), *double)]
     return [
-        *single, *double, *patterns(a, b), *fit(a, b),
-        *([product(a, b)] if width <= WIDE else []), trees(sources, a, b),
+        *worded, *single, *double, *patterns(a, b, codes), *fit(a, b),
+        *([product(a, b)] if width <= WIDE else []), *([trees(sources, a, b)] if sources else []),
     ]  # fmt: skip
 
 

@@ -325,10 +325,15 @@ class TestWrongInput:
 
         with pytest.raises(InputError) as raised:
             audit_privacy(late, 1, 0, epsilon=1.0, trials=2_000, jobs=jobs, vectorized=vectorized)
-        first = 48 if vectorized else 102
+        if not vectorized:  # a later failure is an outcome, unless it comes from what was run before
+            assert str(raised.value).startswith(
+                "mechanism must fail by its data and rng alone, got an outcome with raises ValueError where its first "
+                "run is repeated"
+            )
+            return
         expected = (
             "mechanism must return a number or an array, got ValueError: out of luck, on data, "
-            f"after {first} runs on data and 48 on neighbour that did not fail; "
+            "after 48 runs on data and 48 on neighbour that did not fail; "
         )
         assert str(raised.value).startswith(expected)
         assert raised.value.__cause__ is not None

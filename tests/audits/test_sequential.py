@@ -17,6 +17,7 @@ from scipy import optimize, special, stats
 import dpcheck
 from dpcheck.audits.betting import Wealth, stakes
 from dpcheck.audits.betting.predictor import LabelTree, Predictor
+from dpcheck.audits.running.outcomes import Layout
 from dpcheck.audits.sequential import SequentialAudit, audit_sequential
 from dpcheck.errors import InputError
 
@@ -179,7 +180,7 @@ class TestBets:
 
     def test_claims_are_given_up_in_ascending_order(self) -> None:
         """The goal is log 20; a claim that has reached it waits for every smaller one."""
-        wealth = Wealth(1.0, 0.0, 0.05, 1)
+        wealth = Wealth(1.0, 0.0, 0.05, Layout(1, 0, 1))
         reached = np.zeros(31)
         reached[[0, 1, 2, 4, 20]] = 3.0
         state = replace(wealth.state, peak=reached, outputs=(np.zeros((10, 1)), np.ones((10, 1))))
