@@ -19,6 +19,17 @@ from dpcheck.audits.running.recorder import Recorder
 from dpcheck.audits.running.sources import KEY, Run, or_else
 
 
+def stands(module: str) -> tuple[list[tuple[Any, Any]], list[tuple[Any, str, Any]]]:
+    """Return what a module has, with what stands for it, and attributes of its classes likewise."""
+    match module:
+        case "jax":
+            return _jax_names(), []
+        case "torch.distributions":
+            return [], _torch_attributes()
+        case _:
+            return [], _diffprivlib_attributes()
+
+
 _JAX = {
     "normal": "standard_normal", "laplace": "laplace", "logistic": "logistic", "gumbel": "gumbel",
     "exponential": "standard_exponential",
@@ -26,7 +37,7 @@ _JAX = {
 _NO_DRAWS = {"split", "fold_in", "clone", "key_data", "key_dtype", "key_impl", "wrap_key_data", "random_gamma_p"}
 
 
-def jax_names() -> list[tuple[Any, Any]]:
+def _jax_names() -> list[tuple[Any, Any]]:
     """Return what jax.random has, with what stands for it."""
     import jax.random
 
@@ -77,7 +88,7 @@ def _traced(value: Any) -> bool:
     return isinstance(value, sys.modules["jax"].core.Tracer)
 
 
-def diffprivlib_attributes() -> list[tuple[Any, str, Any]]:
+def _diffprivlib_attributes() -> list[tuple[Any, str, Any]]:
     """Return classes of diffprivlib with the name and the new value of an attribute."""
     from diffprivlib.mechanisms.laplace import Laplace
 
@@ -95,7 +106,7 @@ def diffprivlib_attributes() -> list[tuple[Any, str, Any]]:
     return [(Laplace, "_laplace_sampler", staticmethod(or_else(original, drawn)))]
 
 
-def torch_attributes() -> list[tuple[Any, str, Any]]:
+def _torch_attributes() -> list[tuple[Any, str, Any]]:
     """Return the class of Laplace noise, which torch makes of uniform numbers, with its new method."""
     import torch
 
@@ -124,7 +135,7 @@ def _mode() -> Any:
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    class Drawing(TorchDispatchMode):
+    class Drawing(TorchDispatchMode):  # type: ignore[misc]  # of torch, which need not be there
         def __init__(self, run: Run) -> None:
             super().__init__()
             self.run, self.kept = run, set[int]()
