@@ -187,15 +187,17 @@ def _audited(
 class _Found:
     """The epsilon that was found; ``singular`` if none is enough at any delta below 1; ``given``, draws held fixed.
 
-    slack : what rounding may add to the epsilon, relative;  factor : by which the noise is too small;  place : of it
+    slack : what rounding may add to the epsilon, relative
     """
 
     implied: Implied
     singular: bool
     given: tuple[str, ...]
     slack: float = _SLACK
-    factor: float = 1.0
-    place: str = ""
+
+    def breaks(self, epsilon: float) -> bool:
+        """Whether a claimed epsilon is not enough, by more than rounding explains."""
+        return self.implied.epsilon > epsilon * (1 + self.slack) + _SLACK
 
 
 def _compare(
@@ -228,11 +230,12 @@ def _compare(
     bare = np.flatnonzero((shift > 1e-4 * np.abs(first.query)) & ~(first.mixing.any(1) & second.mixing.any(1)))
     if needed.epsilon == math.inf and 0 < bare.size < shift.size:
         held = f": no noise is in output[{', '.join(map(str, bare[:4]))}]{held}"
-    place = ", ".join(dict.fromkeys(name_of(draw) for draw in recorders[0].draws if draw.law))
     found = _Found(replace(needed, reason=f"{needed.reason}{held}"), most.epsilon == math.inf, first.given,
-                   _slack(first, second, shift), place=place)  # fmt: skip
-    if epsilon is not None and epsilon < needed.epsilon < math.inf:
-        found = replace(found, factor=_factor(first, second, delta, epsilon))
+                   _slack(first, second, shift))  # fmt: skip
+    if epsilon is not None and found.breaks(epsilon) and (factor := _factor(first, second, delta, epsilon)) > 1:
+        place = ", ".join(dict.fromkeys(name_of(draw) for draw in recorders[0].draws if draw.law))
+        small = f"; the noise ({place}) is too small by a factor of {factor:.3g}"
+        found = replace(found, implied=replace(needed, reason=f"{needed.reason}{small}{held}"))
     return seen, found
 
 
@@ -274,7 +277,5 @@ def _judge(noise: _Found | str, epsilon: float | None) -> Observation:
     reason = f"{bound.reason}: {size} {assumed}"
     if epsilon is None:
         return Observation("privacy", "violated" if noise.singular else "consistent", reason)
-    broken = bound.epsilon > epsilon * (1 + noise.slack) + _SLACK
-    small = f"; the noise ({noise.place}) is too small by a factor of {noise.factor:.3g}" * (noise.factor > 1)
-    reason = f"{reason}; claimed {epsilon:g}{small * broken}"
-    return Observation("privacy", "violated" if broken else "consistent", reason)
+    verdict = "violated" if noise.breaks(epsilon) else "consistent"
+    return Observation("privacy", verdict, f"{reason}; claimed {epsilon:g}")
