@@ -122,11 +122,11 @@ def require_private(audit: PrivacyAudit, place: str = "", part: str = "") -> Non
     """
     __tracebackhide__ = True
     if audit.verdict == "violated":
-        hint = f"hint: {part}\n" if part else ""
+        hint = f"\nhint: {part}" if part else ""
         raise AssertionError(
             f"epsilon >= {audit.epsilon_lower:.4g} where {audit.epsilon:.4g} is claimed, at delta {audit.delta:g} with "
             f"confidence {audit.confidence:g}: not {audit.claim.replace('privacy', 'private')}\n"
-            f"witness: {audit.witness}\n{hint}{_again(audit, place)}"
+            f"witness: {audit.witness}\n{_again(audit, place)}{hint}"
         )
     if audit.verdict == "inconclusive":
         raise AssertionError(
