@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import pickle
 import random
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -133,23 +134,21 @@ _GLOBAL = np.random.mtrand._rand
 _forwarding(_Generator, _new, _public(np.random.Generator))
 _forwarding(_RandomState, _old, _public(np.random.RandomState))
 _forwarding(_Random, _with_seed, list(_PRIMITIVES))
+_everyone = _RandomState()
+_everyone.real = _GLOBAL
 
 
 class _ClassInUse(type):
-    """The class of what stands for a class: it makes an object of the run, and its instances are the original's."""
+    """The class of what stands for a class: ``made`` is its object inside, and its instances are the original's."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """Make a generator."""
-        made = _made(cls.__mro__[1], cls.made)  # type: ignore[attr-defined]
-        return made(*args, **kwargs)
+        made = vars(cls).get("made")  # none where somebody's class is made of this one
+        return super().__call__(*args, **kwargs) if made is None else _made(cls.__base__, made)(*args, **kwargs)
 
     def __instancecheck__(cls, instance: object) -> bool:
         """Whether it is one of the original class."""
-        return isinstance(instance, cls.__mro__[1])
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        """Whether it is one of the original class."""
-        return issubclass(subclass, cls.__mro__[1])
+        return isinstance(instance, cls.__base__) if "made" in vars(cls) else super().__instancecheck__(instance)
 
 
 def _made(original: Any, unseeded: Any) -> Callable[..., Any]:
@@ -166,8 +165,18 @@ def _made(original: Any, unseeded: Any) -> Callable[..., Any]:
 
 
 def stands(module: str) -> tuple[list[tuple[Any, Any]], list[tuple[Any, str, Any]]]:
-    """Return what numpy.random or random has, with what stands for it, and attributes of classes likewise."""
-    return (_numpy_names(), []) if module == "numpy" else (_random_names(), _secure_attributes())
+    """Return what a module has, with what stands for it, and attributes of classes and objects likewise."""
+    match module:
+        case "numpy":
+            return _numpy_names(), []
+        case "random":
+            return _random_names(), _secure_attributes()
+        case _:  # the distributions of scipy.stats hold NumPy's global state
+            return [], [
+                (value, "_random_state", _everyone)
+                for value in vars(sys.modules[module]).values()
+                if getattr(value, "_random_state", None) is _GLOBAL
+            ]
 
 
 def numpy_was_seeded() -> bool:
@@ -182,11 +191,11 @@ def _numpy_names() -> list[tuple[Any, Any]]:
         value = getattr(np.random, name)
         if getattr(value, "__self__", None) is _GLOBAL or name in ("seed", "ranf", "sample"):
             found.append((value, or_else(value, partial(_old, name))))
-    everyone, made = _RandomState(), _RandomState()
-    everyone.real, made.source = _GLOBAL, f"{_OLD}.RandomState"
+    made = _RandomState()
+    made.source = f"{_OLD}.RandomState"
     kind = _ClassInUse("RandomState", (np.random.RandomState,), {"made": made})
     fresh = _Generator(np.random.PCG64())
-    return [*found, (_GLOBAL, everyone), (np.random.RandomState, kind),
+    return [*found, (_GLOBAL, _everyone), (np.random.RandomState, kind),
             (np.random.default_rng, _made(np.random.default_rng, fresh))]  # fmt: skip
 
 
@@ -259,4 +268,5 @@ def _generators(mechanism: Any) -> Iterator[tuple[Place, Any]]:
 
 def _is_generator(value: Any) -> bool:
     kinds = np.random.Generator, np.random.RandomState, random.Random
-    return isinstance(value, kinds) and not isinstance(value, (Recorder, random.SystemRandom)) and value is not _GLOBAL
+    others = Recorder, random.SystemRandom, _Generator, _RandomState, _Random
+    return isinstance(value, kinds) and not isinstance(value, others) and value is not _GLOBAL

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import copy
 import inspect
+import itertools
 import sys
 import sysconfig
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Iterator, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -241,34 +242,40 @@ class Silenced:
         return self.mechanism(dataset, Recorder(self.seed, standard=()))
 
 
-_OURS = tuple({f"{path}/" for file in (Path(__file__),) for path in (file.parent, file.resolve().parent)})
-_LIBRARIES = ("<", *{f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+_HERE = f"{Path(__file__).parent}/"
+_LIBRARIES = (
+    "<frozen ", "<__array_function__", f"{Path(__file__).parents[2]}/",
+    f"{sysconfig.get_path('stdlib')}/", f"{sysconfig.get_path('platstdlib')}/",
+)  # fmt: skip
+
+
+def _is_library(file: str) -> bool:
+    return file.startswith(_LIBRARIES) or "/site-packages/" in file or "/dist-packages/" in file
 
 
 def place_in_use() -> str:
     """Return file and line of the innermost code that is being run and is no library's; else of the innermost."""
-    frame, first = sys._getframe(1), ""
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if not file.startswith(_OURS):
-            if not file.startswith(_LIBRARIES):
-                return f"{file}:{frame.f_lineno}"
-            first = first or f"{file}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]
+    first = ""
+    for file, line in _frames():
+        if not _is_library(file):
+            return f"{file}:{line}"
+        first = first or f"{file}:{line}"
     return first
 
 
 def is_importing() -> bool:
-    """Whether a module of a library is being imported by the code that is run."""
+    """Whether a library is being imported by the code that is run."""
+    inner = itertools.takewhile(_is_library, (file for file, _ in _frames()))
+    return "<frozen importlib._bootstrap>" in inner
+
+
+def _frames() -> Iterator[tuple[str, int]]:
+    """Yield file and line of the code that is being run, innermost first, without this folder's."""
     frame = sys._getframe(1)
     while frame is not None:
-        file = frame.f_code.co_filename
-        if file == "<frozen importlib._bootstrap>":
-            return True
-        if not file.startswith(_OURS) and not file.startswith(_LIBRARIES):
-            return False
+        if not frame.f_code.co_filename.startswith(_HERE):
+            yield frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back  # type: ignore[assignment]
-    return False
 
 
 def _as_shape(size: Any) -> tuple[int, ...]:

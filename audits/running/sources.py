@@ -177,8 +177,8 @@ class _Names:
 _names = _Names()
 # Modules, and who says what stands for their names, as pairs, and for attributes of their classes.
 _STANDS = {
-    "numpy": "python_sources", "random": "python_sources", "jax": "library_sources",
-    "torch.distributions": "library_sources", "diffprivlib.mechanisms": "library_sources",
+    "numpy": "python_sources", "random": "python_sources", "scipy.stats": "python_sources",
+    "jax": "library_sources", "torch.distributions": "library_sources", "diffprivlib.mechanisms": "library_sources",
 }  # fmt: skip
 
 
