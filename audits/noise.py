@@ -93,7 +93,7 @@ class NoiseAudit(Shown):
         Raises
         ------
         InputError
-            Where the sample denies the law, and for laws other than these two.
+            Where the sample denies the claimed law or scale, and for laws other than these two.
 
         Examples
         --------
@@ -106,8 +106,8 @@ class NoiseAudit(Shown):
         (True, 0.95)
         """
         require_positive(sensitivity, "sensitivity")
-        rejected = [name for name, p in self.p_values.items() if p <= self.level and name != "scale"]
-        require(not rejected, "distribution", "be the law of the noise", f"a sample that denies it: {self.reason}")
+        agree = f"agree with the claimed law and scale, as another audit with scale={self.scale:.4g} may find"
+        require(self.verdict == "consistent", "the noise", agree, self.reason)
         require(self.scale_lower is not None, "distribution", "be gaussian or laplace", self.distribution)
         assert self.scale_lower is not None
         law = Gaussian if self.distribution == "gaussian" else Laplace

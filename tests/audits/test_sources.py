@@ -106,9 +106,17 @@ OPEN = {
 
 def held():
     """Everything of the caller's that an audit passes through."""
-    places = random, np.random, np.random.mtrand, random.SystemRandom, os
+    places = random, np.random, np.random.mtrand, random.SystemRandom
     names = [{name: id(value) for name, value in vars(place).items()} for place in places]
-    states = random.getstate(), str(np.random.get_state()), str(KEPT_SEEDED.bit_generator.state), KEPT, gauss, laplace
+    states = (
+        random.getstate(),
+        str(np.random.get_state()),
+        str(KEPT_SEEDED.bit_generator.state),
+        KEPT,
+        gauss,
+        laplace,
+        os.urandom,
+    )
     return names, states, KEPT.bit_generator.state, str(KEPT_OLD.get_state()), scipy.stats.laplace._random_state
 
 
