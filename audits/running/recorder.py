@@ -249,7 +249,8 @@ _LIBRARIES = (
 )  # fmt: skip
 
 
-def _is_library(file: str) -> bool:
+def is_library(file: str) -> bool:
+    """Whether a file is Python's, dpcheck's or an installed package's."""
     return file.startswith(_LIBRARIES) or "/site-packages/" in file or "/dist-packages/" in file
 
 
@@ -257,7 +258,7 @@ def place_in_use() -> str:
     """Return file and line of the innermost code that is being run and is no library's; else of the innermost."""
     first = ""
     for file, line in _frames():
-        if not _is_library(file):
+        if not is_library(file):
             return f"{file}:{line}"
         first = first or f"{file}:{line}"
     return first
@@ -265,7 +266,7 @@ def place_in_use() -> str:
 
 def is_importing() -> bool:
     """Whether a library is being imported by the code that is run."""
-    inner = itertools.takewhile(_is_library, (file for file, _ in _frames()))
+    inner = itertools.takewhile(is_library, (file for file, _ in _frames()))
     return "<frozen importlib._bootstrap>" in inner
 
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.audits.running.recorder import Recorder, Seeding, is_importing, place_in_use
+from dpcheck.audits.running.recorder import Recorder, Seeding, is_importing, is_library, place_in_use
 
 KEY = "a key of jax.random"  # the name of its seeding
 
@@ -135,15 +135,24 @@ class _Names:
         self.known: frozenset[str] = frozenset()  # libraries whose names are in the tables
         self.there: dict[int, Any] = {}
         self.back: dict[int, Any] = {}
+        self.either: dict[int, Any] = {}
+        self.held: dict[int, tuple[ModuleType, list[str]]] = {}  # by library's module, its names that are replaced
         self.attributes: list[tuple[Any, str, Any, Any]] = []  # of a class: its name, its value, and what stands for it
 
     def swap(self, table: dict[int, Any]) -> None:
         """Put others in the place of the objects in the table wherever a module holds one."""
         for module in list(sys.modules.values()):
-            if isinstance(module, ModuleType) and module.__name__ != _AS_THEY_ARE:
-                for name, value in list(vars(module).items()):
-                    if (other := table.get(id(value), self)) is not self:
-                        vars(module)[name] = other
+            if not isinstance(module, ModuleType) or module.__name__ == _AS_THEY_ARE:
+                continue
+            scope, held = vars(module), self.held.get(id(module))
+            if held is None or held[0] is not module:
+                names = [name for name, value in list(scope.items()) if id(value) in self.either]
+                held = module, names
+                if is_library(getattr(module, "__file__", None) or "<frozen "):  # which keeps its names
+                    self.held[id(module)] = held
+            for name in held[1]:
+                if (other := table.get(id(scope.get(name)), self)) is not self:
+                    scope[name] = other
 
     def learn(self) -> None:
         """Take up the names of libraries that were imported since."""
@@ -156,6 +165,8 @@ class _Names:
                 self.attributes.append((owner, name, vars(owner).get(name), other))
         self.known |= new
         if new:
+            self.either = self.there | self.back
+            self.held.clear()
             self.put()
 
     def put(self) -> None:

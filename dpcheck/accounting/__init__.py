@@ -90,8 +90,8 @@ def certify(events: Any, delta: float = 1e-5) -> Certificate:
         found = certify([item.event if isinstance(item, Measured) else item for item in items], delta)
         confidence = 1 - sum(1 - one for one in measured.values())
         require(confidence > 0.5, "the confidence of all measured events together", "be above 0.5", confidence)
-        words = f"{found.method}; with confidence {confidence:g}, as noise was measured, of a law that is assumed"
-        return dataclasses.replace(found, method=words, confidence=confidence)
+        method = f"{found.method}; the law of measured noise is assumed"
+        return dataclasses.replace(found, method=method, confidence=confidence)
     if not all(isinstance(item, Event) for item in items):
         from dpcheck.accounting.other_events import certify_dp_accounting  # here, as runs need no other library's
 

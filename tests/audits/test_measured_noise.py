@@ -20,13 +20,13 @@ LAWS = {"gaussian": (np.random.Generator.normal, Gaussian), "laplace": (np.rando
     ("shape", "centred"), [((50, 1), False), ((50, 1), True), ((400, 1), False), ((100, 3), False)]
 )
 def test_the_bound_on_the_scale_covers(law, shape, centred):
-    """Null: above the true scale in 5 % of samples at most; of 2,000, in 5 % + 5 standard errors = 7.5 %."""
+    """Null: above the true scale in 5 % of samples at most; of 500, in 5 % + 5 standard errors = 10 %."""
     rng, draw = np.random.default_rng(1), LAWS[law][0]
     centre = 0.0 if centred else 7.0
     bounds = np.array(
-        [scale_lower(centre + draw(rng, 0.0, 2.0, shape), law, 0.95, centred=centred) for _ in range(2_000)]
+        [scale_lower(centre + draw(rng, 0.0, 2.0, shape), law, 0.95, centred=centred) for _ in range(500)]
     )
-    assert (bounds > 2.0).mean() < 0.075
+    assert (bounds > 2.0).mean() < 0.1
     assert bounds.mean() > 2.0 * (1 - 2.5 / np.sqrt(shape[0]))
 
 
@@ -69,7 +69,7 @@ def test_two_measurements_share_the_confidence_and_one_that_is_used_again_does_n
     [
         (np.random.default_rng(0).uniform(size=(2_000, 1)), {"scale": 0.29}, "shape is another"),
         (np.random.default_rng(0).laplace(size=(2_000, 1)), {"scale": 2.0, "distribution": "laplace"}, r"scale=1\.0"),
-        (np.random.default_rng(0).exponential(size=(500, 1)), {"scale": 1.0, "distribution": "exponential"}, "gaussian"),
+        (np.random.default_rng(0).exponential(size=(50, 1)), {"scale": 1.0, "distribution": "exponential"}, "gaussian"),
     ],
 )  # fmt: skip
 def test_another_law_makes_no_event(sample, claim, words):
