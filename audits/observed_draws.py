@@ -91,7 +91,11 @@ def _look(run: Runs, dataset: Any, seed: int) -> Observation | None:
         key for key, values in seeds.items()
         if key in other and all(a != b for a, b in zip(values, other[key], strict=False))
     }  # fmt: skip
-    run.notes = list(_notes(recorders[0], [key for key, values in seeds.items() if values != again.get(key)]))
+    seen = [_seeds(recorder) for recorder in (recorders[0], *elsewhere)]
+    few = [
+        key for key in seeds if key in run.fresh and all(map(_is_small, (v for run in seen for v in run.get(key, ()))))
+    ]
+    run.notes = list(_notes(recorders[0], few, [key for key, values in seeds.items() if values != again.get(key)]))
     for name, value in recorders[0].kept.items():
         if not value:
             words = f"{name}, which it draws from, was given a seed that cannot be seen"
@@ -126,17 +130,27 @@ def _seeds(recorder: Recorder) -> dict[tuple[str, str], list[str]]:
     return found
 
 
-def _notes(recorder: Recorder, changing: Sequence[tuple[str, str]]) -> Iterator[Observation]:
-    """Observe which sources a run draws from, seeds that come from none of them, and keys that are used again."""
+def _is_small(seed: str) -> bool:
+    """Whether a seed is small: that all of some are has probability 1e-10 where they have 32 random bits."""
+    return seed.isdigit() and int(seed) < 2**28
+
+
+def _notes(
+    recorder: Recorder, few: Sequence[tuple[str, str]], changing: Sequence[tuple[str, str]]
+) -> Iterator[Observation]:
+    """Observe which sources a run draws from, seeds of few values, others' seeds, and keys that are used again."""
     drawn: dict[str, str] = {}
     for draw in recorder.draws:
         drawn.setdefault(draw.source, draw.place)
-    if drawn.pop("rng", None) is None or drawn:
-        for name, place in drawn.items():
-            words = f"it draws from {name} ({shown_place(place)}), not from rng: no fault where nobody seeds it"
-            yield Observation("source", "consistent", words)
+    drawn.pop("rng", None)
+    for name, place in drawn.items():
+        words = f"it draws from {name} ({shown_place(place)}), not from rng: no fault where nobody seeds it"
+        yield Observation("source", "consistent", words)
     if "numpy.random" in drawn and numpy_was_seeded():
         words = "numpy.random was seeded before the audit: if the code itself does so, its noise repeats"
+        yield Observation("source", "inconclusive", words)
+    for name, place in few:
+        words = f"{name} is given small numbers as seeds: its noise has few values ({shown_place(place)})"
         yield Observation("source", "inconclusive", words)
     for name, place in changing:
         words = f"{name} is given what changes from call to call and is not drawn, such as the time or a key it keeps"

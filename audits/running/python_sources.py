@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.audits.running.memory import Place, _places
-from dpcheck.audits.running.recorder import Recorder
+from dpcheck.audits.running.recorder import Recorder, is_library
 from dpcheck.audits.running.sources import Run, apart, current, or_else
 
 _OLD_NAMES = {"random_sample": "random", "ranf": "random", "sample": "random", "randint": "integers"}
@@ -32,7 +32,8 @@ def _old(name: str, run: Run, *args: Any, source: str = _OLD, **kwargs: Any) -> 
     seeded = run.seeded.get(source)
     match name:
         case "seed":
-            fresh = not (args or kwargs) or run.note(f"{source}.seed", *args, *kwargs.values())
+            seed = (*args, *kwargs.values(), None)[0]
+            fresh = seed is None or run.note(f"{source}.seed", seed)
             run.seeded[source] = None if fresh else apart(type(_GLOBAL), *args, **kwargs)
         case "set_state":
             state = pickle.dumps(args[0])
@@ -81,9 +82,8 @@ def _with_seed(name: str, run: Run, *args: Any, source: str, **kwargs: Any) -> A
     seeded = run.seeded.get(source)
     match name, args:
         case "seed", _:
-            given = (*args, *kwargs.values())
-            fresh = given in ((), (None,)) or run.note(f"{source}.seed", given[0])
-            run.seeded[source] = None if fresh else _ORIGINAL_RANDOM(*given[:1])
+            seed = (*args, *kwargs.values(), None)[0]
+            run.seeded[source] = None if seed is None or run.note(f"{source}.seed", seed) else _ORIGINAL_RANDOM(seed)
         case _ if seeded is not None:
             return getattr(seeded, name)(*args, **kwargs)
         case "random", _:
@@ -254,7 +254,7 @@ def _stand_for(generator: Any) -> Any:
 
 
 def _generators(mechanism: Any) -> Iterator[tuple[Place, Any]]:
-    """Yield the generators that a function holds, or that an object holds which it holds."""
+    """Yield the generators that a function holds, or an object that it holds, and those of modules of no library."""
     for place in list(_places(mechanism, set())):
         value = place.read()
         if _is_generator(value):
@@ -262,8 +262,16 @@ def _generators(mechanism: Any) -> Iterator[tuple[Place, Any]]:
         elif hasattr(value, "__dict__") and not isinstance(value, (type, ModuleType)):
             for name, part in list(vars(value).items()):
                 if _is_generator(part):
-                    yield Place(f"{place.name.partition(',')[0]}.{name}", partial(getattr, value, name),
-                                partial(setattr, value, name)), part  # fmt: skip
+                    yield _attribute(place.name.partition(",")[0], value, name), part
+    for module in list(sys.modules.values()):
+        if isinstance(module, ModuleType) and not is_library(getattr(module, "__file__", None) or "<frozen "):
+            for name, part in list(vars(module).items()):
+                if _is_generator(part):
+                    yield _attribute(module.__name__, module, name), part
+
+
+def _attribute(owner: str, value: Any, name: str) -> Place:
+    return Place(f"{owner}.{name}", partial(getattr, value, name), partial(setattr, value, name))
 
 
 def _is_generator(value: Any) -> bool:

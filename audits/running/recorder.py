@@ -153,10 +153,10 @@ class Recorder(np.random.Generator):
         self._keep(method, shown, kept)
         return value
 
-    def other(self, method: str, arguments: dict[str, Any], make: Callable[[np.random.Generator], Any]) -> Any:
+    def other(self, method: str, make: Callable[[np.random.Generator], Any]) -> Any:
         """Return and record what ``make`` draws from a stream, by a method that no generator of NumPy has."""
         value = make(self._stream())
-        self._keep(method, arguments, value)
+        self._keep(method, {}, value)
         return value
 
     def _keep(

@@ -46,21 +46,15 @@ class Run:
         """Draw by a method of the generator, in the name of a source."""
         if not isinstance(self.rng, Recorder):
             return getattr(self.rng, method)(*args, **kwargs)
-        before, self.rng.source = self.rng.source, source
+        self.rng.source = source
         try:
             return getattr(self.rng, method)(*args, **kwargs)
         finally:
-            self.rng.source = before
+            self.rng.source = "rng"
 
     def other(self, source: str, method: str, make: Callable[[np.random.Generator], Any]) -> Any:
         """Draw by ``make``, in the name of a source, what no method of the generator draws."""
-        if not isinstance(self.rng, Recorder):
-            return make(self.rng)
-        self.rng.source, before = source, self.rng.source
-        try:
-            return self.rng.other(method, {}, make)
-        finally:
-            self.rng.source = before
+        return self.draw(source, "other", method, make) if isinstance(self.rng, Recorder) else make(self.rng)
 
     def note(self, name: str, value: Any) -> bool:
         """Note a seed; True if such seeds differ from run to run, so that what they seed is as good as unseeded.
@@ -70,7 +64,7 @@ class Run:
         rng = self.rng
         if not isinstance(rng, Recorder):
             return False
-        seeding = Seeding(name, place_in_use(), repr(value))
+        seeding = Seeding(name, place_in_use(), repr(value.item() if isinstance(value, np.generic) else value))
         rng.seedings.append(seeding)
         if (seeding.name, seeding.place) not in self.fresh:
             return False
@@ -86,7 +80,7 @@ def _makes(drawn: Any, seed: Any) -> bool:
     """Whether a seed is what was drawn, as a number or as some bits of the bytes."""
     if isinstance(drawn, bytes):
         return any(int.from_bytes(drawn, end) >> k == seed for end in ("big", "little") for k in range(8))
-    return np.ndim(drawn) == 0 and bool(drawn == seed)
+    return np.ndim(drawn) == np.ndim(seed) == 0 and bool(drawn == seed)
 
 
 @contextmanager
@@ -172,16 +166,15 @@ class _Names:
     def put(self) -> None:
         """Put what stands for the names in their places."""
         self.swap(self.there)
-        for owner, name, _, other in self.attributes:
-            setattr(owner, name, other)
+        for owner, name, original, other in self.attributes:
+            if vars(owner).get(name) is original:
+                setattr(owner, name, other)
 
     def put_back(self) -> None:
         """Put the originals back."""
-        for owner, name, original, _ in self.attributes:
-            if original is not None:
-                setattr(owner, name, original)
-            elif name in vars(owner):
-                delattr(owner, name)
+        for owner, name, original, other in self.attributes:
+            if vars(owner).get(name) is other:
+                delattr(owner, name) if original is None else setattr(owner, name, original)
         self.swap(self.back)
 
 

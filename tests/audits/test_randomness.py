@@ -85,7 +85,6 @@ RIGHT = {
     "constant": lambda x, rng: 3.0,
     "unit covariance": lambda x, rng: rng.multivariate_normal(x, np.eye(4)),
     "the random module": lambda x, rng: x.mean() + random.gauss(0, 1),
-    "numpy's global state": lambda x, rng: x.mean() + np.random.laplace(),  # noqa: NPY002
 }
 
 

@@ -98,6 +98,11 @@ VIOLATED = {
 OPEN = {
     "one seed twice": (one_seed_twice, "a key or a seed is used again"),
     "scale of the data": (lambda x: sum(x) + laplace(scale=max(x)), "scale of draw 0"),
+    "a seed of few values": (lambda x, rng: sum(x) + default_rng(rng.integers(1000)).laplace(), "few values"),
+    "partly unseen": (
+        lambda x, rng: sum(x) + rng.laplace() + np.random.Generator(np.random.PCG64(rng.integers(2**63))).normal(),
+        "draws from integers",
+    ),
     "the time": (lambda x: sum(x) + default_rng(next(CLOCK)).laplace(), "changes from call to call"),
     "kept with a seed unseen": (lambda x: sum(x) + KEPT_OLD.laplace(), "a seed that cannot be seen"),
     "bits": (lambda x: (x[2] > 1) ^ (secrets.randbelow(4) == 0), "it draws from bytes"),
@@ -171,10 +176,10 @@ def test_what_a_proof_must_account_for_is_said(name):
 
 
 def test_no_false_alarm_in_many_audits():
-    """Null: each has its claim's noise. The tests are exact, so that none of 256 audits may be violated."""
+    """Null: each has its claim's noise. The tests are exact, so that none of 221 audits may be violated."""
     with replaced():  # once for all
         for mechanism, claim in CLEAN.values():
-            for seed in range(16):
+            for seed in range(13):
                 assert audit_randomness(mechanism, DATA, NEIGHBOUR, seed=seed, **claim).verdict == "consistent"
 
 
