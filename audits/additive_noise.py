@@ -30,6 +30,7 @@ MOST_DRAWS = 512
 _UNIT = 1e-15
 _ROUNDING = 1e-11
 _SIGNIFICANT = 1e-6
+_SINGLE = (2.0**-22, 1e-5, 1e-4)  # the same, where the outputs are in single precision
 _LAWS = {"gaussian": stats.norm, "laplace": stats.laplace}
 _CELLS = 4000
 _MOST_SHIFTED, _ITERATIONS, _STEP, _CLOSE = 64, 20, 1e-5, 1e-9  # of Newton's method, whose room is relative
@@ -40,12 +41,14 @@ class Response:
     """An output ``query + mixing @ noise``: query (k,), mixing (k, m), noise independent and standard of ``law``.
 
     given : other methods drawn from, whose values were held fixed; the law is conditional on them
+    precision : relative rounding of one operation and of a long sum, and the least difference that matters
     """
 
     query: Array
     mixing: Array
     law: str
     given: tuple[str, ...] = ()
+    precision: tuple[float, float, float] = (_UNIT, _ROUNDING, _SIGNIFICANT)
 
 
 @dataclass(frozen=True)
@@ -70,13 +73,18 @@ class Implied:
     reason: str
 
 
-def respond(run: Callable[[Recorder], Array], seed: int) -> Response | str:
+def respond(run: Callable[[Recorder], Array], seed: int, *, single: bool = False) -> Response | str:
     """Return how the output depends on the noise; or, in words, why it is not ``query + mixing @ noise``.
 
     run : returns the output of the mechanism with this generator, numbers (k,)
+    single : whether an output that is in single precision, or has noise of libraries that draw in it, is taken for one
     """
     recorder = Recorder(seed)
-    run(recorder)
+    value = run(recorder)
+    single &= any(draw.source in ("torch", "jax.random") for draw in recorder.draws) or bool(
+        (value == value.astype(np.float32)).all() and (value != np.round(value)).any()
+    )
+    precision = unit, rounding, significant = _SINGLE if single else (_UNIT, _ROUNDING, _SIGNIFICANT)
     given = tuple(sorted({draw.method for draw in recorder.draws if not draw.law}))
     laws = {draw.law for draw in recorder.draws if draw.law}
     if recorder.bypassed:
@@ -102,13 +110,13 @@ def respond(run: Callable[[Recorder], Array], seed: int) -> Response | str:
     signs = np.where(recorder.standard < 0, -1.0, 1.0)  # a recorded draw may be close to 0
     for standard in (recorder.standard, *(size * signs for size in (3.0, -3.0, 40.0, -40.0))):
         predicted, seen = query + mixing @ standard, output(standard)
-        room = _UNIT * np.abs(query) * (1 + np.abs(standard).sum()) + _ROUNDING * np.abs(mixing) @ np.abs(standard)
+        room = unit * np.abs(query) * (1 + np.abs(standard).sum()) + rounding * np.abs(mixing) @ np.abs(standard)
         if seen is None or seen.shape != query.shape or (np.abs(seen - predicted) > room).any():
             return "its output is not the query plus fixed multiples of the noise"
     noise = np.linalg.norm(mixing, axis=1)
-    if (_UNIT * np.abs(query) > _SIGNIFICANT * noise)[noise > 0].any():
+    if (unit * np.abs(query) > significant * noise)[noise > 0].any():
         return "its noise is lost in the rounding of its output"
-    return Response(query, mixing, laws.pop(), given)
+    return Response(query, mixing, laws.pop(), given, precision)
 
 
 def implied(first: Response, second: Response, delta: float) -> Implied | str:
@@ -116,13 +124,14 @@ def implied(first: Response, second: Response, delta: float) -> Implied | str:
     if first.law != second.law or first.query.shape != second.query.shape:
         return "the outputs on the two datasets are of different kinds"
     shift, size = first.query - second.query, np.abs(first.query) + np.abs(second.query)
+    unit, rounding, significant = max(first.precision, second.precision)
     noisy = first.mixing.any(1) & second.mixing.any(1)
-    shift = np.where(np.abs(shift) > np.where(noisy, _UNIT, _ROUNDING) * size, shift, 0.0)
-    same = _covariance_gap(first, second) <= _SIGNIFICANT
+    shift = np.where(np.abs(shift) > np.where(noisy, unit, rounding) * size, shift, 0.0)
+    same = _covariance_gap(first, second) <= significant
     if not shift.any() and same:
         return Implied(0.0, delta, True, "the two outputs have the same law")
     for response in (first, second):
-        if _sticks_out(shift, response.mixing, _ROUNDING * size):
+        if _sticks_out(shift, response.mixing, rounding * size):
             return Implied(math.inf, delta, True, "the datasets move the output in a direction without noise")
     if first.law == "gaussian":
         return _gaussian(first, second, shift, same, delta)

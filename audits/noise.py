@@ -16,17 +16,20 @@ again after many calls with another scale escapes these tests.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from dpcheck.arrays import real_numbers, returned_numbers
-from dpcheck.audits.noise_laws import LAWS, tested
+from dpcheck.audits.noise_laws import LAWS, grid, tested
 from dpcheck.audits.running.datasets import fingerprint, require_unchanged
 from dpcheck.errors import require, require_confidence, require_count, require_positive, require_seed
+from dpcheck.events import Gaussian, Laplace, Measured
 from dpcheck.shown import Result
 
 Array = NDArray[np.float64]
@@ -56,6 +59,11 @@ class NoiseAudit(Result):
         Rows of the sample.
     reason : str
         Which tests rejected, in words.
+    scale_lower : float or None
+        A lower confidence bound on the scale, of every coordinate, ASSUMING Gaussian or Laplace noise, independent
+        between calls; None for other laws.
+    confidence : float
+        Of that bound.
     """
 
     verdict: str
@@ -66,6 +74,44 @@ class NoiseAudit(Result):
     level: float
     trials: int
     reason: str
+    scale_lower: float | None
+    confidence: float
+
+    def event(self, sensitivity: float) -> Measured:
+        """Return the release as an event with measured noise, for :func:`dpcheck.certify`.
+
+        Parameters
+        ----------
+        sensitivity : float
+            Of the query between neighbours, > 0: in l2 for Gaussian noise, in l1 for Laplace noise. It is assumed.
+
+        Returns
+        -------
+        Measured
+            Noise of the claimed law at ``scale_lower``.
+
+        Raises
+        ------
+        InputError
+            Where the sample denies the claimed law or scale, and for laws other than these two.
+
+        Examples
+        --------
+        >>> import dpcheck
+        >>> def theirs(data, rng):
+        ...     return sum(data) + rng.normal(scale=2.0)
+        >>> audit = dpcheck.audit_noise(theirs, [1, 0], scale=2.0, trials=1_000)
+        >>> certificate = dpcheck.certify([audit.event(sensitivity=1.0), dpcheck.events.Gaussian(4.0)], delta=1e-5)
+        >>> certificate.epsilon > 2.34, certificate.confidence
+        (True, 0.95)
+        """
+        require_positive(sensitivity, "sensitivity")
+        agree = f"agree with the claimed law and scale, as another audit with scale={self.scale:.4g} may find"
+        require(self.verdict == "consistent", "the noise", agree, self.reason)
+        require(self.scale_lower is not None, "distribution", "be gaussian or laplace", self.distribution)
+        assert self.scale_lower is not None
+        law = Gaussian if self.distribution == "gaussian" else Laplace
+        return Measured(law(self.scale_lower / sensitivity), self.confidence)
 
 
 def audit_noise(
@@ -189,7 +235,28 @@ def audit_noise_sample(
     return NoiseAudit(
         "violated" if reasons else "consistent", distribution, scale, seen.scale * scale, seen.p_values, level,
         len(sample), "; ".join(reasons) or "scale, shape, tails and independence agree with the claim",
+        scale_lower(sample, distribution, confidence, centred=centred), confidence,
     )  # fmt: skip
+
+
+def scale_lower(sample: Array, distribution: str, confidence: float, *, centred: bool) -> float | None:
+    """Bound the least scale of the coordinates of a sample (n, k) from below.
+
+    Sums of squares are multiples of chi-square numbers, and so are sums of absolute deviations of Laplace noise from
+    its centre, which the sum from the median never exceeds. Rounding to a grid is taken off at its worst. The least of
+    the coordinates' bounds is wrong only where that of the coordinate with the least scale is.
+    """
+    if distribution not in ("gaussian", "laplace"):
+        return None
+    n = len(sample)
+    off, alpha = grid(sample) / 2, 1 - confidence
+    if distribution == "gaussian":
+        noise = sample if centred else sample - sample.mean(0)
+        size = np.sqrt((noise**2).sum(0)).min() - off * math.sqrt(n)
+        return float(max(size, 0.0) / math.sqrt(stats.chi2.isf(alpha, n if centred else n - 1)))
+    noise = sample if centred else sample - np.median(sample, axis=0)
+    size = np.abs(noise).sum(0).min() - off * n
+    return float(max(size, 0.0) * 2 / stats.chi2.isf(alpha, 2 * n))
 
 
 def most_confidence() -> float:

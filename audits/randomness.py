@@ -1,7 +1,8 @@
 """A test of what a mechanism does with its randomness, from a few recorded runs on a pair of neighbours.
 
-The null hypothesis has parts: all randomness comes fresh from ``rng``; what is drawn, and its scales, do not depend on
-the data; with a claim, the outputs on the pair keep (epsilon, delta). Nothing is estimated: the tests are
+The null hypothesis has parts: all randomness is fresh, from ``rng`` or from another source that can be reached
+(:mod:`.running.sources`); what is drawn, and its scales, do not depend on the data; with a claim, the outputs on the
+pair keep (epsilon, delta). Nothing is estimated: the tests are
 deterministic, or compare continuous draws that coincide with probability 0. "violated" is a certain fault under the
 assumptions that its sentence states. "inconclusive" is something that a proof of privacy must account for, or that
 recorded runs cannot decide.
@@ -9,20 +10,23 @@ recorded runs cannot decide.
 
 from __future__ import annotations
 
+import inspect
 import math
-import random
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.arrays import returned_numbers
-from dpcheck.audits.additive_noise import Implied, implied, respond
+from dpcheck.audits.additive_noise import Implied, Response, implied, respond
 from dpcheck.audits.claim import delta_of
-from dpcheck.audits.running.datasets import brief, equal_datasets, fingerprint, require_unchanged
-from dpcheck.audits.running.recorder import Draw, Recorder, Silenced
+from dpcheck.audits.observed_draws import Observation, Runs, differences, fixed_seeds, name_of, reuse, source
+from dpcheck.audits.running.datasets import equal_datasets
+from dpcheck.audits.running.python_sources import kept_generators
+from dpcheck.audits.running.recorder import Recorder, Silenced
+from dpcheck.audits.running.sources import replaced
 from dpcheck.audits.sensitivity import audit_sensitivity
 from dpcheck.errors import require, require_epsilon, require_seed
 from dpcheck.shown import Shown
@@ -75,19 +79,22 @@ class RandomnessAudit(Shown):
 
 
 def audit_randomness(
-    mechanism: Callable[[Any, np.random.Generator], Any], data: Any, neighbour: Any = None, *,
+    mechanism: Callable[..., Any], data: Any, neighbour: Any = None, *,
     replacements: Sequence[Any] | None = None, epsilon: float | None = None, delta: float | None = None, seed: int = 0,
 ) -> RandomnessAudit:  # fmt: skip
     """Test what a mechanism does with its randomness, by recording and replaying its draws on a pair of neighbours.
 
-    All randomness has to come fresh from ``rng``, draws and their scales must not depend on the data, and the noise has
-    to be enough for the claim on this pair. Nothing is estimated: "violated" is a certain fault under what its sentence
-    assumes, and "inconclusive" something that a proof of privacy has to account for.
+    All randomness has to be fresh, draws and their scales must not depend on the data, and the noise has to be enough
+    for the claim on this pair. Nothing is estimated: "violated" is a certain fault under what its sentence assumes, and
+    "inconclusive" something that a proof of privacy has to account for. Draws from ``numpy.random``, ``random``,
+    ``secrets``, torch, JAX and diffprivlib are recorded and replayed like those from ``rng``; compiled code with
+    randomness of its own, such as OpenDP's, is out of reach, which is said.
 
     Parameters
     ----------
     mechanism : callable
-        ``(dataset, rng) -> number or array``, finite; it must not change its dataset.
+        ``(dataset, rng) -> number or array``, or ``(dataset) -> number or array`` with randomness of its own; finite.
+        It must not change its dataset.
     data : object
         The dataset.
     neighbour : object, optional
@@ -136,11 +143,25 @@ def audit_randomness(
     if replacements is None:
         require(not equal_datasets(data, neighbour), "neighbour", "differ from data in one record", "its equal")
 
-    def run(dataset: Any, rng: np.random.Generator) -> Array:
-        value = returned_numbers(mechanism, "mechanism", dataset, rng).ravel()
-        require(bool(np.isfinite(value).all()), "mechanism", "return finite numbers", value)
-        return value
+    with replaced(), kept_generators(mechanism):
+        return _audited(Runs(mechanism, _takes_rng(mechanism)), data, neighbour, replacements, epsilon, delta, seed)
 
+
+def _takes_rng(mechanism: Callable[..., Any]) -> bool:
+    """Whether a mechanism takes a generator beside the dataset; compiled code, which does not say, is given one."""
+    try:
+        inspect.signature(mechanism).bind("dataset", "rng")
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
+
+
+def _audited(
+    run: Runs, data: Any, neighbour: Any, replacements: Sequence[Any] | None, epsilon: float | None, delta: float,
+    seed: int,
+) -> RandomnessAudit:  # fmt: skip
     outside = source(run, data, seed)
     if outside is None and replacements is not None:
         witness = audit_sensitivity(Silenced(run, seed), data, replacements, claimed=0.0, seed=seed).witness
@@ -152,7 +173,8 @@ def audit_randomness(
     if outside is not None:  # nothing can be replayed
         return RandomnessAudit(outside.verdict, (outside,), None, data, neighbour, seed)
 
-    seen, noise = _compare(run, data, neighbour, delta, seed)
+    seen, noise = _compare(run, data, neighbour, delta, seed, epsilon)
+    seen += run.notes
     seen.append(_judge(noise, epsilon))
     verdicts = [observation.verdict for observation in seen]
     verdict = next((v for v in ("violated", "inconclusive") if v in verdicts), "consistent")
@@ -162,37 +184,87 @@ def audit_randomness(
 
 @dataclass(frozen=True)
 class _Found:
-    """The epsilon that was found; ``singular`` if none is enough at any delta below 1; ``given``, draws held fixed."""
+    """The epsilon that was found; ``singular`` if none is enough at any delta below 1; ``given``, draws held fixed.
+
+    slack : what rounding may add to the epsilon, relative
+    """
 
     implied: Implied
     singular: bool
     given: tuple[str, ...]
+    slack: float = _SLACK
+
+    def breaks(self, epsilon: float) -> bool:
+        """Whether a claimed epsilon is not enough, by more than rounding explains."""
+        return self.implied.epsilon > epsilon * (1 + self.slack) + _SLACK
 
 
-def _compare(run: Run, data: Any, neighbour: Any, delta: float, seed: int) -> tuple[list[Observation], _Found | str]:
+def _compare(
+    run: Runs, data: Any, neighbour: Any, delta: float, seed: int, epsilon: float | None
+) -> tuple[list[Observation], _Found | str]:
     """Return what differs between the two datasets, and the epsilon that their outputs need."""
     recorders = Recorder(seed), Recorder(seed)
     outputs = run(data, recorders[0]), run(neighbour, recorders[1])
     seen = differences(recorders[0].draws, recorders[1].draws)
+    held = "".join(f"; {words}" for words in fixed_seeds(run, *recorders))
     if not any(recorder.draws for recorder in recorders):
         if np.array_equal(*outputs):
-            return seen, _Found(Implied(0.0, delta, True, "one output on both, without any noise"), False, ())
+            return seen, _Found(Implied(0.0, delta, True, f"one output on both, without any noise{held}"), False, ())
         words = "the outputs differ, and nothing is drawn from rng: they are functions of the data alone"
-        return seen, _Found(Implied(math.inf, delta, True, words), True, ())
-    first, second = respond(lambda rng: run(data, rng), seed), respond(lambda rng: run(neighbour, rng), seed)
+        return seen, _Found(Implied(math.inf, delta, True, f"{words}{held}"), True, ())
+    first, second = (respond(partial(run, dataset), seed, single=True) for dataset in (data, neighbour))
     if isinstance(first, str) or isinstance(second, str):
         silent = [Silenced(run, seed)(dataset) for dataset in (data, neighbour)]
         gap = ""
         if silent[0].shape == silent[1].shape:
             distance = np.linalg.norm(silent[0] - silent[1])
             gap = f"; with additive noise silenced and other draws held the outputs are {distance:.6g} apart"
-        return seen, f"{first if isinstance(first, str) else second}{gap}"
+        return seen, f"{first if isinstance(first, str) else second}{gap}{held}"
     if first.query.shape == second.query.shape:
         seen += reuse(run, data, neighbour, np.abs(first.mixing).sum(1), seed)
+    if not first.given and any(
+        not np.array_equal(*(Silenced(run, seed + k)(dataset) for k in range(2))) for dataset in (data, neighbour)
+    ):
+        return seen, f"beside its noise it has randomness that is not recorded{held}"
     needed, most = implied(first, second, delta), implied(first, second, _ANY_DELTA)
     if isinstance(needed, str) or isinstance(most, str):
-        return seen, str(needed)
-    return seen, _Found(needed, most.epsilon == math.inf, first.given)
+        return seen, f"{needed}{held}"
+    shift = np.abs(first.query - second.query)
+    bare = np.flatnonzero((shift > 1e-4 * np.abs(first.query)) & ~(first.mixing.any(1) & second.mixing.any(1)))
+    if needed.epsilon == math.inf and 0 < bare.size < shift.size:
+        held = f": no noise is in output[{', '.join(map(str, bare[:4]))}]{held}"
+    found = _Found(replace(needed, reason=f"{needed.reason}{held}"), most.epsilon == math.inf, first.given,
+                   _slack(first, second, shift))  # fmt: skip
+    if epsilon is not None and found.breaks(epsilon) and (factor := _factor(first, second, delta, epsilon)) > 1:
+        place = ", ".join(dict.fromkeys(name_of(draw) for draw in recorders[0].draws if draw.law))
+        small = f"; the noise ({place}) is too small by a factor of {factor:.3g}"
+        found = replace(found, implied=replace(needed, reason=f"{needed.reason}{small}{held}"))
+    return seen, found
+
+
+def _slack(first: Response, second: Response, shift: Array) -> float:
+    """Return what rounding may add to an epsilon: in single precision, what it may add to the shift and the noise."""
+    unit, _, significant = max(first.precision, second.precision)
+    if significant <= 1e-6 or not shift.any():
+        return _SLACK
+    return float(10 * significant + 4 * unit * (np.abs(first.query) + np.abs(second.query)).max() / shift.max())
+
+
+def _factor(first: Response, second: Response, delta: float, epsilon: float) -> float:
+    """Return by how much all noise must grow for the epsilon to be enough; 1 if none up to a thousandfold does."""
+
+    def enough(factor: float) -> bool:
+        one, other = (replace(response, mixing=factor * response.mixing) for response in (first, second))
+        needed = implied(one, other, delta)
+        return not isinstance(needed, str) and needed.epsilon <= epsilon
+
+    low, high = 1.0, 1e3
+    if not enough(high):
+        return 1.0
+    while high > 1.002 * low:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 def _judge(noise: _Found | str, epsilon: float | None) -> Observation:
@@ -208,115 +280,5 @@ def _judge(noise: _Found | str, epsilon: float | None) -> Observation:
     reason = f"{bound.reason}: {size} {assumed}"
     if epsilon is None:
         return Observation("privacy", "violated" if noise.singular else "consistent", reason)
-    broken = bound.epsilon > epsilon * (1 + _SLACK) + _SLACK
-    return Observation("privacy", "violated" if broken else "consistent", f"{reason}; claimed {epsilon:g}")
-
-
-Run = Callable[[Any, np.random.Generator], Array]
-
-# Calls with one seed: enough to catch a fair coin that does not come from the generator. And seeds that are tried.
-_REPEATS = 24
-_SEEDS = 8
-
-
-@dataclass(frozen=True)
-class Observation:
-    """One thing seen in recorded draws.
-
-    Attributes
-    ----------
-    topic : str
-        ``"source"``, ``"reuse"``, ``"draws"``, ``"scale"`` or ``"privacy"``.
-    verdict : str
-        ``"violated"``, ``"inconclusive"`` or ``"consistent"``.
-    reason : str
-        What was seen, in words.
-    """
-
-    topic: str
-    verdict: str
-    reason: str
-
-
-def source(run: Run, dataset: Any, seed: int) -> Observation | None:
-    """Observe randomness from outside the generator, or noise kept between calls; None if neither shows."""
-    before = fingerprint(dataset)
-    plain, legacy = random.getstate(), np.random.get_state(legacy=False)  # noqa: NPY002  # watched, not used
-    recorders = [Recorder(seed) for _ in range(_REPEATS)]
-    try:
-        outputs = [run(dataset, recorder) for recorder in recorders]
-        moved = {"the random module": random.getstate() != plain, "numpy.random's global state": _moved(legacy)}
-    finally:
-        random.setstate(plain)
-        np.random.set_state(legacy)  # noqa: NPY002
-    require_unchanged(dataset, before)
-    used = " and ".join(name for name, was in moved.items() if was)
-    if used:
-        return Observation("source", "violated", f"it draws from {used} instead of rng")
-    drawn = [_kinds(recorder.draws) for recorder in recorders]
-    if any(kinds != drawn[0] for kinds in drawn):
-        return Observation("reuse", "inconclusive", "calls with one seed draw differently: it keeps noise or a release")
-    if any(output.shape != outputs[0].shape or (output != outputs[0]).any() for output in outputs):
-        reason = "outputs differ for one seed: it has randomness of its own, or keeps something between calls"
-        return Observation("source", "violated", reason)
-    if recorders[0].bypassed:
-        reason = "it draws through bit_generator or in compiled code, where draws are not recorded"
-        return Observation("source", "inconclusive", reason)
-    others = [run(dataset, Recorder(seed + 1 + k)) for k in range(_SEEDS)]
-    if not drawn[0] and any(not np.array_equal(outputs[0], output) for output in others):
-        return Observation("source", "inconclusive", "it uses the seed of rng in ways that are not recorded")
-    return None
-
-
-def differences(first: Sequence[Draw], second: Sequence[Draw]) -> list[Observation]:
-    """Observe draws, and parameters of draws, that depend on the data."""
-    kinds = [_kinds(first), _kinds(second)]
-    if kinds[0] != kinds[1]:
-        at = next((k for k, (a, b) in enumerate(zip(*kinds, strict=False)) if a != b), min(map(len, kinds)))
-        shown = [f"{drawn[at][0]} of shape {drawn[at][1]}" if at < len(drawn) else "nothing" for drawn in kinds]
-        reason = f"what is drawn depends on the data: draw {at} is {shown[0]} on data, {shown[1]} on neighbour"
-        return [Observation("draws", "inconclusive", reason)]
-    seen = []
-    for k, (a, b) in enumerate(zip(first, second, strict=True)):
-        for name, value in a.arguments.items():
-            # The centre of the noise is the query itself; all else should be public.
-            if (a.law and name in ("loc", "mean")) or _equal(value, b.arguments[name]):
-                continue
-            shown = [brief(value), brief(b.arguments[name])]
-            reason = f"{name} of draw {k}, {a.method}, depends on the data: {shown[0]} on data, {shown[1]} on neighbour"
-            seen.append(Observation("scale" if a.law else "draws", "inconclusive", reason))
-    return seen
-
-
-def reuse(run: Run, data: Any, neighbour: Any, scale: Array, seed: int) -> list[Observation]:
-    """Observe outputs (k,) whose continuous noise, of size ``scale``, two calls on one generator share.
-
-    The difference of the two calls is then the same for all seeds, which never happens with fresh noise.
-    """
-    gaps = []
-    for k in range(_SEEDS):
-        rng = Recorder(seed + k)
-        gaps.append(run(data, rng) - run(neighbour, rng))
-    still = (np.ptp(gaps, axis=0) <= 1e-6 * scale) & (scale > 0)
-    if not still.any():
-        return []
-    reason = f"two calls on one generator share the noise of {int(still.sum())} of {still.size} numbers"
-    return [Observation("reuse", "violated", reason)]
-
-
-def _kinds(draws: Sequence[Draw]) -> list[tuple[str, tuple[int, ...]]]:
-    """Return the method and shape of each draw."""
-    return [(draw.method, draw.shape) for draw in draws]
-
-
-def _moved(before: Any) -> bool:
-    """Say whether numpy.random's global state differs from what it was before."""
-    now = np.random.get_state(legacy=False)  # noqa: NPY002
-    same = all(np.array_equal(now["state"][k], before["state"][k]) for k in before["state"])
-    return not same or bool(now["has_gauss"] != before["has_gauss"])
-
-
-def _equal(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return np.array_equal(a, b)
-    return bool(a is b or a == b)
+    verdict = "violated" if noise.breaks(epsilon) else "consistent"
+    return Observation("privacy", verdict, f"{reason}; claimed {epsilon:g}")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from dpcheck.errors import float_below, is_number, require, require_count
+from dpcheck.errors import float_below, is_number, require, require_confidence, require_count
 
 LARGEST = 10**300  # beyond, numbers are no longer what they are taken for
 
@@ -288,6 +288,38 @@ class Disjoint:
     def worst(self) -> Gaussian:
         """The part with the least noise."""
         return min(self.events, key=lambda part: part.noise_multiplier)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A release whose noise was measured: with this confidence it has at least the noise of an event.
+
+    :meth:`dpcheck.audits.noise.NoiseAudit.event` makes one. The law of the noise is assumed, and only its scale is
+    measured. :func:`dpcheck.certify` composes it with other events, and states the confidence.
+
+    Parameters
+    ----------
+    event : event
+        The event, at the lower confidence bound of the noise.
+    confidence : float
+        Of the bound, in (0.5, 1).
+
+    Examples
+    --------
+    >>> import dpcheck
+    >>> from dpcheck.events import Gaussian, Measured
+    >>> certificate = dpcheck.certify([Measured(Gaussian(1.9), 0.95), Gaussian(4.0)], delta=1e-5)
+    >>> round(certificate.epsilon, 2), certificate.confidence
+    (2.37, 0.95)
+    """
+
+    event: Event
+    confidence: float
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        require(isinstance(self.event, Event), "event", "be a dpcheck event", self.event)
+        require_confidence(self.confidence)
 
 
 Event: TypeAlias = Gaussian | Laplace | Sampled | RandomAllocation | Repeated | Disjoint

@@ -89,6 +89,7 @@ def privacy(request: pytest.FixtureRequest) -> Callable[..., None]:
     ) -> None:
         __tracebackhide__ = True
         from dpcheck.audits.membership import audit_privacy
+        from dpcheck.audits.named_part import named_part
         from dpcheck.errors import raised
         from dpcheck.source import place_of
         from dpcheck.testing import require_private
@@ -103,7 +104,8 @@ def privacy(request: pytest.FixtureRequest) -> Callable[..., None]:
         shown = {name: getattr(audit, name) for name in _KEPT if name != "place"} | {"place": place}
         log.keep(state="ends", expected=expected, **shown)
         if expected == "consistent":
-            require_private(audit, place)
+            vectorized = bool((shared | arguments).get("vectorized"))
+            require_private(audit, place, named_part(audit, mechanism, data, neighbour, vectorized=vectorized))
         elif audit.verdict != expected:
             raise AssertionError(f"{audit.verdict} where {expected} is expected of {place}: {audit.event}")
 

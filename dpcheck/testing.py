@@ -92,15 +92,17 @@ def assert_private(
     """
     __tracebackhide__ = True
     from dpcheck.audits.membership import audit_privacy
+    from dpcheck.audits.named_part import named_part
 
     audit = audit_privacy(
         mechanism, data, neighbour, epsilon=epsilon, delta=None if claim is not None and delta == 0 else delta,
         claim=claim, trials=trials, confidence=confidence, seed=seed, seeded=seeded, jobs=jobs, vectorized=vectorized,
     )  # fmt: skip
-    require_private(audit, place_of(mechanism))
+    part = named_part(audit, mechanism, data, neighbour, vectorized=vectorized)
+    require_private(audit, place_of(mechanism), part)
 
 
-def require_private(audit: PrivacyAudit, place: str = "") -> None:
+def require_private(audit: PrivacyAudit, place: str = "", part: str = "") -> None:
     """Fail unless an audit is consistent with its claim.
 
     Parameters
@@ -109,6 +111,8 @@ def require_private(audit: PrivacyAudit, place: str = "") -> None:
         What :func:`dpcheck.audit_privacy` returned.
     place : str
         File and line of the mechanism, which a failure names.
+    part : str
+        What is wrong with it, where that is known (:func:`~dpcheck.audits.named_part.named_part`).
 
     Raises
     ------
@@ -118,10 +122,11 @@ def require_private(audit: PrivacyAudit, place: str = "") -> None:
     """
     __tracebackhide__ = True
     if audit.verdict == "violated":
+        hint = f"\nhint: {part}" if part else ""
         raise AssertionError(
             f"epsilon >= {audit.epsilon_lower:.4g} where {audit.epsilon:.4g} is claimed, at delta {audit.delta:g} with "
             f"confidence {audit.confidence:g}: not {audit.claim.replace('privacy', 'private')}\n"
-            f"witness: {audit.witness}\n{_again(audit, place)}"
+            f"witness: {audit.witness}\n{_again(audit, place)}{hint}"
         )
     if audit.verdict == "inconclusive":
         raise AssertionError(

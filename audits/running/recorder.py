@@ -13,9 +13,13 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Sized
+import itertools
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator, Sized
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,6 +39,7 @@ _STANDARD: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Array]] = 
     "gumbel": lambda rng, shape: rng.gumbel(size=shape),
     "exponential": lambda rng, shape: rng.standard_exponential(shape),
 }
+_NONE = np.zeros(0)
 # These methods may be given the data itself, of which only the length is kept.
 _COLLECTIONS = {"choice": "a", "permutation": "x", "permuted": "x", "shuffle": "x"}
 
@@ -47,6 +52,7 @@ class Draw:
     value : a copy of what was drawn; for a shuffle, the shuffled array
     law : the law of the standardised noise, "" if the value is not ``loc + scale * z``
     scale, standard : (prod(shape),) each; empty if there is no law
+    source, place : whose name was called, such as "numpy.random"; file and line of the code that drew
     """
 
     method: str
@@ -55,11 +61,21 @@ class Draw:
     law: str
     scale: Array
     standard: Array
+    source: str = "rng"
+    place: str = ""
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the value."""
         return np.shape(self.value)
+
+
+class Seeding(NamedTuple):
+    """A seed or a key that the code gave to a source, where, and its text."""
+
+    name: str
+    place: str
+    value: str
 
 
 class Recorder(np.random.Generator):
@@ -79,6 +95,14 @@ class Recorder(np.random.Generator):
         The calls so far.
     units : callable, optional
         ``(number of the call, numbers in [0, 1)) -> numbers in their place``, for what ``random`` and ``uniform`` draw.
+    source : str
+        In whose name the next calls are made.
+    seedings : list of Seeding
+        What the code seeded meanwhile (:mod:`.sources`).
+    kept : dict of str to str
+        Generators that the code keeps and drew from and that were seeded, with their seeds, "" where it cannot be seen.
+    reused : list of str
+        What was drawn with a key, or seeded with a seed, that was used before.
 
     Examples
     --------
@@ -95,6 +119,10 @@ class Recorder(np.random.Generator):
         self._seed, self._used = seed, 0
         self._given = None if standard is None else np.asarray(standard, float)
         self.units: Callable[[int, Array], Array] | None = None
+        self.source = "rng"
+        self.seedings: list[Seeding] = []
+        self.kept: dict[str, str] = {}
+        self.reused: list[str] = []
         self._untouched = self.bit_generator.state
 
     @property
@@ -122,8 +150,20 @@ class Recorder(np.random.Generator):
             value = changed if np.ndim(value) else float(changed)
         shown = {name: _shown(method, name, argument) for name, argument in arguments.items()}
         kept = copy.copy(bound.args[1] if method == "shuffle" else value)
-        self.draws.append(Draw(method, shown, kept, "", np.zeros(0), np.zeros(0)))
+        self._keep(method, shown, kept)
         return value
+
+    def other(self, method: str, make: Callable[[np.random.Generator], Any]) -> Any:
+        """Return and record what ``make`` draws from a stream, by a method that no generator of NumPy has."""
+        value = make(self._stream())
+        self._keep(method, {}, value)
+        return value
+
+    def _keep(
+        self, method: str, arguments: dict[str, Any], value: Any, law: str = "", scale: Array = _NONE,
+        standard: Array = _NONE,
+    ) -> None:  # fmt: skip
+        self.draws.append(Draw(method, arguments, value, law, scale, standard, self.source, place_in_use()))
 
     def _stream(self) -> np.random.Generator:
         return np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(len(self.draws),)))
@@ -146,7 +186,7 @@ class Recorder(np.random.Generator):
             value = np.asarray(loc + scale * z, arguments.get("dtype", float))
         shown = {name: _shown(method, name, argument) for name, argument in arguments.items()}
         scales = np.broadcast_to(scale, shape).ravel()
-        self.draws.append(Draw(method, shown, np.array(value), law, scales, z.ravel()))
+        self._keep(method, shown, np.array(value), law, scales, z.ravel())
         if out is not None:
             out[...] = value
             return out
@@ -200,6 +240,43 @@ class Silenced:
     def __call__(self, dataset: Any) -> Any:
         """Return the output on ``dataset``."""
         return self.mechanism(dataset, Recorder(self.seed, standard=()))
+
+
+_HERE = f"{Path(__file__).parent}/"
+_LIBRARIES = (
+    "<frozen ", "<__array_function__", f"{Path(__file__).parents[2]}/",
+    f"{sysconfig.get_path('stdlib')}/", f"{sysconfig.get_path('platstdlib')}/",
+)  # fmt: skip
+
+
+def is_library(file: str) -> bool:
+    """Whether a file is Python's, dpcheck's or an installed package's."""
+    return file.startswith(_LIBRARIES) or "/site-packages/" in file or "/dist-packages/" in file
+
+
+def place_in_use() -> str:
+    """Return file and line of the innermost code that is being run and is no library's; else of the innermost."""
+    first = ""
+    for file, line in _frames():
+        if not is_library(file):
+            return f"{file}:{line}"
+        first = first or f"{file}:{line}"
+    return first
+
+
+def is_importing() -> bool:
+    """Whether a library is being imported by the code that is run."""
+    inner = itertools.takewhile(is_library, (file for file, _ in _frames()))
+    return "<frozen importlib._bootstrap>" in inner
+
+
+def _frames() -> Iterator[tuple[str, int]]:
+    """Yield file and line of the code that is being run, innermost first, without this folder's."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(_HERE):
+            yield frame.f_code.co_filename, frame.f_lineno
+        frame = frame.f_back  # type: ignore[assignment]
 
 
 def _as_shape(size: Any) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,7 +16,7 @@ from dpcheck.accounting.certificates import gaussian_epsilon as gaussian_epsilon
 from dpcheck.accounting.event_counts import count_events
 from dpcheck.accounting.privacy_curves import Array
 from dpcheck.errors import float_below, require, require_delta, require_epsilon, require_positive
-from dpcheck.events import Event, read_events
+from dpcheck.events import Event, Measured, read_events
 
 _SECANTS, _ASIDE = 8, 4e-4  # steps at most of a search for a multiplier, and how far to either side of it they look
 
@@ -26,10 +27,11 @@ def certify(events: Any, delta: float = 1e-5) -> Certificate:
     Parameters
     ----------
     events : event or sequence of events
-        Events of :mod:`dpcheck.events`, composed adaptively; an accountant of Opacus or its history; ``dp_accounting``
-        events, under that library's conventions (:func:`dpcheck.events.read_events` says which), where those of kinds
-        that dpcheck does not compute go to that library's own accountants, which ``method`` then names; or a privacy
-        loss distribution with a method ``get_epsilon_for_delta``, which is asked.
+        Events of :mod:`dpcheck.events`, composed adaptively, where those with measured noise
+        (:class:`~dpcheck.events.Measured`) share one confidence (Bonferroni); an accountant of Opacus or its history;
+        ``dp_accounting`` events, under that library's conventions (:func:`dpcheck.events.read_events` says which),
+        where those of kinds that dpcheck does not compute go to that library's own accountants, which ``method`` then
+        names; or a privacy loss distribution with a method ``get_epsilon_for_delta``, which is asked.
     delta : float
         In [0, 1), a number of any type: a fraction or a decimal is rounded down to a float.
 
@@ -83,6 +85,13 @@ def certify(events: Any, delta: float = 1e-5) -> Certificate:
         said = "a privacy loss distribution's own word, not dpcheck's engine"
         return between(Certificate(epsilon, delta, said), "neighbours and noise of that distribution", "")
     items = tuple(events) if isinstance(events, Sequence) and not isinstance(events, str) else (events,)
+    measured = {id(item): item.confidence for item in items if isinstance(item, Measured)}  # one measurement each
+    if measured:
+        found = certify([item.event if isinstance(item, Measured) else item for item in items], delta)
+        confidence = 1 - sum(1 - one for one in measured.values())
+        require(confidence > 0.5, "the confidence of all measured events together", "be above 0.5", confidence)
+        method = f"{found.method}; the law of measured noise is assumed"
+        return dataclasses.replace(found, method=method, confidence=confidence)
     if not all(isinstance(item, Event) for item in items):
         from dpcheck.accounting.other_events import certify_dp_accounting  # here, as runs need no other library's
 

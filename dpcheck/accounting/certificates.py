@@ -127,6 +127,8 @@ class Certificate(Result):
     multiplier_over : str
         The unit of the events' noise multipliers: ``"C"``, the most that one record contributes; ``"2C"``, the
         sensitivity where it is replaced; or ``"sensitivity"``, between neighbours of any relation.
+    confidence : float
+        With which the bound holds: 1 unless the noise of some event was measured.
     """
 
     epsilon: float
@@ -134,6 +136,7 @@ class Certificate(Result):
     method: str
     neighbours: str = dataclasses.field(default="any", compare=False)
     multiplier_over: str = dataclasses.field(default="sensitivity", compare=False)
+    confidence: float = 1.0
 
     @property
     def sharp(self) -> bool:
@@ -152,7 +155,8 @@ class Certificate(Result):
         return _UNITS.get(self.multiplier_over)
 
     def _sentence(self) -> str:
-        return f"epsilon <= {self.epsilon:.6g} ({self.terms}) at delta {self.delta:g}"
+        sure = "" if self.confidence == 1 else f" with confidence {self.confidence:g}, as the noise was measured"
+        return f"epsilon <= {self.epsilon:.6g} ({self.terms}) at delta {self.delta:g}{sure}"
 
     def _facts(self) -> dict[str, Any]:
         return {"method": self.method, "multiplier over": self.unit}

@@ -110,17 +110,19 @@ def run(options: Namespace) -> int:
     picture = Picture(options.plot)
     started = time.perf_counter()
     with chosen_store(options) as store:
-        audit, mechanism = _attempted(options, store)
+        audit, mechanism, part = _attempted(options, store)
         picture.save(lambda: audit.plot())  # a sequential audit has none
         name = options.mechanism.rpartition(":")[2]
-        report = known.against(one_report(audit, mechanism, name, time.perf_counter() - started), all_of=False)
+        report = known.against(one_report(audit, mechanism, name, time.perf_counter() - started, part), all_of=False)
         _keep(store, report)
-    text = to_json_text({"schema": "dpcheck.audit/1", **audit.to_dict()})
-    lines = [str(audit), *(f"{finding.subject}: {finding.reason}" for finding in report.findings[1:])]
+    hint = {"hint": part} if part else {}
+    text = to_json_text({"schema": "dpcheck.audit/1", **audit.to_dict(), **hint})
+    lines = [str(audit), *(f"hint: {words}" for words in hint.values())]
+    lines += [*(f"{finding.subject}: {finding.reason}" for finding in report.findings[1:])]
     return _audited(report, options, {"json": f"{text}\n", "terminal": "\n".join([*lines, ""])})
 
 
-def _attempted(options: Namespace, store: Store | None) -> tuple[Any, Any]:
+def _attempted(options: Namespace, store: Store | None) -> tuple[Any, Any, str]:
     """Run the audit that the options ask for; one of a mechanism that was contained says so."""
     from dpcheck.audits.running.isolated import ContainedError
 
@@ -135,9 +137,10 @@ def _attempted(options: Namespace, store: Store | None) -> tuple[Any, Any]:
         raise
 
 
-def _audit_one(options: Namespace, store: Store | None) -> tuple[Any, Any]:
-    """Run the audit that the options ask for; its result, and the mechanism."""
+def _audit_one(options: Namespace, store: Store | None) -> tuple[Any, Any, str]:
+    """Run the audit that the options ask for; its result, the mechanism, and what is wrong with it where that shows."""
     from dpcheck.audits.membership import audit_privacy
+    from dpcheck.audits.named_part import named_part
     from dpcheck.audits.sequential import audit_sequential
     from dpcheck.commands.mechanisms import StoredRuns
 
@@ -168,9 +171,11 @@ def _audit_one(options: Namespace, store: Store | None) -> tuple[Any, Any]:
         if one:
             earlier = None if options.earlier is None else inputs.saved(options.earlier, "earlier")
             shared["delta"] = options.delta or 0.0
-            return audit_sequential(mechanism, *pair, most=options.trials, earlier=earlier, **shared), mechanism
-        claim = inputs.named(options.claim, "claim") if options.claim else None
-        return audit_privacy(mechanism, *pair, trials=options.trials, claim=claim, **shared), mechanism
+            audit: Any = audit_sequential(mechanism, *pair, most=options.trials, earlier=earlier, **shared)
+        else:
+            claim = inputs.named(options.claim, "claim") if options.claim else None
+            audit = audit_privacy(mechanism, *pair, trials=options.trials, claim=claim, **shared)
+        return audit, mechanism, "" if apart else named_part(audit, mechanism, *pair, vectorized=vectorized)
 
 
 def _limits(options: Namespace) -> Limits | None:

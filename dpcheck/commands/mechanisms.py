@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from dpcheck import __version__
 from dpcheck.audits.membership import audit_privacy
+from dpcheck.audits.named_part import named_part
 from dpcheck.audits.running import SIDES, Chunk
 from dpcheck.audits.running.datasets import fingerprint
 from dpcheck.commands import inputs
@@ -197,9 +198,9 @@ def audit_all(
     return Report(tuple(findings), names, profile, file.seed, __version__, seconds, {}, provenance())
 
 
-def one_report(audit: Any, mechanism: Any, name: str, seconds: float) -> Report:
-    """The report of a single audit."""
-    finding = _finding(audit, mechanism, name)
+def one_report(audit: Any, mechanism: Any, name: str, seconds: float, part: str = "") -> Report:
+    """The report of a single audit; ``part`` names what is wrong with the mechanism, where that is known."""
+    finding = _finding(audit, mechanism, name, part)
     profile = f"{AUDIT} at confidence {audit.confidence:g}"
     return Report((finding,), (name,), profile, audit.seed or 0, __version__, seconds, {}, provenance())
 
@@ -218,17 +219,18 @@ def _audited(
         confidence=file.confidence_of_each, seed=file.seed, seeded=declared.seeded, vectorized=declared.vectorized,
         jobs=jobs, runs=runs, executor=executor if declared.seeded else None,
     )  # fmt: skip
-    finding = _finding(audit, mechanism, declared.name)
+    part = named_part(audit, mechanism, *pair, vectorized=declared.vectorized)
+    finding = _finding(audit, mechanism, declared.name, part)
     return finding if finding.place else replace(finding, place=f"{file.path.name}:1")
 
 
-def _finding(audit: Any, mechanism: Any, name: str) -> Finding:
+def _finding(audit: Any, mechanism: Any, name: str, part: str) -> Finding:
     words = getattr(audit, "claim", None)  # a sequential audit has none
     claim = f"({audit.epsilon:g}, {audit.delta:g})-privacy" if words is None else words
     return Finding(
         f"{name}.output", "privacy", f"{name}: {claim}", audit.verdict,
         f"epsilon >= {audit.epsilon_lower:.4g} at delta {audit.delta:g} with confidence {audit.confidence:g}; "
-        f"witness: {getattr(audit, 'witness', audit.event)}",
+        f"witness: {getattr(audit, 'witness', audit.event)}{'; hint: ' * bool(part)}{part}",
         audited=audit.epsilon_lower, claimed=audit.epsilon, evidence={"audit": audit.to_dict()},
         place=place_of(mechanism) or None,
     )  # fmt: skip
