@@ -18,11 +18,12 @@ from dpcheck.commands.command import (
     deliver,
     require_writable,
 )
-from dpcheck.errors import require, require_seed
+from dpcheck.errors import InputError, require, require_seed
 from dpcheck.report.results import to_json_text
 
 if TYPE_CHECKING:
     from dpcheck.audits.running.isolated import Limits
+    from dpcheck.commands.reproduction import Reproduction
     from dpcheck.report.findings import Report
     from dpcheck.running.store import Store
 
@@ -78,6 +79,9 @@ def add_options(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("what is shown and written")
     add_outputs(group)
     group.add_argument("--plot", metavar="FILE", help="write the score histograms as a picture")
+    group.add_argument(
+        "--repro", metavar="FILE.py", help="write a violation as a short script that tests it anew with NumPy alone"
+    )
 
     group = parser.add_argument_group("where the work is done")
     add_shared(group, "store", "backend", "scheduler")
@@ -86,8 +90,9 @@ def add_options(parser: ArgumentParser) -> None:
 def _require_one_or_all(parser: ArgumentParser, options: Namespace) -> None:
     """Require data and a claim of one mechanism; a file of mechanisms has them."""
     if options.all:
-        if options.mechanism is not None:
-            parser.error("argument MODULE:FUNCTION: not allowed with argument --all")
+        for name, value in (("MODULE:FUNCTION", options.mechanism), ("--repro", options.repro)):
+            if value is not None:
+                parser.error(f"argument {name}: not allowed with argument --all")
         return
     given = {
         "MODULE:FUNCTION": options.mechanism, "--data": options.data, "--neighbour": options.neighbour,
@@ -108,19 +113,36 @@ def run(options: Namespace) -> int:
     require_writable(options)
     known = Baseline.read(options.baseline) if options.baseline else Baseline()
     picture = Picture(options.plot)
+    reproduction = _reproduction(options)
     started = time.perf_counter()
     with chosen_store(options) as store:
-        audit, mechanism = _attempted(options, store)
+        audit, mechanism, pair = _attempted(options, store)
         picture.save(lambda: audit.plot())  # a sequential audit has none
         name = options.mechanism.rpartition(":")[2]
         report = known.against(one_report(audit, mechanism, name, time.perf_counter() - started), all_of=False)
         _keep(store, report)
     text = to_json_text({"schema": "dpcheck.audit/1", **audit.to_dict()})
     lines = [str(audit), *(f"{finding.subject}: {finding.reason}" for finding in report.findings[1:])]
+    if reproduction is not None:
+        try:
+            terminal.tell(reproduction.write(audit, pair, options.mechanism, vectorized=options.vectorized))
+        except InputError as error:  # the audit was made all the same
+            terminal.tell(f"dpcheck: {error}")
     return _audited(report, options, {"json": f"{text}\n", "terminal": "\n".join([*lines, ""])})
 
 
-def _attempted(options: Namespace, store: Store | None) -> tuple[Any, Any]:
+def _reproduction(options: Namespace) -> Reproduction | None:
+    """Return the script that was asked for, which must not take the place of what the audit reads or writes."""
+    from dpcheck.commands.reproduction import Reproduction
+
+    if options.repro is None:
+        return None
+    module = options.mechanism.partition(":")[0]
+    read = [module, options.data, options.neighbour, options.earlier, options.baseline]
+    return Reproduction(options.repro, [*read, *(getattr(options, name) for name in vars(options) if "output" in name)])
+
+
+def _attempted(options: Namespace, store: Store | None) -> tuple[Any, Any, tuple[Any, Any]]:
     """Run the audit that the options ask for; one of a mechanism that was contained says so."""
     from dpcheck.audits.running.isolated import ContainedError
 
@@ -135,14 +157,14 @@ def _attempted(options: Namespace, store: Store | None) -> tuple[Any, Any]:
         raise
 
 
-def _audit_one(options: Namespace, store: Store | None) -> tuple[Any, Any]:
-    """Run the audit that the options ask for; its result, and the mechanism."""
+def _audit_one(options: Namespace, store: Store | None) -> tuple[Any, Any, tuple[Any, Any]]:
+    """Run the audit that the options ask for; its result, the mechanism and the pair of data sets."""
     from dpcheck.audits.membership import audit_privacy
     from dpcheck.audits.sequential import audit_sequential
     from dpcheck.commands.mechanisms import StoredRuns
 
     one = options.sequential or options.earlier is not None
-    for name, value in (("--claim", options.claim), ("--plot", options.plot)):
+    for name, value in (("--claim", options.claim), ("--plot", options.plot), ("--repro", options.repro)):
         require(not (one and value), name, "be left out of a sequential audit", value)
     kept = store is not None
     require(
@@ -168,9 +190,9 @@ def _audit_one(options: Namespace, store: Store | None) -> tuple[Any, Any]:
         if one:
             earlier = None if options.earlier is None else inputs.saved(options.earlier, "earlier")
             shared["delta"] = options.delta or 0.0
-            return audit_sequential(mechanism, *pair, most=options.trials, earlier=earlier, **shared), mechanism
+            return audit_sequential(mechanism, *pair, most=options.trials, earlier=earlier, **shared), mechanism, pair
         claim = inputs.named(options.claim, "claim") if options.claim else None
-        return audit_privacy(mechanism, *pair, trials=options.trials, claim=claim, **shared), mechanism
+        return audit_privacy(mechanism, *pair, trials=options.trials, claim=claim, **shared), mechanism, pair
 
 
 def _limits(options: Namespace) -> Limits | None:
