@@ -52,7 +52,7 @@ def _said(score: Score, direction: str, threshold: float, tables: Tables) -> lis
         return value >= threshold if direction == ">=" else value <= threshold
 
     def either(statement: str) -> str:  # of a score that is 1 where the statement holds, else 0
-        return f"not ({statement})" if within(0) else statement
+        return "True" if within(0) and within(1) else f"not ({statement})" if within(0) else statement
 
     def use(*names: str) -> None:
         tables.update({name.upper(): np.asarray(getattr(score, name)) for name in names})
