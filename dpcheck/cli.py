@@ -23,11 +23,12 @@ from dpcheck.commands.rate import RATE
 from dpcheck.commands.runs import COMPARE, HISTORY, REPORT, REPRODUCE
 from dpcheck.commands.terminal import tell
 from dpcheck.commands.verdicts import CHECK, PROVE
+from dpcheck.commands.write import WRITE
 from dpcheck.errors import InputError, one_line
 
 # In the order in which `dpcheck --help` lists them.
 _IN_ORDER = (
-    CHECK, LIST, SHOW, PROVE, AUDIT, CERTIFY, BUGS, RATE, MEASURE, REPRODUCE, HISTORY, COMPARE, SOLVE, REPORT,
+    CHECK, LIST, SHOW, PROVE, AUDIT, WRITE, CERTIFY, BUGS, RATE, MEASURE, REPRODUCE, HISTORY, COMPARE, SOLVE, REPORT,
 )  # fmt: skip
 COMMANDS: dict[str, Command] = {command.name: command for command in _IN_ORDER}
 _INTERRUPTED = 130

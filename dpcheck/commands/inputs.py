@@ -138,6 +138,17 @@ def _home(file: Path) -> tuple[Path, str]:
     return folder, ".".join(names)
 
 
+def file_of(module: str) -> Path | None:
+    """Return the file of a MODULE or FILE.py in the working folder or on the path, which is not imported for it."""
+    path = Path(module) if module.endswith(".py") else Path(*module.split("."))
+    files = (
+        folder / name
+        for folder in (Path.cwd(), *map(Path, sys.path))
+        for name in (path.with_suffix(".py"), path / "__init__.py")
+    )
+    return next((file for file in files if file.is_file()), None)
+
+
 def import_lines(path: str, folder: Path, name: str) -> list[str]:
     """Return lines of a script in ``folder`` that import MODULE:NAME or FILE.py:NAME as ``name``.
 
