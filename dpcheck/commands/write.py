@@ -47,10 +47,9 @@ def tests_of(source: str) -> dict[str, tuple[str, list[str]]]:
     'privacy(noisy, data, neighbour, epsilon=0.5)'
     """
     tree = ast.parse(source)
-    assigned = [node for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)]
-    constants = {node.targets[0].id: node.value for node in assigned}  # type: ignore[attr-defined]
-    origins, drawing = dict(_imported(tree)), set[str]()
+    constants = {ast.unparse(node.targets[0]): node.value for node in tree.body if isinstance(node, ast.Assign)}
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    origins, drawing = _origins(tree), set[str]()
     for _ in functions:  # a function draws that calls one that does
         for name, function in functions.items():
             if any(called in drawing or _DRAWS.match(called) for called in _calls(function, origins)):
@@ -61,14 +60,16 @@ def tests_of(source: str) -> dict[str, tuple[str, list[str]]]:
     }  # fmt: skip
 
 
-def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield each imported name with what it stands for."""
+def _origins(tree: ast.Module) -> dict[str, str]:
+    """Return what each imported name stands for."""
+    origins = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            within = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
             for alias in node.names:
-                yield (alias.asname, alias.name) if alias.asname else (alias.name.partition(".")[0],) * 2
-        elif isinstance(node, ast.ImportFrom):
-            yield from ((alias.asname or alias.name, f"{node.module}.{alias.name}") for alias in node.names)
+                name = alias.asname or (alias.name if within else alias.name.partition(".")[0])
+                origins[name] = within + (alias.name if alias.asname or within else name)
+    return origins
 
 
 def _calls(function: ast.FunctionDef, origins: dict[str, str]) -> Iterator[str]:
@@ -95,44 +96,37 @@ def _test(function: ast.FunctionDef, constants: Nodes) -> tuple[str, list[str]]:
     kinds, defaults = _arguments(function)
     claim, handed, sources = _claim(function, constants, text)
     missing = [] if claim.get("epsilon", 0) >= _LEAST else ["the epsilon that it claims is not stated"]
-    if not missing and "delta" not in claim and re.search(r"\bdelta\b|δ", ast.unparse(function)):
+    if not missing and "delta" not in claim and re.search(r"\bdelta\b|δ|normal|gauss", ast.unparse(function), re.I):
         missing.append("the delta that it claims is not stated")
+    stated = ", ".join(f"{quantity}={value!r}" for quantity, value in claim.items())
     if missing:
-        claim = {}
-    random = next((argument for argument in kinds if argument in _RANDOMNESS), None)
+        stated = sources = ""
+    random = next((argument for argument in kinds if argument in _RANDOMNESS), "")
     known = {random, "size", *(argument for names, _, _ in _QUANTITIES.values() for argument in names)}
     records, *others = [argument for argument in kinds if argument not in known] or [""]
     unknown = [argument for argument in others if argument not in defaults]
-    if unknown:
-        missing.append(f"{', '.join(unknown)} must have a value")
-    data, neighbour = _data(records, kinds.get(records, ""), text)
-    if not data:
+    missing += [f"{argument} must have a value" for argument in unknown]
+    data = _data(records, kinds.get(records, ""), text)
+    if not data[0]:
         missing.append(f"what {records} holds is not stated" if records else "it takes no data")
-    if random is not None:
+    if random:
         handed[random] = _randomness(function, random, kinds[random], missing)
-    size = "size" in kinds and "size" not in defaults
-    handed |= dict.fromkeys(unknown, "...") | dict.fromkeys(["size"] * size, "size")
-    keywords = [f"{argument}={handed[argument]}" for argument in kinds if argument in handed]
-    first = "data" if next(iter(kinds), "") == records else f"{records}=data"
-    call = f"lambda data, rng{', size' * size}: {name}({', '.join([first, *keywords])})"
-    if [*kinds][: 2 + size] == [records, random, *["size"] * size] and keywords == [
-        f"{random}=rng",
-        *["size=size"] * size,
-    ]:
-        call = name  # which takes just that
-    stated = ", ".join(f"{quantity}={value!r}" for quantity, value in claim.items()) or "epsilon=..."
-    marker = ", ".join(["vectorized=True"] * size + ["seeded=False"] * (random is None))
-    todo = "# TODO: " * bool(missing)
+    size = ["size"] * ("size" in kinds and "size" not in defaults)
+    handed |= dict.fromkeys(unknown, "...") | dict(zip(size, size, strict=True))
+    call = name
+    if [*kinds][: 1 + len(handed)] != [records, random, *size] or handed.get(random) != "rng":
+        first = "data" if next(iter(kinds), "") == records else f"{records}=data"
+        keywords = [f"{argument}={handed[argument]}" for argument in kinds if argument in handed]
+        call = f"lambda {', '.join(['data', 'rng', *size])}: {name}({', '.join([first, *keywords])})"
+    marker = ", ".join(["vectorized=True"] * len(size) + ["seeded=False"] * (not random))
+    made = {"data": data[0], "neighbour": data[1] and f"{data[1]}  # one record replaced"}
     lines = [
         *[f"@pytest.mark.skip(reason={'; '.join(missing)!r})"] * bool(missing),
         *[f"@pytest.mark.privacy({marker})"] * bool(marker),
         f"def test_{name}(privacy):",
-        f'    """The function at line {function.lineno}{f"; its claim is {sources}" * bool(claim)}."""',
-        f"    data = {data}" if data else "    # TODO: data = ...",
-        f"    neighbour = {neighbour}  # one record replaced"
-        if data
-        else "    # TODO: neighbour = ...  # one record replaced",
-        f"    {todo}privacy({call}, data, neighbour, {stated})",
+        f'    """The function at line {function.lineno}{f"; its claim is {sources}" * bool(sources)}."""',
+        *(f"    {side} = {value}" if value else f"    # TODO: {side} = ..." for side, value in made.items()),
+        f"    {'# TODO: ' * bool(missing)}privacy({call}, data, neighbour, {stated or 'epsilon=...'})",
     ]
     return "\n".join(lines), missing
 
@@ -160,24 +154,18 @@ def _claim(function: ast.FunctionDef, constants: Nodes, text: str) -> tuple[dict
 
 def _data(records: str, kind: str, text: str) -> tuple[str, str]:
     """Return two data sets that differ in one record; empty where it is not stated what they hold."""
-    said = re.search(rf"^\s*{re.escape(records)}\s*[:(]\s*(.+)$", text, re.M) if records else None
-    kind = kind or (said[1] if said else "")
-    ends = _RANGE.search(text)
-    low, high = (float(ends[1]), float(ends[2])) if ends else (0.0, 1.0)
-    if not records or re.search(
-        r"DataFrame|Series|dict|Mapping|Tensor|torch|jax|\(n, ?\w", f"{kind}{said and said[1]}"
-    ):
+    entry, ends = re.search(rf"^\s*{re.escape(records)}\s*[:(]\s*(.+)$", text, re.M), _RANGE.search(text)
+    said = entry[1] if entry else ""
+    if not records or re.search(r"DataFrame|Series|dict|Mapping|Tensor|torch|jax|\(n, ?\w", f"{kind} {said}"):
         return "", ""
-    ordered: list[Any] = [low, high]
-    if re.search(r"\b(int|bool)", kind) and low.is_integer() and high.is_integer():
-        ordered = [int(low), int(high)]
-    if re.search(r"\bstr\b", kind):
-        ordered = ["a", "b"]
-    one, other = ordered
+    kind = kind or said
+    low, high = (float(end) for end in ends.groups()) if ends else (0.0, 1.0)
+    one: Any = "a" if re.search(r"\bstr\b", kind) else int(low) if re.search(r"\b(int|bool)", kind) else low
+    other = "b" if one == "a" else type(one)(high)
     if re.search(r"array|list|Sequence|Iterable|Collection|tuple", kind, re.I) or (not kind and ends):
         made = "np.array({})" if re.search("array", kind, re.I) or not kind else "{}"
         return made.format([one, other, other]), made.format([one, other, one])
-    return (repr(other), repr(one)) if re.match(r"float|int|bool|number", kind) else ("", "")
+    return (repr(other), repr(one)) if re.match(r"float|int|bool|number", kind) and one != "a" else ("", "")
 
 
 def _randomness(function: ast.FunctionDef, argument: str, kind: str, missing: list[str]) -> str:

@@ -94,15 +94,17 @@ UNKNOWN = {
 def test_what_is_not_stated_is_not_guessed(case):
     """A test that claims what nobody claimed would accuse a mechanism falsely."""
     arguments, docstring, word = UNKNOWN[case]
-    text, missing = drafted(f'def f({arguments}):\n    """{docstring}"""\n    return rng.normal()')["f"]
+    text, missing = drafted(f'def f({arguments}):\n    """{docstring}"""\n    return rng.laplace()')["f"]
     assert len(missing) == 1 and word in missing[0]
     assert text.startswith("@pytest.mark.skip") and text.splitlines()[-1].startswith("    # TODO: privacy(")
     compile(text, "test", "exec")
 
 
-def test_another_method_than_numpys_generator_has():
-    (_, missing) = drafted("def f(data: list[float], rng, epsilon=1.0): return rng.gauss(0, 1)")["f"]
-    assert "rng is no numpy.random.Generator" in missing
+def test_what_the_methods_say():
+    """Of Gaussian noise, that there is a delta; of a method that NumPy's generator has not, that it is another one."""
+    for method, words in (("normal", "delta"), ("expovariate", "numpy.random.Generator")):
+        (_, missing) = drafted(f"def f(data: list[float], rng, epsilon=1.0): return rng.{method}(1)")["f"]
+        assert len(missing) == 1 and words in missing[0]
 
 
 def test_the_file_runs_as_it_stands(project, capsys):
