@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import math
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +23,8 @@ Tables = dict[str, NDArray[Any]]
 _LISTED = 6
 # Room for a sum that is added up in another order.
 _ROUNDING = 1e-9
+# What a line may name where it is made of words.
+_KNOWN = {"output", "s", "np", "inf", "nan", "VALUES", "TURNS", *dir(builtins)}
 _UNUSED = 1.5e308  # stands for NaN, which equals nothing
 
 
@@ -31,18 +36,39 @@ class Condition:
     tables: Tables = field(default_factory=dict)
 
 
-def condition(score: Score, direction: str, threshold: float) -> Condition | None:
-    """Return the set ``{score >= threshold}`` (or ``<=``) in Python, which knows ``np``, ``inf`` and ``nan``.
+def condition(event: Any) -> Condition | None:
+    """Return an output set in Python, which knows ``np``, ``inf`` and ``nan``; None where nobody says it.
 
-    A score of another kind may say it itself: ``condition(direction, threshold)`` returns an expression of ``output``,
-    what the mechanism returned. None where nobody says it.
+    A score of another kind may say its sets itself: ``condition(direction, threshold)`` returns an expression of
+    ``output``, what the mechanism returned. Where columns stand for parts of it (``event.naming``), the event's words
+    are taken if they are Python, or else the parts by their names; a run that raised has its error as output.
     """
-    stated = getattr(score, "condition", None)
+    stated = getattr(event.score, "condition", None)
     if stated is not None:
-        return Condition((f"return {stated(direction, threshold)}",))
+        return Condition((f"return {stated(event.direction, event.threshold)}",))
     tables: Tables = {}
-    *lines, value = _said(score, direction, threshold, tables)
-    return Condition(("x = np.ravel(output).astype(float)", *lines, f"return {value}"), tables) if value else None
+    *lines, value = _said(event.score, event.direction, event.threshold, tables)
+    naming = getattr(event, "naming", None)
+    if naming is None:
+        return Condition(("x = np.ravel(output).astype(float)", *lines, f"return {value}"), tables) if value else None
+    words = re.sub(r"^raises (\w+)$", r"type(output).__name__ == '\1'", event.words)
+    named = "; ".join([*lines, f"return {value}"])
+    for place in map(int, set(re.findall(r"x\[(\d+)\]", named))):
+        if place < naming.layout.numbers:
+            named = named.replace(f"x[{place}]", f"({naming(f'output[{place}]')})")
+    for body in (f"return {words}", named):
+        if _is_python(body := body.replace("str(error)", "str(output)")):
+            return Condition((f"try: {body}", "except Exception: return False"), tables)
+    return None
+
+
+def _is_python(body: str) -> bool:
+    """Whether the body of a function is Python, and names nothing that the script does not know."""
+    try:
+        nodes = ast.walk(ast.parse(f"def event(output): {body}"))
+    except SyntaxError:
+        return False
+    return all(node.id in _KNOWN for node in nodes if isinstance(node, ast.Name))
 
 
 def _said(score: Score, direction: str, threshold: float, tables: Tables) -> list[str]:

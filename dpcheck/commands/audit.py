@@ -116,7 +116,7 @@ def run(options: Namespace) -> int:
     reproduction = _reproduction(options)
     started = time.perf_counter()
     with chosen_store(options) as store:
-        audit, mechanism, pair = _attempted(options, store)
+        audit, mechanism = _attempted(options, store)
         picture.save(lambda: audit.plot())  # a sequential audit has none
         name = options.mechanism.rpartition(":")[2]
         report = known.against(one_report(audit, mechanism, name, time.perf_counter() - started), all_of=False)
@@ -124,10 +124,12 @@ def run(options: Namespace) -> int:
     text = to_json_text({"schema": "dpcheck.audit/1", **audit.to_dict()})
     lines = [str(audit), *(f"{finding.subject}: {finding.reason}" for finding in report.findings[1:])]
     if reproduction is not None:
+        pair = inputs.dataset(options.data, "data"), inputs.dataset(options.neighbour, "neighbour")
         try:
-            terminal.tell(reproduction.write(audit, pair, options.mechanism, vectorized=options.vectorized))
+            said = reproduction.write(audit, pair, options.mechanism, vectorized=options.vectorized)
         except InputError as error:  # the audit was made all the same
-            terminal.tell(f"dpcheck: {error}")
+            said = f"dpcheck: {error}"
+        terminal.tell(said)
     return _audited(report, options, {"json": f"{text}\n", "terminal": "\n".join([*lines, ""])})
 
 
@@ -142,7 +144,7 @@ def _reproduction(options: Namespace) -> Reproduction | None:
     return Reproduction(options.repro, [*read, *(getattr(options, name) for name in vars(options) if "output" in name)])
 
 
-def _attempted(options: Namespace, store: Store | None) -> tuple[Any, Any, tuple[Any, Any]]:
+def _attempted(options: Namespace, store: Store | None) -> tuple[Any, Any]:
     """Run the audit that the options ask for; one of a mechanism that was contained says so."""
     from dpcheck.audits.running.isolated import ContainedError
 
@@ -157,8 +159,8 @@ def _attempted(options: Namespace, store: Store | None) -> tuple[Any, Any, tuple
         raise
 
 
-def _audit_one(options: Namespace, store: Store | None) -> tuple[Any, Any, tuple[Any, Any]]:
-    """Run the audit that the options ask for; its result, the mechanism and the pair of data sets."""
+def _audit_one(options: Namespace, store: Store | None) -> tuple[Any, Any]:
+    """Run the audit that the options ask for; its result, and the mechanism."""
     from dpcheck.audits.membership import audit_privacy
     from dpcheck.audits.sequential import audit_sequential
     from dpcheck.commands.mechanisms import StoredRuns
@@ -190,9 +192,9 @@ def _audit_one(options: Namespace, store: Store | None) -> tuple[Any, Any, tuple
         if one:
             earlier = None if options.earlier is None else inputs.saved(options.earlier, "earlier")
             shared["delta"] = options.delta or 0.0
-            return audit_sequential(mechanism, *pair, most=options.trials, earlier=earlier, **shared), mechanism, pair
+            return audit_sequential(mechanism, *pair, most=options.trials, earlier=earlier, **shared), mechanism
         claim = inputs.named(options.claim, "claim") if options.claim else None
-        return audit_privacy(mechanism, *pair, trials=options.trials, claim=claim, **shared), mechanism, pair
+        return audit_privacy(mechanism, *pair, trials=options.trials, claim=claim, **shared), mechanism
 
 
 def _limits(options: Namespace) -> Limits | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,19 @@ from dpcheck.running.files import write_text
 _LEVEL = 0.05  # half of it for each of two shares
 _ROWS, _LETTERS = 20, 1_000  # of what stands in the script itself
 _MOST = 16  # times the runs of the audit
-_JSON = (list, dict, str, int, float, bool, type(None))
+_BESIDE = ("event.npz", *(f"{name}.{kind}" for name in ("data", "neighbour") for kind in ("npy", "json", "csv")))
 _MARK = "Written by `dpcheck audit --repro`"
+_RAISING = """\
+def run(dataset):
+    try: return mechanism(dataset, RNG)
+    except Exception as error: return error
+"""
 _SCRIPT = '''\
 """{name} is claimed to be ({epsilon:g}, {delta:g})-private: a test on one pair of neighbours, which needs NumPy alone.
 {mark}, {version}. Exit codes: 1 violated, 0 not reproduced, 2 an error."""
-{imports}
+import {modules}
+from math import inf, log, nan
+{path}import numpy as np
 
 sys.excepthook = lambda *error: sys.exit(sys.__excepthook__(*error) or 2)
 {setup}
@@ -39,7 +46,7 @@ RNG = np.random.default_rng({seed})  # another seed is another test
 
 def event(output):  # {words}
     {body}
-def count(dataset):
+{raising}def count(dataset):
     return sum(bool(event(output)) for output in {outputs})
 def lower(hits):  # Clopper and Pearson: where P(event) is less, so many hits have probability LEVEL / 2 at most
     k, low, high = np.arange(hits, RUNS + 1), 0.0, hits / RUNS
@@ -74,9 +81,9 @@ class Reproduction:
             other = True
         require(not other, "--repro", "be a new file, or one that --repro wrote", target)
         kept = {Path(path).resolve() for path in read if path and len(path) < _LETTERS}
-        for ending in ("event.npz", *(f"{name}.{kind}" for name in ("data", "neighbour") for kind in ("npy", "json"))):
-            path = self._beside(ending)
-            require(path.resolve() not in kept, "--repro", f"not lead to {path}, which the audit reads", target)
+        for ending in _BESIDE:
+            taken = self._beside(ending)
+            require(taken.resolve() not in kept, "--repro", f"not lead to {taken}, which the audit reads", target)
 
     def _beside(self, ending: str) -> Path:
         return self.target.with_name(f"{self.target.stem}.{ending}")
@@ -92,58 +99,73 @@ class Reproduction:
         if audit.verdict != "violated":
             return f"nothing to reproduce: the audit is {audit.verdict}, and {self.target} was not written"
         look, event = _simplest(look for look in audit.looks if look.breaks)
-        favoured, other = ("DATA", "NEIGHBOUR") if look.event.favours == "data" else ("NEIGHBOUR", "DATA")
+        sides = ("DATA", "NEIGHBOUR") if look.event.favours == "data" else ("NEIGHBOUR", "DATA")
         data, neighbour = (self._kept(value, name) for value, name in zip(pair, ("data", "neighbour"), strict=True))
-        setup = inputs.import_lines(mechanism, self.target.resolve().parent, "mechanism") + self._tables(event)
-        calls = "(mechanism(dataset, RNG) for _ in range(RUNS))"
+        setup = [*inputs.import_lines(mechanism, self.target.resolve().parent, "mechanism"), *self._tables(event)]
+        calls, raising = "(mechanism(dataset, RNG) for _ in range(RUNS))", ""
         if vectorized:
             calls = "(y for i in range(0, RUNS, 1000) for y in mechanism(dataset, RNG, min(1000, RUNS - i)))"
+        elif getattr(look.event, "naming", None) is not None:  # of outputs of any kind, errors among them
+            calls, raising = "(run(dataset) for _ in range(RUNS))", _RAISING
         used = " ".join([data, neighbour, *setup])
+        modules = [name for name in ("importlib", "json", "pandas") if f"{name}." in used]
         if "HERE" in used:
             setup.insert(0, "HERE = Path(__file__).resolve().parent")
-        imports = [f"import {', '.join(name for name in ('importlib', 'json', 'sys') if name in f'{used} sys.')}"]
-        imports += ["from math import inf, log, nan", *["from pathlib import Path"] * ("HERE" in used)]
         text = _SCRIPT.format(
             name=mechanism.rpartition(":")[2], mark=_MARK, version=f"dpcheck {__version__}", epsilon=look.claimed,
-            delta=look.delta, imports="\n".join([*imports, "import numpy as np"]), setup="\n".join(setup), data=data,
-            neighbour=neighbour, runs=_runs(look, _MOST * audit.trials), level=_LEVEL, seed=(audit.seed or 0) + 1,
-            words=one_line(look.event.words)[:80], body="\n    ".join(event.lines), outputs=calls, favoured=favoured,
-            other=other,
+            delta=look.delta, modules=", ".join([*modules, "sys"]), setup="\n".join(setup), data=data,
+            path="from pathlib import Path\n" * ("HERE" in used), neighbour=neighbour, level=_LEVEL, raising=raising,
+            runs=_runs(look, _MOST * audit.trials), seed=(audit.seed or 0) + 1, body="\n    ".join(event.lines),
+            words=one_line(look.event.words)[:80], outputs=calls, favoured=sides[0], other=sides[1],
         )  # fmt: skip
         write_text(self.target, text)
         return f"{self.target} reproduces it: python {self.target}"
 
     def _kept(self, value: Any, name: str) -> str:
         """Return a data set as an expression, of a file beside the script where it is large."""
-        held = fingerprint(value)
-        plain = isinstance(value, np.ndarray) or type(value) in (list, dict, str, int, float, bool, type(None))
-        require(
-            held is not None and plain, name, "be JSON or an array to be written into a script", type(value).__name__
-        )
-        text = _literal(value)
-        if text is not None and fingerprint(eval(text, {"np": np, "nan": math.nan, "inf": math.inf})) == held:
-            return text
-        if isinstance(value, np.ndarray):
-            np.save(self._beside(f"{name}.npy"), value, allow_pickle=False)
-            return f'np.load(HERE / "{self._beside(name).name}.npy")'
-        write_text(self._beside(f"{name}.json"), json.dumps(value))
-        return f'json.loads((HERE / "{self._beside(name).name}.json").read_text())'
+        held, path = fingerprint(value), self._beside(name)
+        table, array = type(value).__name__ == "DataFrame", isinstance(value, np.ndarray)
+        text = _literal(value.to_dict("list") if table else value)
+        read = f"pandas.DataFrame({text})" if table else text
+        if read is not None and held is not None and text is not None and fingerprint(_evaluated(read)) == held:
+            return read
+        if array:
+            np.save(f"{path}.npy", value, allow_pickle=False)
+            return f'np.load(HERE / "{path.name}.npy")'
+        if table:
+            value.to_csv(f"{path}.csv", index=False)
+            read = f'pandas.read_csv(HERE / "{path.name}.csv")'
+        elif type(value) in (list, dict, str):
+            write_text(f"{path}.json", json.dumps(value))
+            read = f'json.loads((HERE / "{path.name}.json").read_text())'
+        same = held is not None and read is not None and fingerprint(_evaluated(read, path.parent)) == held
+        require(same, name, "be an array, or a table or JSON that a file keeps, to be reproduced", type(value).__name__)
+        assert read is not None
+        return read
 
-    def _tables(self, event: Condition) -> list[str]:
-        """Return the line that makes the arrays of an event."""
-        if not event.tables:
-            return []
-        names = f"[{', '.join(event.tables)}]"
-        literals = ", ".join(_literal(table) or "" for table in event.tables.values())
-        if all(map(_literal, event.tables.values())) and len(literals) <= _LETTERS:
-            return [f"{names} = [{literals}]"]
-        np.savez_compressed(self._beside("event.npz"), **event.tables)  # type: ignore[arg-type]
-        return [f'{names} = np.load(HERE / "{self._beside("event.npz").name}").values()']
+    def _tables(self, event: Condition) -> Iterator[str]:
+        """Yield the line that makes the arrays of an event."""
+        names, literals = f"[{', '.join(event.tables)}]", [*map(_literal, event.tables.values())]
+        if event.tables and all(literals) and len(str(literals)) <= _LETTERS:
+            yield f"{names} = [{', '.join(map(str, literals))}]"
+        elif event.tables:
+            np.savez_compressed(self._beside("event.npz"), **event.tables)  # type: ignore[arg-type]
+            yield f'{names} = np.load(HERE / "{self._beside("event.npz").name}").values()'
+
+
+def _evaluated(text: str | None, here: Path | None = None) -> Any:
+    """Return the value of an expression of a data set."""
+    names = {"np": np, "nan": math.nan, "inf": math.inf, "json": json, "HERE": here}
+    if text and text.startswith("pandas."):
+        import pandas
+
+        names["pandas"] = pandas
+    return eval(text or "None", names)
 
 
 def _simplest(looks: Iterable[Look]) -> tuple[Look, Condition]:
     """Return the look that is shortest to write, the one that goes farthest beyond the claim among equals."""
-    written = [(look, condition(look.event.score, look.event.direction, look.event.threshold)) for look in looks]
+    written = [(look, condition(look.event)) for look in looks]
     able = [(look, event) for look, event in written if event is not None]
     if not able:
         words = one_line(written[0][0].event.words)[:200]
@@ -154,14 +176,14 @@ def _simplest(looks: Iterable[Look]) -> tuple[Look, Condition]:
 def _literal(value: Any) -> str | None:
     """Return an expression of a value; None where it is long."""
     array = isinstance(value, np.ndarray)
-    if (array and value.ndim and len(value) > _ROWS) or (array and value.size > _LETTERS):
+    long = len(value) > _ROWS if isinstance(value, list | dict) or (array and value.ndim) else False
+    if long or (array and (value.size > _LETTERS or value.dtype.kind not in "biufU")):
         return None
     text = repr(value.tolist() if array else value)
     if array:
         same = np.array(value.tolist()).dtype == value.dtype
         text = f"np.array({text})" if same else f'np.array({text}, "{value.dtype}")'
-    long = isinstance(value, list | dict) and len(value) > _ROWS
-    return None if long or len(text) > _LETTERS else text
+    return text if len(text) <= _LETTERS else None
 
 
 def _runs(look: Look, most: int) -> int:

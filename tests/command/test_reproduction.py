@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpcheck.audits.looks import Look
@@ -97,21 +99,29 @@ def run(script):
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_script_of_each_kind_of_event_tells_a_leak_from_its_twin(kind, tmp_path):
+def test_a_script_of_each_kind_of_event_tells_a_leak_from_its_twin(kind, tmp_path, capsys, monkeypatch):
     a, b, score = outputs_of(kind)
     audit = audit_of(best_set(score, a, b), *outputs_of(kind, seed=6)[:2], 0.1)
     (tmp_path / "code").mkdir()
-    (tmp_path / "code" / "mine.py").write_text(MODULE.format(KINDS[kind][0]))
-    for name, words in (("leaking", "violated"), ("clean", "not reproduced")):
-        script = tmp_path / f"{name}.py"
-        path = f"{tmp_path / 'code' / 'mine.py'}:{name}"
-        told = Reproduction(str(script), []).write(audit, (np.array([0, 1]), [0, 0]), path, vectorized=False)
-        assert str(script) in told
-        assert len(script.read_text().splitlines()) <= 40
-        assert "import dpcheck" not in script.read_text()
-        code, out, err = run(script)
-        assert (code, out.splitlines()[-1], err) == (int(name == "leaking"), words, "")
+    module, script = tmp_path / "code" / "mine.py", tmp_path / "leak.py"
+    module.write_text(MODULE.format(KINDS[kind][0]))
+    pair = np.array([0, 1]), [0, 0]
+    assert str(script) in Reproduction(str(script), []).write(audit, pair, f"{module}:leaking", vectorized=False)
+    assert len(script.read_text().splitlines()) <= 40
+    assert "import dpcheck" not in script.read_text()
+    code, out, err = run(script)
+    assert (code, out.splitlines()[-1], err) == (1, "violated", "")
+    replaced = script.read_text().replace("from mine import leaking", "from mine import clean")
+    script.write_text(replaced)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    with pytest.raises(SystemExit) as stop:
+        runpy.run_path(str(script))
+    sys.modules.pop("mine")
+    assert (int(stop.value.code), capsys.readouterr().out.splitlines()[-1]) == (0, "not reproduced")
 
 
 def strange(a, b, rng):
@@ -129,7 +139,7 @@ def test_a_condition_holds_where_the_set_does(kind):
     values = evaluate(score, 1, np.concatenate([a, b]))
     for direction, share in itertools.product((">=", "<="), (0.02, 0.5, 0.98)):
         threshold = float(np.nan_to_num(np.quantile(values[np.isfinite(values)], share, method="nearest")))
-        said = condition(score, direction, threshold)
+        said = condition(OutputSet(score, direction, threshold, "data"))
         names = {"np": np, "inf": math.inf, "nan": math.nan, **said.tables}
         exec("def event(output):\n    " + "\n    ".join(said.lines), names)
         held = np.array([bool(names["event"](row)) for row in rows])
@@ -141,20 +151,62 @@ class Words:
     words = "whether the output is B"
     condition = staticmethod(lambda direction, threshold: "output['mode'] == 'B'")
 
-    def __call__(self, outputs):
-        return outputs[:, 0]
+
+def naming(text):
+    """The names of columns: a number, and then codes."""
+    return text.replace("output[0]", "output['age']")
 
 
-def test_a_score_may_say_its_sets_itself_and_others_are_refused(tmp_path):
-    assert condition(Words(), ">=", 1.0).lines == ("return output['mode'] == 'B'",)
-    a = np.ones((900, 1))
+naming.layout = SimpleNamespace(numbers=1)
+
+
+class Named(SimpleNamespace):
+    """A set of outputs that are no arrays."""
+
+    naming = staticmethod(naming)
+
+
+def test_outputs_of_other_kinds_are_named_as_the_user_would():
+    for words, score, line in (
+        ("output['mode'] == 'B'", Coordinate(1, 2), "try: return output['mode'] == 'B'"),
+        ("raises ValueError", Coordinate(1, 2), "try: return type(output).__name__ == 'ValueError'"),
+        ("str(error) == 'no'", Coordinate(1, 2), "try: return str(output) == 'no'"),
+        ("output['age'] in [1, 2) or [3, 4)", Coordinate(0, 2), "try: return (output['age']) >= 0.5"),
+        ("the rest of output", Coordinate(1, 2), None), ("secret == 1", Extreme("largest"), None),
+    ):  # fmt: skip
+        said = condition(Named(words=words, score=score, direction=">=", threshold=0.5))
+        assert (said and said.lines[0]) == line
+    assert condition(OutputSet(Words(), ">=", 1.0, "data")).lines == ("return output['mode'] == 'B'",)
+
+
+def test_a_set_that_nobody_can_write_is_refused(tmp_path):
     silent = SimpleNamespace(words="a secret", __call__=None)
-    event = OutputSet(silent, ">=", 1.0, "data", 900, 0, 900)
-    look = Look(1, "steady", event, 0, 0.05, 1.0, 0.0, (np.zeros(1),) * 3)
-    audit = SimpleNamespace(verdict="violated", looks=(look,), trials=len(a), seed=0)
+    look = Look(1, "steady", OutputSet(silent, ">=", 1.0, "data", 9, 0, 9), 0, 0.05, 1.0, 0.0, (np.zeros(1),) * 3)
+    look.__dict__["breaks"] = True
+    audit = SimpleNamespace(verdict="violated", looks=(look,), trials=900, seed=0)
     with pytest.raises(InputError, match=r"cannot be written as a short condition.*a secret"):
         Reproduction(str(tmp_path / "r.py"), []).write(audit, ([1], [0]), "m:f", vectorized=False)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("rows", [3, 300])
+def test_outputs_and_data_sets_of_other_kinds(tmp_path, rows):
+    """A table as data, a dictionary as output, and runs that raise."""
+    (tmp_path / "mine.py").write_text(
+        "def f(data, rng):\n    if rng.random() < .2: raise ValueError\n"
+        "    return {'mode': 'B'} if data['a'][0] == 'x' and rng.random() < .5 else {}\n"
+    )
+    data = pd.DataFrame({"a": ["x"] * rows, "b": [0.5] * rows})
+    event = Named(words="output['mode'] == 'B'", score=Coordinate(1, 2), direction=">=", threshold=0.5,
+                  favours="data", counts=(400, 0, 1000))  # fmt: skip
+    look = SimpleNamespace(event=event, breaks=True, epsilon_lower=3.0, claimed=1.0, delta=0.0)
+    audit = SimpleNamespace(verdict="violated", looks=(look,), trials=1000, seed=None)
+    Reproduction(str(tmp_path / "r.py"), []).write(
+        audit, (data, data.replace("x", "y")), f"{tmp_path}/mine.py:f", vectorized=False
+    )
+    assert len((tmp_path / "r.py").read_text().splitlines()) <= 40
+    assert (tmp_path / "r.data.csv").exists() == (rows > 20)
+    assert run(tmp_path / "r.py")[::2] == (1, "")
 
 
 # The command
