@@ -14,15 +14,15 @@ from functools import partial
 from typing import NoReturn
 
 from dpcheck import __version__
-from dpcheck.commands import algorithms, audit, certify, lookups, rate, runs, verdicts
+from dpcheck.commands import algorithms, audit, certify, lookups, rate, runs, verdicts, write
 from dpcheck.commands.command import Command
 from dpcheck.commands.terminal import tell
 from dpcheck.errors import InputError, one_line
 
 # In the order in which `dpcheck --help` lists them.
 _IN_ORDER = (
-    verdicts.CHECK, lookups.LIST, lookups.SHOW, verdicts.PROVE, audit.AUDIT, certify.CERTIFY, lookups.BUGS, rate.RATE,
-    algorithms.MEASURE, runs.REPRODUCE, runs.HISTORY, runs.COMPARE, algorithms.SOLVE, runs.REPORT,
+    verdicts.CHECK, lookups.LIST, lookups.SHOW, verdicts.PROVE, audit.AUDIT, write.WRITE, certify.CERTIFY, lookups.BUGS,
+    rate.RATE, algorithms.MEASURE, runs.REPRODUCE, runs.HISTORY, runs.COMPARE, algorithms.SOLVE, runs.REPORT,
 )  # fmt: skip
 COMMANDS: dict[str, Command] = {command.name: command for command in _IN_ORDER}
 _INTERRUPTED = 130

@@ -75,6 +75,11 @@ class Baseline:
             }  # fmt: skip
         write_text(path, to_json_text({"schema": BASELINE, "findings": entries}) + "\n")
 
+    @property
+    def report(self) -> Report:
+        """The known findings as a run that found them."""
+        return Report(tuple(_finding(id, entry) for id, entry in self.entries.items()), (), "", 0, "", 0.0)
+
     def against(self, report: Report, *, all_of: bool) -> Report:
         """Return a report that also says what is not as its baseline has it.
 
@@ -86,7 +91,7 @@ class Baseline:
         known = self.entries
         ids = {finding.id for finding in report.findings}
         here = {id: entry for id, entry in known.items() if id in ids}
-        before = Report(tuple(_finding(id, entry) for id, entry in here.items()), (), "", 0, "", 0.0)
+        before = Baseline(here).report
         there = replace(report, findings=tuple(finding for finding in report.findings if finding.id in here), tables={})
         reasons: dict[str, list[str]] = {id: [] for id in known}
         for change in compare(before, there).changes:

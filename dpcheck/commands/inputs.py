@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import keyword
 import math
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -134,6 +136,34 @@ def _home(file: Path) -> tuple[Path, str]:
     while (folder / "__init__.py").is_file():
         folder, names = folder.parent, [folder.name, *names]
     return folder, ".".join(names)
+
+
+def file_of(module: str) -> Path | None:
+    """Return the file of a MODULE or FILE.py in the working folder or on the path, which is not imported for it."""
+    path = Path(module) if module.endswith(".py") else Path(*module.split("."))
+    files = (
+        folder / name
+        for folder in (Path.cwd(), *map(Path, sys.path))
+        for name in (path.with_suffix(".py"), path / "__init__.py")
+    )
+    return next((file for file in files if file.is_file()), None)
+
+
+def import_lines(path: str, folder: Path, name: str) -> list[str]:
+    """Return lines of a script in ``folder`` that import MODULE:NAME or FILE.py:NAME as ``name``.
+
+    Nothing is imported here; a module that is not in the working folder is taken for an installed one.
+    """
+    module, _, attribute = path.partition(":")
+    top = module.partition(".")[0]
+    home: Path | None = Path.cwd() if Path(f"{top}.py").is_file() or Path(top).is_dir() else None
+    if module.endswith(".py"):
+        home, module = _home(Path(module).resolve())
+    beside = "" if home is None else Path(os.path.relpath(home, folder)).as_posix()
+    lines = [f"sys.path.insert(0, str(HERE / {beside!r}))"] if beside not in ("", ".") else []
+    if all(part.isidentifier() and not keyword.iskeyword(part) for part in module.split(".")):
+        return [*lines, f"from {module} import {attribute}{'' if name == attribute else f' as {name}'}"]
+    return [*lines, f"{name} = importlib.import_module({module!r}).{attribute}"]
 
 
 def mechanism(path: str, *, vectorized: bool) -> Any:

@@ -289,13 +289,8 @@ class StoredRuns:
 
 def sources(mechanism: str) -> str:
     """Return a digest of the Python files beside that of a MODULE:FUNCTION, which is not imported for it."""
-    module = mechanism.partition(":")[0]
-    path = Path(module) if module.endswith(".py") else Path(*module.split("."))
-    for folder in (Path.cwd(), *(Path(entry) for entry in sys.path)):
-        for file in (folder / path.with_suffix(".py"), folder / path / "__init__.py"):
-            if file.is_file():
-                try:
-                    return digest_of(beside for beside in file.parent.glob("*.py") if beside.is_file())
-                except OSError as error:
-                    raise InputError(f"the files beside {mechanism} must be readable: {one_line(error)}") from error
-    return ""
+    file = inputs.file_of(mechanism.partition(":")[0])
+    try:
+        return "" if file is None else digest_of(beside for beside in file.parent.glob("*.py") if beside.is_file())
+    except OSError as error:
+        raise InputError(f"the files beside {mechanism} must be readable: {one_line(error)}") from error

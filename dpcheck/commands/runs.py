@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from dpcheck.commands import inputs, terminal
 from dpcheck.commands.command import (
@@ -18,8 +19,11 @@ from dpcheck.commands.command import (
     deliver,
     require_writable,
 )
-from dpcheck.errors import require
+from dpcheck.errors import InputError, require
 from dpcheck.shown import TABLE_FORMATS, table
+
+if TYPE_CHECKING:
+    from dpcheck.report.history import Named
 
 
 def _reproduce_options(parser: ArgumentParser) -> None:
@@ -172,18 +176,34 @@ def _compare_options(parser: ArgumentParser) -> None:
     for name in ("before", "after"):
         parser.add_argument(
             name, metavar=name.upper(),
-            help="REPORT.json, or a run in a store: FOLDER (its last), FOLDER:NUMBER or FOLDER:COMMIT",
+            help="REPORT.json, a baseline, or a run in a store: FOLDER (its last), FOLDER:NUMBER or FOLDER:COMMIT",
         )  # fmt: skip
-    add_format(parser)
+    add_format(parser, ("terminal", "json", "markdown"))
+
+
+def _named(text: str) -> Named:
+    """Return the report that an argument names, or the known findings of a baseline as one."""
+    from dpcheck.commands.baseline import Baseline
+    from dpcheck.report.history import Named, find
+
+    try:
+        return find(text)
+    except InputError:
+        with suppress(InputError):
+            return Named(text, Baseline.read(text).report)
+        raise
 
 
 def _compare(options: Namespace) -> int:
-    from dpcheck.report.history import compare, find
+    from dpcheck.report.comment import comment
+    from dpcheck.report.history import compare
 
-    before, after = find(options.before), find(options.after)
+    before, after = _named(options.before), _named(options.after)
     comparison = compare(before.report, after.report)
     if options.format == "json":
         terminal.say_json({"before": before.name, "after": after.name, **comparison.to_dict()})
+    elif options.format == "markdown":
+        terminal.say(comment(before.report, after.report))
     else:
         terminal.say(f"from {before.name} to {after.name}:\n{comparison}")
     return int(bool(comparison.changes))
@@ -195,6 +215,7 @@ COMPARE = Command(
     examples=(
         "dpcheck compare before.json after.json",
         "dpcheck compare runs:1 runs",
+        "dpcheck compare known.json after.json --format markdown    # a comment for a pull request",
         "dpcheck compare runs:3f2a9c1 runs:e84d07b    # what two commits found",
     ),
     add_options=_compare_options,

@@ -566,7 +566,10 @@ FURTHER = {  # what follows a command, line by line
         nothing; --only ijcnn1; xu2026.table_2 --seeds 0; xu2026.table_2 --only cifar
         xu2026.table_2 --plot x.nothing; xu2026.table_2 --store gaps.csv""",
     "report ": "xu2026.table_2 --format sarif; nosuch.json",
-    "audit ": "users_own:f; users_own:f --all; --data 1 --neighbour 0 --epsilon 1",
+    "audit ": """users_own:f; users_own:f --all; --data 1 --neighbour 0 --epsilon 1; --all --repro r.py
+        users_own:f %A --repro gaps.csv; users_own:f %A --repro users_own.py; users_own:f %A --repro no/r.py
+        users_own:f %A --repro r.py --sequential""",
+    "write ": "nosuch; gaps.csv; users_own --output gaps.csv; users_own --output no/test.py; users_own --output .",
     "check ": "./nosuch; --seed one",
 }
 AUDIT = ("audit", "users_own:f", "--data", "1", "--neighbour", "0")

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import shutil
-import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -210,43 +207,6 @@ def test_annotations_escape_what_ends_them():
         "::error file=a%2Cb.py,line=3,title=dpcheck%3A a%3Ab%2Cc::100%25%0Asure: violated "
         "(expected no broken guarantee). r::error::"
     )
-
-
-# What the documentation gives to copy
-
-
-def steps(file, key):
-    """The commands of a workflow or of a hook, as they stand."""
-    return re.findall(rf"^\s+{key}: (.+)$", (DOCS / file).read_text(), re.M)
-
-
-def run_as_written(step, folder):
-    scripts = sysconfig.get_path("scripts")
-    source = str(Path(dpcheck.__file__).resolve().parent.parent)
-    environment = os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": source}
-    return subprocess.run(step, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-
-
-def test_the_steps_of_the_workflow_are_red_with_the_right_annotation(project):
-    install, audit = steps("workflow.yml", "run")
-    assert install == "pip install dpcheck"  # which the tests have done
-    run = run_as_written(audit, project)
-    assert run.returncode == 1, run.stderr
-    errors = [line for line in run.stdout.splitlines() if line.startswith("::error")]
-    assert len(errors) == 1
-    assert errors[0].startswith(f"::error file=mechanisms.py,line={LEAK},title=dpcheck%3A leaking_mean.output::")
-    named = re.findall(r"privacy\.\w+", (DOCS / "workflow.yml").read_text())
-    assert {name for name in named if name != "privacy.yml"} == {each.name for each in project.glob("privacy.*")}
-    assert len(valid_sarif((project / "privacy.sarif").read_text())) == 3
-
-
-@pytest.mark.thorough
-def test_the_hook_stops_a_commit_that_leaks(project):
-    (entry,) = steps("pre-commit-config.yaml", "entry")
-    assert run_as_written(entry, project).returncode == 1
-    text = (project / "mechanisms.py").read_text()
-    (project / "mechanisms.py").write_text(text.replace("1 / 60", "1 / 3"))
-    assert run_as_written(entry, project).returncode == 0
 
 
 @pytest.mark.parametrize("name", ["seeded", "vectorized"])
