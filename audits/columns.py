@@ -92,7 +92,7 @@ def _read(data: Any) -> Columns:
         if data.ndim == 1:
             return Columns(("",), (data,), lambda columns: columns[0])
         flat = data.reshape(len(data), -1)
-        names = tuple(f"[{k}]" for k in range(flat.shape[1]))
+        names = tuple(f"[{k}]" for k in range(flat.shape[1])) if flat.shape[1] > 1 else ("",)
         return Columns(
             names, tuple(flat.T), lambda columns: np.column_stack(columns).reshape(len(columns[0]), *data.shape[1:])
         )

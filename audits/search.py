@@ -87,21 +87,23 @@ class NeighbourAudit(Shown):
         return self.audit.epsilon_lower
 
     def _sentence(self) -> str:
-        lines = [f"{self.audit}", f"pair: {self.pair.words}, of {self.pairs} searched"]
-        if self.pair.outside:
-            lines.append(f"outside the range of the data: {self.pair.outside}")
+        audit, pair, outside = str(self.audit), self.pair, "outside the range of the data"
+        if pair.outside and self.verdict == "violated":
+            audit = audit.replace("violated: ", f"violated {outside}: ", 1)
+        lines = [audit, f"pair: {pair.words}, of {self.pairs} searched"]
+        lines += [f"{outside}: {pair.outside}"] if pair.outside else []
         for other in self.others:
-            apart = "; no matter of the verdict" if other.pair.kind == _APART else ""
+            where = {"inside": "within the range of the data", "beyond": outside}.get(
+                other.pair.kind, "apart from the verdict, as the data hold nothing of the kind"
+            )
             lines.append(
-                f"{_WHERE[other.pair.kind]}: {other.verdict}{apart}, epsilon >= {other.epsilon_lower:.4f} "
-                f"on the pair: {other.pair.words}, of {other.pairs} searched"
+                f"{where}: {other.verdict}, epsilon >= {other.epsilon_lower:.4f} on the pair: {other.pair.words}, "
+                f"of {other.pairs} searched"
             )
         if self.smaller is not None:
             lines.append(f"a smaller pair, audited anew: {self.smaller.pair.words}; {self.smaller.audit.witness}")
         if self.failing:
-            lines.append(
-                f"pairs left out, since the mechanism fails on them: {len(self.failing)}, as {self.failing[0]}"
-            )
+            lines.append(f"left out: {len(self.failing)} pairs on which the mechanism fails, as {self.failing[0]}")
         return "\n".join(lines)
 
     def _facts(self) -> dict[str, Any]:
@@ -115,12 +117,6 @@ class NeighbourAudit(Shown):
             found["others"] = [other.to_dict() for other in self.others]
             found["smaller"] = None if self.smaller is None else self.smaller.to_dict()
         return found
-
-
-_WHERE = {
-    "inside": "within the range of the data", "beyond": "outside the range of the data",
-    _APART: "records that are not finite, where the data's are",
-}  # fmt: skip
 
 
 def audit_neighbours(
@@ -260,11 +256,17 @@ def audit_neighbours(
                 if progress is not None:
                     progress(searched, searched + runs)
             left = sorted(promises, key=lambda k: -promises[k])[: (len(left) + 1) // 2]
-        if not left:
-            return None
+            if not left:
+                return None
         pair = pairs[left[0]]
         runs_of = None if kept is None else kept(pair.data, pair.neighbour)
-        audit = audited(pair, runs, level, seed, jobs=jobs, progress=progress, runs=runs_of, executor=executor)
+        try:
+            audit = audited(pair, runs, level, seed, jobs=jobs, progress=progress, runs=runs_of, executor=executor)
+        except InputError as error:
+            if _kind(pair) == "inside":
+                raise
+            failing.append(f"{error} ({pair.words})")
+            return None
         return NeighbourAudit(pair, audit, len(pairs), searched)
 
     try:
@@ -277,9 +279,11 @@ def audit_neighbours(
             result = worst(pairs_of, round(share * budget), runs, share * alpha)
             if result is not None:
                 found[kind] = result
-    except KeyboardInterrupt:
-        so_far = "; ".join(f"{_WHERE[kind]}: {r.verdict} on the pair {r.pair.words}" for kind, r in found.items())
-        raise KeyboardInterrupt(*([f"so far {so_far}"] if so_far else [])) from None
+                if result.verdict == "violated" and kind != _APART:
+                    break
+    except KeyboardInterrupt as error:
+        so_far = "; ".join(f"{result.verdict} on the pair {result.pair.words}" for result in found.values())
+        raise (KeyboardInterrupt(f"so far {so_far}") if so_far else error) from None
     counted = [result for kind, result in found.items() if kind != _APART] or list(found.values())
     if not counted:
         raise InputError(failing[0])
