@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.columns import Columns, Range, Row
+from dpcheck.audits.columns import Columns, Range, Row, missing
 from dpcheck.audits.running.datasets import brief
 
 Edit = tuple[Mapping[int, Row], Sequence[int], Sequence[Row]]  # records replaced, dropped, added
@@ -51,7 +51,7 @@ def replacing(table: Columns, ranges: Sequence[Range], group: int) -> Iterator[P
     for number, target in enumerate(_targets(table, ranges)):
         places = [int(index) for index in target.order[:group]]
         put = {index: target.record(table.record(index)) for index in places}
-        words = f"{_named(places)}: {_moved(table, table.record(places[0]), put[places[0]])}"
+        words = f"{_named(places)}: {moved(table, table.record(places[0]), put[places[0]])}"
         yield Proposal(words, (put, (), ()), None, target.kind, target.outside)
         if number != 1:
             continue
@@ -108,6 +108,10 @@ def _targets(table: Columns, ranges: Sequence[Range]) -> Iterator[_Target]:
     for sign in signs:
         cells = {k: found.high if sign[k] > 0 else found.low for k, found in enumerate(ranges) if sign[k]}
         yield _Target(cells, np.argsort(places @ sign, kind="stable"))
+    for k, column in enumerate(table.values[:_EACH]):
+        lack = next(filter(missing, column), 0)
+        if missing(lack):
+            yield _Target({k: lack}, np.argsort(-places[:, k], kind="stable"))
     for kind, values in (("beyond", [r.beyond for r in ranges]), ("not finite", [r.broken for r in ranges])):
         most = max(map(len, values))
         together = [{k: v[number] for k, v in enumerate(values) if len(v) > number} for number in range(most)]
@@ -118,7 +122,7 @@ def _targets(table: Columns, ranges: Sequence[Range]) -> Iterator[_Target]:
             yield _Target(cells, np.arange(len(table)), kind, f"{_cell(table, k, cells[k])}, where {held}")
 
 
-def _moved(table: Columns, old: Row, new: Row) -> str:
+def moved(table: Columns, old: Row, new: Row) -> str:
     """What a record was and becomes, cell by cell."""
     cells = [
         f"{_cell(table, k, was)} -> {_brief(now)}"

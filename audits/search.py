@@ -43,7 +43,7 @@ _APART = "not finite"  # the kind that no verdict counts
 _PAIRS, _FEWEST = 4, 100
 # The share of the error probability that is kept for a smaller pair; its search: steps, seconds, and the levels at
 # which a step shows, or might show, a violation.
-_SHRUNK, _STEPS, _SECONDS, _SURE, _DOUBT = 0.1, 100, 10.0, 0.01, 0.4
+_SHRUNK, _STEPS, _SECONDS, _SURE, _DOUBT = 0.1, 100, 10.0, 1e-4, 0.4
 
 
 @dataclass(frozen=True, eq=False)

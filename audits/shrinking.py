@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcheck.audits.columns import Columns, Row, read_columns
 from dpcheck.audits.neighbours import Pair
-from dpcheck.audits.proposals import shown
+from dpcheck.audits.proposals import moved, shown
 
 Slot = tuple[Row | None, Row | None]  # a record on data and on neighbour, None where it is not there
 _LONGEST = 100
@@ -52,7 +52,10 @@ def smaller(pair: Pair, shows: Callable[..., bool]) -> Pair:
         for number, side, k in product(range(len(slots)), (0, 1), range(len(known))):
             slot = slots[number]
             row, same = slot[side], _alike(slot)
-            for value in [] if row is None or (side and same) else known[k].simpler(row[k]):
+            values = [] if row is None or (side and same) else [*known[k].simpler(row[k])]
+            if side and not same and slot[0] is not None:
+                values.insert(0, slot[0][k])  # no difference in this column
+            for value in values:
                 new = (*row[:k], value, *row[k + 1 :]) if row else ()
                 put = (new, new) if same else (new, slot[1]) if side == 0 else (slot[0], new)
                 tried = [*slots[:number], put, *slots[number + 1 :]]
@@ -142,7 +145,5 @@ def _words(table: Columns, ours: list[Row], theirs: list[Row]) -> str:
     texts = ["; ".join(shown(table, row) for row in rows) for rows in (ours, theirs)]
     if sum(map(len, texts)) <= _LONGEST:
         return " against ".join(f"[{text}]" for text in texts)
-    differ = [
-        f"{shown(table, a)} against {shown(table, b)}" for a, b in zip(ours, theirs, strict=False) if repr(a) != repr(b)
-    ]
-    return f"{len(ours)} and {len(theirs)} records{': ' if differ else ''}{'; '.join(differ[:2])}"
+    differ = [moved(table, a, b) for a, b in zip(ours, theirs, strict=False) if repr(a) != repr(b)]
+    return f"{len(ours)} and {len(theirs)} records" + (f", {differ[0]}" if len(ours) == len(theirs) else "")
