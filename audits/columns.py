@@ -35,12 +35,14 @@ _LONGER = 10
 class Columns:
     """The columns of a data set, (n,) each, and what makes a data set of its kind of others.
 
-    values : arrays, lists or columns of pandas;  names : empty where there is one column without a name
+    values : arrays, lists or columns of pandas;  names : empty where there is one column without a name;  index : the
+    labels of a table's rows, where these are not their numbers
     """
 
     names: tuple[str, ...]
     values: tuple[Any, ...]
     join: Callable[[list[Any]], Any]
+    index: Any = None
 
     def __len__(self) -> int:
         """The number of records."""
@@ -53,10 +55,14 @@ class Columns:
     def changed(self, put: Mapping[int, Row], drop: Iterable[int] = (), add: Sequence[Row] = ()) -> Any:
         """Return a data set with records replaced, then dropped, and added at the end."""
         gone = sorted(set(drop))
-        return self.join([
+        made = self.join([
             _changed(column, {i: row[k] for i, row in put.items()}, gone, [row[k] for row in add])
             for k, column in enumerate(self.values)
         ])  # fmt: skip
+        if self.index is not None:
+            stay = np.delete(np.arange(len(self)), gone) if len(gone) < len(self) else np.arange(len(self))[: len(add)]
+            made.index = self.index.take(stay).append(self.index[-1:].repeat(len(made) - len(stay)))
+        return made
 
     def of(self, rows: Sequence[Row]) -> Any:
         """Return a data set of these records."""
@@ -79,15 +85,20 @@ def read_columns(data: Any) -> Columns:
 
 
 def _read(data: Any) -> Columns:
-    if hasattr(data, "iloc") and data.ndim == 2:
-        return Columns(
-            tuple(map(str, data.columns)), tuple(data.iloc[:, k] for k in range(data.shape[1])), _table(data)
-        )
     if hasattr(data, "iloc"):
-        one = data.to_frame()
-        return Columns(
-            (str(data.name or ""),), (data,), lambda columns: _table(one)(columns).iloc[:, 0].rename(data.name)
-        )
+        import pandas as pd
+
+        table = data if data.ndim == 2 else data.to_frame()
+        cells = tuple(table.iloc[:, k] for k in range(table.shape[1]))
+        titles = ("" if data.ndim == 1 and data.name is None else str(name) for name in table.columns)
+
+        def tabled(columns: list[Any]) -> Any:
+            made = pd.DataFrame(dict(enumerate(columns)))
+            made.columns = table.columns
+            return made if data.ndim == 2 else made.iloc[:, 0].rename(data.name)
+
+        index = None if isinstance(data.index, pd.RangeIndex) else data.index
+        return Columns(tuple(titles), cells, tabled, index)
     if isinstance(data, np.ndarray):
         if data.ndim == 1:
             return Columns(("",), (data,), lambda columns: columns[0])
@@ -119,26 +130,12 @@ def _read(data: Any) -> Columns:
     return Columns(("",), (records,), lambda columns: kind(columns[0]))
 
 
-def _table(like: Any) -> Callable[[list[Any]], Any]:
-    """Return what makes a table with the names of another; its rows are numbered anew."""
-    import pandas as pd
-
-    def make(columns: list[Any]) -> Any:
-        made = pd.DataFrame(dict(enumerate(columns)))
-        made.columns = like.columns
-        return made
-
-    return make
-
-
 def _changed(column: Any, put: Mapping[int, Any], drop: Sequence[int], add: Sequence[Any]) -> Any:
     """Return a copy of a column with cells replaced, dropped and added; of its type where they fit into it."""
-    new = [*put.values(), *add]
     if isinstance(column, np.ndarray):
         made = column.copy()
-        for value in new:
-            if not _fits(value, made.dtype):
-                made = widened(made, value)
+        for value in {id(value): value for value in (*put.values(), *add)}.values():
+            made = made if _fits(value, made.dtype) else widened(made, value)
         for index, value in put.items():
             made[index] = value
         made = np.delete(made, np.asarray(drop, int)) if len(drop) else made
@@ -176,7 +173,7 @@ def _changed_series(column: Any, put: Mapping[int, Any], drop: Sequence[int], ad
     values = _changed(list(column), put, drop, add)
     try:
         return pd.Series(values, dtype=dtype)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return pd.Series(values)
 
 
