@@ -197,7 +197,7 @@ def range_of(column: Any) -> Range:
     """Look through a column."""
     dtype = getattr(column, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
-        return _numbers(np.asarray(column))
+        return _numbers(np.asarray(column), finite=dtype.kind != "f")
     values = column.tolist() if isinstance(column, np.ndarray) else list(column)
     lacking = np.array([missing(value) for value in values])
     there = [value for value, lacks in zip(values, lacking, strict=True) if not lacks]
@@ -206,7 +206,8 @@ def range_of(column: Any) -> Range:
     if all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in there):
         numbers = np.array([math.nan if lacks else value for value, lacks in zip(values, lacking, strict=True)])
         whole = numbers if lacking.any() else np.array(there)
-        return _numbers(whole, typed=False, whole=all(isinstance(value, int | np.integer) for value in there))
+        finite = getattr(dtype, "kind", "O") in "iu"  # of pandas, with a value for what is missing
+        return _numbers(whole, finite=finite, whole=all(isinstance(value, int | np.integer) for value in there))
     if all(isinstance(value, datetime.date | np.datetime64) for value in there):
         low, high = min(there), max(there)
         ends = np.array([float(value == high) - float(value == low) for value in values])
@@ -224,8 +225,8 @@ def range_of(column: Any) -> Range:
     return Range(low, high, new, broken, places, f"the data hold {len(counts)} other labels")
 
 
-def _numbers(column: NDArray[Any], *, typed: bool = True, whole: bool = False) -> Range:
-    """typed : whether the column holds numbers of its type alone, as an array does, and a list does not."""
+def _numbers(column: NDArray[Any], *, finite: bool, whole: bool = False) -> Range:
+    """The range of numbers; finite : whether their type holds finite ones alone."""
     known = np.isfinite(column)
     low, high = (column[known].min().item(), column[known].max().item()) if known.any() else (0, 0)
     power = math.ceil(math.log10(max(1, abs(low), abs(high)))) + math.ceil(math.log10(len(column))) + 3
@@ -235,7 +236,7 @@ def _numbers(column: NDArray[Any], *, typed: bool = True, whole: bool = False) -
     with np.errstate(all="ignore"):
         places = np.where(known, (np.clip(column, low, high) - low) / ((high - low) or 1), 0.5)
     beyond = tuple(value for value in (huge, -huge) if not low <= value <= high)
-    broken = () if typed and column.dtype.kind in "iu" else tuple(unseen)  # its type holds finite numbers alone
+    broken = () if finite else tuple(unseen)
     return Range(low, high, beyond, broken, places, f"the data lie in [{low:g}, {high:g}]")
 
 

@@ -295,14 +295,18 @@ def audit_neighbours(
     size, until = min(max(2 * deciding.audit.trials, 200), 4_000), time.monotonic() + _SECONDS
     steps = iter(range(1, min(_STEPS, 20_000 // size)))
 
+    halfway = (deciding.audit.epsilon + deciding.epsilon_lower) / 2 if math.isfinite(deciding.audit.epsilon) else 0.0
+
     def shows(pair: Pair, doubt: bool = False) -> bool:
         step = None if time.monotonic() > until else next(steps, None)
+        if step is None:
+            return doubt
         try:
-            return (
-                step is not None and audited(pair, size, _DOUBT if doubt else _SURE, seed + step).verdict == "violated"
-            )
+            audit = audited(pair, size, _DOUBT if doubt else _SURE, seed + step)
         except InputError:
-            return False
+            return doubt
+        hits, other_hits, _ = audit.event.counts
+        return audit.verdict == "violated" and (doubt or math.log(hits / (other_hits + 1)) > halfway)
 
     try:
         pair = smaller(deciding.pair, shows)

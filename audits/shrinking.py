@@ -53,7 +53,7 @@ def smaller(pair: Pair, shows: Callable[..., bool]) -> Pair:
             slot = slots[number]
             row, same = slot[side], _alike(slot)
             values = [] if row is None or (side and same) else [*known[k].simpler(row[k])]
-            if side and not same and slot[0] is not None:
+            if side and not same and row is not None and slot[0] is not None:
                 values.insert(0, slot[0][k])  # no difference in this column
             for value in values:
                 new = (*row[:k], value, *row[k + 1 :]) if row else ()
