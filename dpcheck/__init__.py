@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # what type checkers and editors see of the names that load b
     from dpcheck.audits.search import audit_neighbours as audit_neighbours
     from dpcheck.audits.sensitivity import audit_sensitivity as audit_sensitivity
     from dpcheck.audits.sequential import audit_sequential as audit_sequential
+    from dpcheck.audits.tables import audit_tables as audit_tables
     from dpcheck.audits.training_step import audit_training_step as audit_training_step
     from dpcheck.bounds.registry import prove as prove
     from dpcheck.bounds.registry import theorem as theorem
@@ -55,6 +56,7 @@ _HOME = {
     "audit_sampling": "dpcheck.audits.sampling",
     "audit_sensitivity": "dpcheck.audits.sensitivity",
     "audit_sequential": "dpcheck.audits.sequential",
+    "audit_tables": "dpcheck.audits.tables",
     "audit_training_step": "dpcheck.audits.training_step",
     "certify": "dpcheck.accounting",
     "check": "dpcheck.checks",

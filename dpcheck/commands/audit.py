@@ -243,8 +243,8 @@ def _audit_one(options: Namespace, store: Store | None) -> _Made:
             result = audit_sequential(mechanism, *pair, most=options.trials, earlier=earlier, **shared)
         else:
             result = audit_privacy(mechanism, *pair, trials=options.trials, claim=claim, **shared)
-        made = _Made(result, mechanism, pair)
-        return made if apart else replace(made, hint=named_part(made.audit, mechanism, *pair, vectorized=vectorized))
+        seen = _Made(result, mechanism, pair)
+        return seen if apart else replace(seen, hint=named_part(seen.audit, mechanism, *pair, vectorized=vectorized))
 
 
 def _searched(options: Namespace) -> dict[str, Any]:

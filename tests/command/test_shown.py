@@ -61,6 +61,10 @@ RESULTS = {
         lambda: dpcheck.audit_constants(lambda data: {"size": sum(data)}, [1, 2], [[1, 3]]),
         ("violated: size is 3 on the data and 4 on neighbour 0",),
     ),
+    "tables": (
+        lambda: dpcheck.audit_tables(lambda data, rng: data[:1], np.arange(3.0), np.arange(3.0) + 1, epsilon=1.0),
+        ("violated: 13 properties", "min(output) >= 0.5 in 0 of 30 runs", "epsilon_lower  1.6"),
+    ),
     "rate": (fitted, ("supported: ", "exponent of n", "rows")),
     "certificate": (lambda: dpcheck.certify(Gaussian(1.0), delta=1e-5), ("epsilon <= 4.37", "at delta 1e-05")),
     "theorem": (
