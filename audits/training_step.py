@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ from dpcheck.audits.membership import audit_privacy
 from dpcheck.audits.noise import most_confidence
 from dpcheck.audits.running.datasets import read
 from dpcheck.audits.step_gradient import affordable, batch_sizes, clipping_finding, cost, noise_finding
+from dpcheck.audits.step_lines import located
 from dpcheck.audits.step_parts import StepFinding, TrainingStep, gathered, taken
 from dpcheck.audits.step_parts import TrainingStepAudit as TrainingStepAudit
 from dpcheck.audits.step_sampling import cyclic_sampling_finding, divisor_finding, empty_finding, sampling_finding
@@ -176,7 +178,12 @@ def audit_training_step(
     def build(data: Any) -> TrainingStep:
         made: TrainingStep = code(given.back(data))
         require(isinstance(made, TrainingStep), "step", "return a TrainingStep", type(made).__name__)
-        return replace(made, gradient=lambda params, batch, rng: made.gradient(params, given.back(batch), rng))
+
+        @wraps(made.gradient)
+        def gradient(params: Any, batch: Any, rng: np.random.Generator) -> Any:
+            return made.gradient(params, given.back(batch), rng)
+
+        return replace(made, gradient=gradient)
 
     here = build(records)
     _require_gradient(here, records)
@@ -219,7 +226,8 @@ def audit_training_step(
         findings.append(finding)
     verdicts = [finding.verdict for finding in findings]
     verdict = next((v for v in ("violated", "inconclusive") if v in verdicts), "consistent")
-    return TrainingStepAudit(verdict, audited, certified, claimed, float(delta), steps, released, tuple(findings))
+    placed = located(findings, here, None if isinstance(step, TrainingStep) else step, records, canary)
+    return TrainingStepAudit(verdict, audited, certified, claimed, float(delta), steps, released, placed)
 
 
 def _require_gradient(step: TrainingStep, records: Any) -> None:

@@ -8,7 +8,6 @@ shift of the noise makes both sides release the same, whatever the noise is.
 
 from __future__ import annotations
 
-import copy
 import itertools
 import math
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.declaration import Algorithm, flat
+from dpcheck.algorithms.declaration import Algorithm
 from dpcheck.algorithms.problem import Array
 from dpcheck.audits.additive_noise import Response, Shift, moved, respond, transported
 from dpcheck.audits.neighbours import Pair, with_record
@@ -26,6 +25,7 @@ from dpcheck.audits.running.memory import Memory
 from dpcheck.audits.running.recorder import Draw, Recorder
 from dpcheck.checks.context import Context
 from dpcheck.checks.declared import Declared, bases, candidates, is_minibatch, with_records, without_record
+from dpcheck.checks.declared_lines import again, before, explained, keeping, parted
 from dpcheck.checks.sampling import on_minibatches
 from dpcheck.errors import InputError
 from dpcheck.events import Repeated
@@ -81,11 +81,13 @@ def releases(context: Context, subject: Declared) -> Iterator[Finding]:
     seed = subject.seed(context, 10)
     chosen = np.unique(np.linspace(0, declared.steps - 1, min(declared.steps, _STEPS[context.profile])).astype(int))
     found: list[Moved] = []
+    worst: Any = (0.0, None, None)  # share, step and pair
     if (unseen := subject.carried(context)) is not None:
         verdict = "violated" if unseen.certain else "inconclusive"
-        yield subject.finding("releases", "noise", _SUBJECT, verdict, unseen.reason)
+        place = keeping(declared, seed)
+        yield subject.finding("releases", "noise", _SUBJECT, verdict, unseen.reason, place=place)
         return
-    for step, state, memory in _before(declared, seed, set(chosen.tolist())):
+    for step, state, memory in before(declared, declared.data, seed, set(chosen.tolist())):
         context.progress(step, declared.steps)
         law, multiplier = allowed[step]
         made = _Step(declared, state, memory, seed + _SEEDS * step).with_the_last_drawn()
@@ -98,18 +100,26 @@ def releases(context: Context, subject: Declared) -> Iterator[Finding]:
             reason = f"in step {step + 1}, {by} ({pair.words})" if isinstance(by, str) else (
                 f"the noise of step {step + 1} is {drawn}, its event declares {law}"
             )  # fmt: skip
-            yield subject.finding("releases", "noise", _SUBJECT, "violated", reason)
+            wrong, place = parted(declared, made._released, pair, made.seed)
+            yield subject.finding("releases", "noise", _SUBJECT, "violated", reason + wrong, place=place)
             return
         parts = _records_apart(declared, pair)
         found.append(Moved(step + 1, law, by, parts / multiplier if multiplier > 0 else math.inf, pair.words))
+        if found[-1].share > worst[0] * (1 + _ROUNDING):
+            worst = found[-1].share, made, pair
         usual = found[-1].share <= 1 + _ROUNDING and step in (chosen[0], chosen[-1])
         if usual and (rare := made.in_a_rare_branch(law, found[-1].allowed)):
             yield subject.finding("releases", "noise", _SUBJECT, "violated", f"in step {step + 1}, {rare}")
             return
     verdict, reason = judged(found, several=len(declared.releases) > declared.steps)
+    place = ""
+    if verdict == "violated":
+        _, made, pair = worst
+        words, place = explained(declared, made._released, pair, made.seed)
+        reason += words
     rows = [asdict(look) | {"share": look.share} for look in found]
     evidence = {"releases": rows, "steps": declared.steps}
-    yield subject.finding("releases", "noise", _SUBJECT, verdict, reason, evidence=evidence)
+    yield subject.finding("releases", "noise", _SUBJECT, verdict, reason, evidence=evidence, place=place)
 
 
 def _allowed(declared: Algorithm) -> list[tuple[str, float]] | None:
@@ -136,18 +146,6 @@ def _allowed(declared: Algorithm) -> list[tuple[str, float]] | None:
 def _records_apart(declared: Algorithm, pair: Pair) -> float:
     """Return how many neighbours lie between the two data sets: replacing a record removes one and adds another."""
     return 2.0 if declared.relation == "add_or_remove_one" and len(pair.data) == len(pair.neighbour) else 1.0
-
-
-def _before(declared: Algorithm, seed: int, chosen: set[int]) -> Iterator[tuple[int, Any, Memory]]:
-    """Run the algorithm; yield the chosen steps, each with the state and what the code remembers before it."""
-    declared.forget()
-    state, rng = copy.deepcopy(declared.start), np.random.default_rng(seed)
-    for step in range(declared.steps):
-        if step in chosen:
-            memory = Memory(*declared.functions)
-            yield step, copy.deepcopy(state), memory
-            memory.restore()
-        state = declared.following(state, declared.released(state, declared.data, rng))
 
 
 def judged(found: list[Moved], several: bool) -> tuple[str, str]:
@@ -269,9 +267,8 @@ class _Step:
         return [f"rng.{method}" for method in sorted(methods)]
 
     def _released(self, data: Any, recorder: Recorder) -> Array:
-        self.memory.restore()
         recorder.units = self.units
-        return flat(self.declared.released(copy.deepcopy(self.state), data, recorder))
+        return again(self.declared, self.state, self.memory, data, recorder)
 
     def _silent(self, data: Any) -> Array:
         return self._released(data, Recorder(self.seed, standard=()))
