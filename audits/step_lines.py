@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,49 +15,56 @@ from dpcheck.lines import Lines, Watched, compared, watched
 from dpcheck.source import place_of
 
 _RECORDS = 8  # of a minibatch that is watched
+_SET_UP = ("divisor", "accounting")  # parts that are about numbers that the step is given
 
 
 def located(
-    findings: Sequence[StepFinding], step: TrainingStep, setup: Callable[..., Any] | None, records: Any, canary: Any
-) -> tuple[StepFinding, ...]:
+    findings: Sequence[StepFinding], step: TrainingStep, plain: TrainingStep, setup: Callable[..., Any] | None,
+    records: Any, canary: Any,
+) -> tuple[StepFinding, ...]:  # fmt: skip
     """Give each finding that is not consistent the place of its code.
 
-    setup : the code that returns the step, if it was given;  canary : the record that moves the gradient farthest
+    step : runs on ``records``;  plain : what the user made, whose functions are named;  setup : the code that returns
+    it, if it was given;  canary : the record that moves the gradient farthest
     """
-    return tuple(
-        finding if finding.verdict == "consistent" or finding.place
-        else replace(finding, place=_place(finding.part, step, setup, records, canary))
-        for finding in findings
-    )  # fmt: skip
+    watch = _Watch(step, plain, records, canary)
+    amiss = {finding.part for finding in findings if finding.verdict != "consistent"}
+    places = {part: place_of(setup or plain.gradient) if part in _SET_UP else watch.place(part) for part in amiss}
+    return tuple(replace(each, place=places[each.part]) if each.part in places else each for each in findings)
 
 
-def _place(part: str, step: TrainingStep, setup: Callable[..., Any] | None, records: Any, canary: Any) -> str:
-    if part in ("divisor", "accounting"):
-        return place_of(setup if setup is not None else step.gradient)
-    if part == "sampling":
-        if not callable(step.sampler):
-            return ""
-        drawn = watched(step.sampler, lambda rng: next(iter(step.sampler(len(records), rng))), Recorder(0)).draws
-        return place_of(step.sampler, drawn[0][0] if drawn else 0)
-    if part == "empty batch":
-        lines = _watched(step, taken(records, [])).lines
-        return place_of(step.gradient, lines[-1] if lines else 0)
-    seen = _lines(step, records, canary)
-    if part == "clipping":
-        return place_of(step.gradient, seen.mixed or seen.query or seen.noise)
-    return place_of(step.gradient, seen.noise or seen.query)
+@dataclass(frozen=True, eq=False)
+class _Watch:
+    step: TrainingStep
+    plain: TrainingStep
+    records: Any
+    canary: Any
 
+    def place(self, part: str) -> str:
+        """Return the place of the code that a part of the step is about."""
+        if part == "sampling":
+            sampler = self.plain.sampler
+            if not callable(sampler):
+                return ""
+            draws = watched(sampler, lambda rng: next(iter(sampler(len(self.records), rng))), Recorder(0)).draws
+            return place_of(sampler, draws[0][0] if draws else 0)
+        if part == "empty batch":
+            lines = self._watched(taken(self.records, [])).lines
+            return place_of(self.plain.gradient, lines[-1] if lines else 0)
+        seen = self._lines
+        made, drawn = seen.mixed or seen.query or seen.noise, seen.noise or seen.query
+        return place_of(self.plain.gradient, made if part == "clipping" else drawn)
 
-def _lines(step: TrainingStep, records: Any, canary: Any) -> Lines:
-    """Watch the gradient of a minibatch with the record that moves it farthest and with another one in its place."""
-    some = list(taken(records, range(min(len(records), _RECORDS))))
-    batches = [gathered(records, [record, *some[1:]]) for record in (some[-1], some[0] if canary is None else canary)]
-    one, other = (_watched(step, batch) for batch in batches)
-    return compared(one, other, len(some))
+    @cached_property
+    def _lines(self) -> Lines:
+        """Watch the gradient of a minibatch with the record that moves it farthest and with another in its place."""
+        some = list(taken(self.records, range(min(len(self.records), _RECORDS))))
+        changed = [some[-1], some[0] if self.canary is None else self.canary]
+        one, other = (self._watched(gathered(self.records, [record, *some[1:]])) for record in changed)
+        return compared(one, other, len(some))
 
-
-def _watched(step: TrainingStep, batch: Any) -> Watched:
-    return watched(step.gradient, partial(_released, step, batch), Recorder(0))
+    def _watched(self, batch: Any) -> Watched:
+        return watched(self.plain.gradient, partial(_released, self.step, batch), Recorder(0))
 
 
 def _released(step: TrainingStep, batch: Any, rng: np.random.Generator) -> Any:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import wraps
 from typing import Any, Literal
 
 import numpy as np
@@ -178,12 +177,7 @@ def audit_training_step(
     def build(data: Any) -> TrainingStep:
         made: TrainingStep = code(given.back(data))
         require(isinstance(made, TrainingStep), "step", "return a TrainingStep", type(made).__name__)
-
-        @wraps(made.gradient)
-        def gradient(params: Any, batch: Any, rng: np.random.Generator) -> Any:
-            return made.gradient(params, given.back(batch), rng)
-
-        return replace(made, gradient=gradient)
+        return replace(made, gradient=lambda params, batch, rng: made.gradient(params, given.back(batch), rng))
 
     here = build(records)
     _require_gradient(here, records)
@@ -226,7 +220,8 @@ def audit_training_step(
         findings.append(finding)
     verdicts = [finding.verdict for finding in findings]
     verdict = next((v for v in ("violated", "inconclusive") if v in verdicts), "consistent")
-    placed = located(findings, here, None if isinstance(step, TrainingStep) else step, records, canary)
+    plain, setup = (step, None) if isinstance(step, TrainingStep) else (code(given.back(records)), step)
+    placed = located(findings, here, plain, setup, records, canary)
     return TrainingStepAudit(verdict, audited, certified, claimed, float(delta), steps, released, placed)
 
 

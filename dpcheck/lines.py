@@ -26,8 +26,9 @@ _CLOSE = 1e-9  # relative: rounding
 class Watched:
     """One call: its lines in order, and what the line of that number in the order drew, changed and kept.
 
-    draws : (line, method and scales) of each draw;  changes : (place in the order, variable, numbers), where "return"
-    stands for what is returned;  kept : lines after which what the probe sees was another
+    draws : (line, (method, law, scales and chances)) of each draw
+    changes : (place in the order, -1 for arguments; variable, "return" for what is returned; numbers)
+    kept : lines after which what the probe sees was another
     """
 
     lines: list[int] = field(default_factory=list)
@@ -65,6 +66,7 @@ class _Watch:
             return None
         self.frame, self.drawn = frame, len(self.rng.draws)
         self.held = {name: _numbers(value) for name, value in frame.f_locals.items()}
+        self.result.changes = [(-1, name, value) for name, value in self.held.items() if value is not None]
         self.kept = self.probe() if self.probe else None
         return self.traced
 
@@ -84,7 +86,9 @@ class _Watch:
                 self.result.changes.append((order, name, now))
             self.held[name] = now
         for draw in self.rng.draws[self.drawn :]:
-            self.result.draws.append((line, (draw.method, draw.law, draw.shape, draw.scale)))
+            chances = draw.arguments.get("p")
+            how = (draw.scale, np.zeros(0) if chances is None else np.asarray(chances, float))
+            self.result.draws.append((line, (draw.method, draw.law, how)))
         self.drawn = len(self.rng.draws)
         if self.probe and (kept := self.probe()) != self.kept:
             self.result.kept.append(line)
@@ -97,14 +101,36 @@ class Lines:
 
     noise : the first that draws noise, or where none does the first that draws;  query : the last before it that
     changes what the record moves;  mixed : the first that lets one record move the rows of others;  parted : after
-    which the two runs go different ways or draw in different ways;  later : reads the data below all that draw noise
+    which the two runs go different ways or draw different things;  scaled : that draws the same in another way, such as
+    noise of another scale;  later : reads the data below all that draw noise
     """
 
     noise: int = 0
     query: int = 0
     mixed: int = 0
     parted: int = 0
+    scaled: int = 0
     later: int = 0
+
+    @property
+    def told(self) -> tuple[str, int]:
+        """What a line does that no private step does, and its number; nothing where none does."""
+        if self.mixed:
+            return f"line {self.mixed} lets one record change those of others", self.mixed
+        if self.scaled:
+            return f"line {self.scaled} draws noise, or chooses, in a way that the data decide", self.scaled
+        if self.parted:
+            return f"line {self.parted} decides by the data how the run goes on or what it draws", self.parted
+        if self.later:
+            return f"line {self.later} reads the data after the noise", self.later
+        return "", 0
+
+    @property
+    def made(self) -> tuple[str, int]:
+        """The lines that make what the record moves and that draw noise, and the number of the one to look at."""
+        made = [f"line {self.query} makes what the record moves"] if self.query not in (0, self.noise) else []
+        made += [f"line {self.noise} draws from rng"] if self.noise else ["nothing is drawn from rng"]
+        return " and ".join(made), self.noise or self.query
 
 
 def reading(function: Callable[..., Any], name: str) -> list[int]:
@@ -126,24 +152,29 @@ def compared(one: Watched, other: Watched, records: int, read: Sequence[int] = (
             break
         if here.shape == there.shape and _same(here, there):
             continue
-        if order < last or not query:
+        if 0 <= order and (order < last or not query):
             query = one.lines[order]
         if here.shape == there.shape and here.ndim and len(here) == records > 2:
             rows = np.abs(here - there).reshape(records, -1).max(1) > _CLOSE * np.abs(here).max(initial=1e-300)
-            mixed, alone = mixed or (one.lines[order] if rows.sum() > 1 else 0), alone or rows.sum() == 1
+            mixed = mixed or (one.lines[order] if alone and rows.sum() > 1 and order >= 0 else 0)
+            alone = alone or rows.sum() == 1
     parted = 0
     for place, (line, now) in enumerate(zip(one.lines, other.lines, strict=False)):
         if line != now:
             before = one.lines[place - 1]
             parted = before if one.lines.count(before) == 1 else 0  # in a loop a record may choose its own way
             break
+    scaled = 0
     for (line, drawn), (_, there) in zip(one.draws, other.draws, strict=False):
-        noisy = drawn[1] or there[1]
-        if not parted and (drawn[:2] != there[:2] or (noisy and not _same(drawn[3], there[3]))):
-            parted = line
+        if drawn[:2] != there[:2]:
+            parted = parted or line
+            break
+        if not all(map(_same, drawn[2], there[2])):
+            scaled = line
+            break
     noisy = [line for line, (_, law, *_) in one.draws if law]
     later = next((line for line in read if noisy and line > max(noisy)), 0)
-    return Lines(noise, query, mixed, parted, later)
+    return Lines(noise, query, mixed, parted, scaled, later)
 
 
 def _numbers(value: Any) -> Floats | None:

@@ -97,10 +97,35 @@ def assert_private(
         mechanism, data, neighbour, epsilon=epsilon, delta=None if claim is not None and delta == 0 else delta,
         claim=claim, trials=trials, confidence=confidence, seed=seed, seeded=seeded, jobs=jobs, vectorized=vectorized,
     )  # fmt: skip
-    require_private(audit, place_of(mechanism))
+    require_private(audit, *code_at_fault(audit, mechanism, data, neighbour, vectorized))
 
 
-def require_private(audit: PrivacyAudit, place: str = "") -> None:
+def code_at_fault(
+    audit: PrivacyAudit, mechanism: Callable[..., Any], data: Any, neighbour: Any, vectorized: bool
+) -> tuple[str, str]:
+    """Return the mechanism's place, and where its audit is violated, that of a line and what it does.
+
+    Parameters
+    ----------
+    audit : PrivacyAudit
+        What :func:`dpcheck.audit_privacy` returned.
+    mechanism, data, neighbour, vectorized : object
+        What it was given.
+
+    Returns
+    -------
+    tuple of str
+        The place, and a clause, which may be empty.
+    """
+    from dpcheck.audits.inside import inside
+
+    if audit.verdict != "violated":
+        return place_of(mechanism), ""
+    words, place = inside(mechanism, data, neighbour, vectorized=vectorized)
+    return place or place_of(mechanism), words
+
+
+def require_private(audit: PrivacyAudit, place: str = "", words: str = "") -> None:
     """Fail unless an audit is consistent with its claim.
 
     Parameters
@@ -109,6 +134,8 @@ def require_private(audit: PrivacyAudit, place: str = "") -> None:
         What :func:`dpcheck.audit_privacy` returned.
     place : str
         File and line of the mechanism, which a failure names.
+    words : str
+        What the code does at that line.
 
     Raises
     ------
@@ -121,7 +148,7 @@ def require_private(audit: PrivacyAudit, place: str = "") -> None:
         raise AssertionError(
             f"epsilon >= {audit.epsilon_lower:.4g} where {audit.epsilon:.4g} is claimed, at delta {audit.delta:g} with "
             f"confidence {audit.confidence:g}: not {audit.claim.replace('privacy', 'private')}\n"
-            f"witness: {audit.witness}\n{_again(audit, place)}"
+            f"witness: {audit.witness}\n{f'inside: {words}' + chr(10) if words else ''}{_again(audit, place)}"
         )
     if audit.verdict == "inconclusive":
         raise AssertionError(

@@ -38,21 +38,21 @@ def lines_of(declared: Algorithm, released: Released, pair: Pair, seed: int) -> 
 def explained(declared: Algorithm, released: Released, pair: Pair, seed: int) -> tuple[str, str]:
     """Return what the lines say of a record that moves a release too far, and the place of the line to look at."""
     lines = lines_of(declared, released, pair, seed)
-    words, line = _told(replace(lines, parted=0))
+    words, line = replace(lines, parted=0).told
     if not words and (grown := _grown(released, pair, seed)) > _GROWN:
         line = lines.query or lines.noise
         words = f"a record {_LARGER:g} times as large moves it {grown:.3g} times as far: nothing clips it"
         words += f" up to line {line}" if line else ""
     elif not words:
-        words, line = _made(lines)
+        words, line = lines.made
     return f"; {words}", place_of(declared.code, line)
 
 
 def parted(declared: Algorithm, released: Released, pair: Pair, seed: int) -> tuple[str, str]:
     """Return what the lines say where the two data sets draw in different ways, and the place of the line."""
     lines = lines_of(declared, released, pair, seed)
-    words, line = _told(replace(lines, mixed=0))
-    words, line = (words, line) if words else _made(lines)
+    words, line = replace(lines, mixed=0).told
+    words, line = (words, line) if words else lines.made
     return f"; {words}", place_of(declared.code, line)
 
 
@@ -83,32 +83,14 @@ def suspect(declared: Algorithm, pair: Pair, seed: int) -> tuple[str, str]:
     for run in range(_RUNS):
         for step, state, memory in before(declared, pair.data, seed + run, set(range(min(declared.steps, _STEPS)))):
             lines = lines_of(declared, partial(again, declared, state, memory), pair, seed + step)
-            words, line = _told(lines)
+            words, line = lines.told
             if words:
                 return f"in step {step + 1}, {words}", place_of(declared.code, line)
             if first is None:
-                words, line = _made(lines)
+                words, line = lines.made
                 first = words, place_of(declared.code, line)
     assert first is not None
     return first
-
-
-def _told(lines: Lines) -> tuple[str, int]:
-    """Say what a line does that no private step does, and name it; nothing where none does."""
-    if lines.mixed:
-        return f"line {lines.mixed} lets one record change those of others", lines.mixed
-    if lines.parted:
-        return f"line {lines.parted} decides by the data how the run goes on or what it draws", lines.parted
-    if lines.later:
-        return f"line {lines.later} reads the data after the noise", lines.later
-    return "", 0
-
-
-def _made(lines: Lines) -> tuple[str, int]:
-    """Name the lines that make what the record moves and that draw noise, and return the one to look at."""
-    made = [f"line {lines.query} makes what the record moves"] if lines.query not in (0, lines.noise) else []
-    made += [f"line {lines.noise} draws its noise"] if lines.noise else ["no noise is drawn from rng"]
-    return " and ".join(made), lines.noise or lines.query
 
 
 def keeping(declared: Algorithm, seed: int) -> str:
@@ -120,7 +102,7 @@ def keeping(declared: Algorithm, seed: int) -> str:
         lambda: (memory.changed(), Memory(*declared.functions).digests),
     )  # fmt: skip
     own = next(iter(inspect.signature(declared.code).parameters))
-    changed = [seen.lines[order] for order, name, _ in seen.changes if name == own]
+    changed = [seen.lines[order] for order, name, _ in seen.changes if name == own and order >= 0]
     return place_of(declared.code, (seen.kept or changed or [0])[0])
 
 

@@ -1,6 +1,6 @@
 """Faults planted in users' code: found or not, the part named, the line given, seconds. A table in Markdown, or CSV.
 
-    python -m tests.measured.users_code [--only WORD] [--csv FILE]
+    python tests/measured/users_code [--only WORD] [--csv FILE]
 
 What needs torch or JAX is left out where they are not installed.
 """

@@ -158,11 +158,8 @@ def command(mechanism: Any, given: dict[str, Any]) -> str:
             [f"--{name}"] if value is True else [f"--{name}", value if isinstance(value, str) else json.dumps(value)]
         )
     shown, errors = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(errors):
-        try:
-            main(arguments)
-        except SystemExit:
-            pass
+    with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(errors), contextlib.suppress(SystemExit):
+        main(arguments)
     if not shown.getvalue().startswith("{"):
         raise RuntimeError(errors.getvalue() or shown.getvalue())
     report = json.loads(shown.getvalue())

@@ -155,7 +155,7 @@ def ema_of_unreleased_weights(w, data, rng):
 
 
 @planted(check, "carried|residual|keeps|earlier steps|state", **UPDATED | {"steps": STEPS})
-def error_feedback(w, data, rng, residual={"r": np.zeros(WIDTH)}):  # noqa: B006
+def error_feedback(w, data, rng, residual={"r": np.zeros(WIDTH)}):  # noqa: B006, B008
     g = w - data
     kept = clipped(g).sum(0)
     out = kept + 0.1 * clipped(residual["r"][None])[0] + rng.normal(scale=SIGMA, size=WIDTH)

@@ -16,8 +16,13 @@ from dpcheck.events import Laplace
 AGES = [23.0, 35, 18, 64, 41, 29, 57, 33]
 OLDER = [*AGES[:-1], 99.0]
 FEWER = AGES[:-1]
-QUERY: dict[str, Any] = {"kind": "query", "data": AGES, "neighbour": OLDER, "epsilon": 1.0, "trials": 20_000}
-NOISE, SIZE = "noise|scale|sensitivity|moves|epsilon", "epsilon"
+QUERY: dict[str, Any] = {
+    "kind": "query",
+    "data": AGES,
+    "neighbour": OLDER,
+    "epsilon": 1.0,
+    "confidence": 0.999,
+}
 OPEN = {"kind": "query", "data": AGES, "neighbour": OLDER, "epsilon": 1.0}
 
 
@@ -32,12 +37,12 @@ def range_of_the_data(ages, rng):
     return np.mean(ages) + rng.laplace(scale=(high - low) / len(ages))
 
 
-@planted(command, NOISE, kind="query", data=AGES, neighbour=OLDER, epsilon=0.5)
+@planted(command, "clip|makes|draws|noise", kind="query", data=AGES, neighbour=OLDER, epsilon=0.5)
 def forgets_to_clip(ages, rng):
     return np.mean(ages) + rng.laplace(scale=2 * 50 / len(ages) / 10)  # fault: "ages vary by ten"
 
 
-@planted(check, "noise|scale|moves", whole=True, kind="query", delta=0.0, data=AGES, replacements=[0.0, 100.0],
+@planted(check, "noise multiplier", whole=True, kind="query", delta=0.0, data=AGES, replacements=[0.0, 100.0],
          events=Laplace(1.0))  # fmt: skip
 def half_the_sensitivity(ages, rng):
     return np.clip(ages, 0, 100).sum() + rng.laplace(scale=50.0)  # fault
@@ -48,12 +53,12 @@ def bounded_sum(ages, rng):
     return np.clip(ages, 0, 100).sum() + rng.laplace(scale=100.0)
 
 
-@planted(privacy, "divi|number of records|epsilon", **QUERY | {"neighbour": FEWER})
+@planted(privacy, "reads the data|draws", **QUERY | {"neighbour": FEWER})
 def mean_by_private_count(ages, rng):
     return (np.clip(ages, 0, 100).sum() + rng.laplace(scale=100.0 / 1)) / len(ages) ** 2 * 64  # fault
 
 
-@planted(privacy, "epsilon", **QUERY)
+@planted(privacy, "draws", **QUERY)
 def variance_from_two_answers(ages, rng):
     x = np.clip(ages, 0, 100) / 100
     first = x.sum() + rng.laplace()
@@ -84,12 +89,14 @@ def cached_noise(ages, rng):
     return np.clip(ages, 0, 100).mean() + remembered_noise("mean")  # fault
 
 
-@planted(privacy, "low bits|grid|support|value|epsilon", **QUERY)
+@planted(privacy, "multiple", **QUERY)
 def whole_noise_on_a_real_sum(ages, rng):
     return np.clip(ages, 0, 100).sum() / 7.3 + round(rng.laplace(scale=100 / 7.3))  # fault
 
 
-@planted(privacy, "epsilon|neg|value", **QUERY | {"data": [0.0] * 8, "neighbour": [0.0] * 7 + [1.0], "epsilon": 0.5})
+@planted(
+    privacy, "reads the data|decide", **QUERY | {"data": [0.0] * 8, "neighbour": [0.0] * 7 + [1.0], "epsilon": 0.5}
+)
 def resamples_until_positive(values, rng):
     while True:
         answer = sum(values) + rng.laplace(scale=2.0)
@@ -100,7 +107,13 @@ def resamples_until_positive(values, rng):
 COUNTS = np.array([3, 0, 5, 1, 0, 2])
 MORE = np.array([3, 1, 5, 1, 0, 2])
 MOVED = np.array([3, 1, 5, 1, 0, 1])
-HISTOGRAM: dict[str, Any] = {"kind": "histogram", "data": COUNTS, "neighbour": MORE, "epsilon": 1.0, "trials": 20_000}
+HISTOGRAM: dict[str, Any] = {
+    "kind": "histogram",
+    "data": COUNTS,
+    "neighbour": MORE,
+    "epsilon": 1.0,
+    "confidence": 0.999,
+}
 
 
 @planted(privacy, **HISTOGRAM)
@@ -108,17 +121,17 @@ def histogram(counts, rng):
     return counts + rng.laplace(size=counts.size)
 
 
-@planted(privacy, "output|bin|value|epsilon", **HISTOGRAM)
+@planted(privacy, "same in", **HISTOGRAM)
 def noise_on_occupied_bins_only(counts, rng):
     return np.where(counts > 0, counts + rng.laplace(size=counts.size), 0)  # fault
 
 
-@planted(privacy, "epsilon", **HISTOGRAM | {"neighbour": MOVED, "trials": 50_000})
+@planted(privacy, "draws", **HISTOGRAM | {"neighbour": MOVED, "trials": 50_000})
 def replaced_record_counts_once(counts, rng):
     return counts + rng.laplace(size=counts.size)  # fault: it leaves one bin and enters another
 
 
-@planted(privacy, "epsilon|output", **HISTOGRAM | {"data": COUNTS * 4 + 8, "neighbour": MORE * 4 + 8})
+@planted(privacy, "makes what", **HISTOGRAM | {"data": COUNTS * 4 + 8, "neighbour": MORE * 4 + 8})
 def merges_small_bins(counts, rng):
     counts = np.where(counts < 10, 0, counts)  # fault: on the exact counts
     return counts + rng.laplace(scale=4.0, size=counts.size)
@@ -135,7 +148,12 @@ def geometric_histogram(counts, rng):
     return counts + np.subtract(*rng.geometric(1 - math.exp(-1), (2, counts.size)))
 
 
-SELECTION: dict[str, Any] = {"kind": "selection", "pairs": patterns(5), "epsilon": 1.0, "trials": 20_000}
+SELECTION: dict[str, Any] = {
+    "kind": "selection",
+    "pairs": patterns(5),
+    "epsilon": 1.0,
+    "confidence": 0.999,
+}
 
 
 @planted(neighbours, **SELECTION)
@@ -143,7 +161,7 @@ def noisy_argmax(answers, rng):
     return int(np.argmax(answers + rng.laplace(scale=2.0, size=len(answers))))
 
 
-@planted(neighbours, "epsilon", **SELECTION)
+@planted(neighbours, "chooses", **SELECTION)
 def exponential_without_the_two(answers, rng):
     weights = np.exp(3.0 * (answers - answers.max()))  # fault: epsilon, not three times it
     return int(rng.choice(len(answers), p=weights / weights.sum()))
@@ -155,13 +173,13 @@ def exponential(answers, rng):
     return int(rng.choice(len(answers), p=weights / weights.sum()))
 
 
-@planted(neighbours, "epsilon", **SELECTION)
+@planted(neighbours, "same in|reads the data", **SELECTION)
 def best_with_its_value(answers, rng):
     best = int(np.argmax(answers + rng.laplace(scale=2.0, size=len(answers))))
     return best, answers[best]  # fault
 
 
-@planted(neighbours, "epsilon", **SELECTION)
+@planted(neighbours, "draws", **SELECTION)
 def sparse_vector_without_noise_on_the_threshold(answers, rng):
     return (answers + rng.laplace(scale=2.0, size=len(answers)) > 1.0).astype(float)  # fault: all five are told
 
@@ -176,7 +194,7 @@ def sparse_vector(answers, rng):
 
 
 QUANTILE: dict[str, Any] = {"kind": "quantile", "data": [1.0, 2, 3, 4, 5], "neighbour": [1.0, 2, 5, 4, 5],
-                            "epsilon": 1.0, "trials": 20_000}  # fmt: skip
+                            "epsilon": 1.0, "confidence": 0.999}  # fmt: skip
 
 
 def between(edges, rank, rng, factor):
@@ -190,24 +208,28 @@ def median(values, rng):
     return between(np.sort(np.r_[0.0, np.clip(values, 0, 10), 10.0]), len(values) / 2, rng, 0.5)
 
 
-@planted(privacy, "epsilon|output", **QUANTILE | {"neighbour": [1.0, 2, 3, 4, 9]})
+@planted(privacy, "chooses|makes what", **QUANTILE | {"neighbour": [1.0, 2, 3, 4, 9]})
 def median_between_the_extremes(values, rng):
     return between(np.sort(values), len(values) / 2, rng, 0.5)  # fault: no public bounds
 
 
-@planted(privacy, "epsilon|scale", **QUANTILE | {"data": [5.0, 5, 5, 5, 5], "neighbour": [5.0, 5, 5, 5, 9]})
+@planted(privacy, "draws noise", **QUANTILE | {"data": [5.0, 5, 5, 5, 5], "neighbour": [5.0, 5, 5, 5, 9]})
 def median_with_local_sensitivity(values, rng):
     v = np.sort(values)
     local = max(v[3] - v[2], v[2] - v[1]) + 0.01 * np.ptp(v)  # fault
     return v[2] + rng.laplace(scale=local)
 
 
-@planted(privacy, **{"kind": "query", "data": 1, "neighbour": 0, "epsilon": 1.0, "trials": 20_000})
+@planted(privacy, **{"kind": "query", "data": 1, "neighbour": 0, "epsilon": 1.0, "confidence": 0.999})
 def randomised_response(bit, rng):
     return bit if rng.random() < math.e / (1 + math.e) else 1 - bit
 
 
-@planted(privacy, "epsilon", **{"kind": "query", "data": 1, "neighbour": 0, "epsilon": 1.0, "trials": 20_000})
+@planted(
+    privacy,
+    "draws",
+    **{"kind": "query", "data": 1, "neighbour": 0, "epsilon": 1.0, "confidence": 0.999},
+)
 def coin_of_the_wrong_side(bit, rng):
     if rng.random() < math.e / (1 + math.e):
         return bit
@@ -311,7 +333,7 @@ def gauss_of_the_standard_library(ages, rng):
     return np.clip(ages, 0, 100).mean() + random.gauss(0, 2.0)  # fault: far too little
 
 
-@planted(privacy, "epsilon|noise", waits="other sources of randomness", **QUERY | {"seeded": False})
+@planted(privacy, "nothing is drawn", waits="other sources of randomness", **QUERY | {"seeded": False})
 def secrets_with_few_bits(ages, rng):
     import secrets
 
