@@ -17,10 +17,12 @@ from dpcheck.algorithms.problem import Array
 from dpcheck.audits.neighbours import Pair
 from dpcheck.audits.running.memory import Memory
 from dpcheck.audits.running.recorder import Recorder
+from dpcheck.errors import InputError
 from dpcheck.lines import Lines, compared, reading, watched
 from dpcheck.source import place_of
 
-_LARGER, _GROWN = 10.0, 2.0  # times as large a record, and times as far as it then moves the release: nothing clips it
+_LARGE, _GROWN = (100.0, 1000.0), 2.0  # times as large a record, and how much farther the larger one moves what is
+# not clipped
 _STEPS, _RUNS = 50, 8  # in which a violated run is watched, and how many runs
 Released = Callable[[Any, Recorder], Array]  # of the data, with one state and memory
 
@@ -39,12 +41,14 @@ def explained(declared: Algorithm, released: Released, pair: Pair, seed: int) ->
     """Return what the lines say of a record that moves a release too far, and the place of the line to look at."""
     lines = lines_of(declared, released, pair, seed)
     words, line = replace(lines, parted=0).told
-    if not words and (grown := _grown(released, pair, seed)) > _GROWN:
-        line = lines.query or lines.noise
-        words = f"a record {_LARGER:g} times as large moves it {grown:.3g} times as far: nothing clips it"
-        words += f" up to line {line}" if line else ""
-    elif not words:
+    if not words:
+        large, larger = (_enlarged(pair, factor) for factor in _LARGE)
+        lines = lines if large is None else lines_of(declared, released, large, seed)  # which a clip is seen to change
         words, line = lines.made
+        if large and larger and _gap(released, larger, seed) > _GROWN * _gap(released, large, seed) > 0:
+            line = lines.query or lines.noise
+            words = "nothing bounds what one record adds, the larger the more"
+            words += f", up to line {line}" if line else ""
     return f"; {words}", place_of(declared.code, line)
 
 
@@ -106,22 +110,23 @@ def keeping(declared: Algorithm, seed: int) -> str:
     return place_of(declared.code, (seen.kept or changed or [0])[0])
 
 
-def _grown(released: Released, pair: Pair, seed: int) -> float:
-    """Return how many times as far a record moves the release, without noise, once it is so much larger."""
+def _enlarged(pair: Pair, factor: float) -> Pair | None:
+    """Return the pair with the record in which it differs made larger, where records are numbers."""
     try:
         one, other = (np.asarray(side, float) for side in (pair.data, pair.neighbour))
-        if one.shape != other.shape:
-            return 1.0
-        changed = np.reshape(one != other, (len(one), -1)).any(1)
-        larger = [np.where(changed.reshape(-1, *[1] * (one.ndim - 1)), _LARGER * side, side) for side in (one, other)]
-        pairs = [
-            (pair.data, pair.neighbour),
-            larger if isinstance(pair.data, np.ndarray) else [list(s) for s in larger],
-        ]
-        gaps = [
-            float(np.linalg.norm(np.subtract(*(released(side, Recorder(seed, standard=())) for side in sides))))
-            for sides in pairs
-        ]
-    except Exception:  # records that are no numbers, or may not be larger
-        return 1.0
-    return gaps[1] / gaps[0] if gaps[0] > 0 and math.isfinite(gaps[1]) else 1.0
+        changed = np.reshape(one != other, (len(one), -1)).any(1).reshape(-1, *[1] * (one.ndim - 1))
+        sides = [np.where(changed, factor * side, side) for side in (one, other)]
+    except (ValueError, TypeError):  # words, or a record that is removed
+        return None
+    data, neighbour = sides if isinstance(pair.data, np.ndarray) else (list(side) for side in sides)
+    return Pair(data, neighbour, pair.words)
+
+
+def _gap(released: Released, pair: Pair, seed: int) -> float:
+    """Return how far apart a step's releases are without noise; 0 where that is not known."""
+    try:
+        one, other = (released(side, Recorder(seed, standard=())) for side in (pair.data, pair.neighbour))
+        gap = float(np.linalg.norm(one - other))
+    except (InputError, ValueError):  # records that may not be so large
+        return 0.0
+    return gap if math.isfinite(gap) else 0.0

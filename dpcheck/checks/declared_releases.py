@@ -31,12 +31,13 @@ from dpcheck.errors import InputError
 from dpcheck.events import Repeated
 from dpcheck.report.findings import Finding
 
-_ROUNDING = 1e-6  # relative, of the share
+_ROUNDING = 1e-5  # relative, of the share: that of a clip in float32, whose loss is negligible
 _STEPS = {"quick": 50, "full": 1000}  # looked at, spread over all
 _RECORDS = 32  # of the data that are each replaced
 _SEEDS = 32  # of a step's draws, of which some may take the record that is removed
 _RARE, _NEAR = 1e-9, 1e-9  # a number next to 0; how much less a number is that makes the same choice
 _BRANCHES = 4  # numbers of a step that may choose one
+_NOISE = 1e-6  # relative: by how much noise may differ that is the same
 _RUNS = 8  # whose spread stands for the noise of a release that is no query plus noise
 _UNITS = {"gaussian": "standard deviations", "laplace": "scales"}
 _SUBJECT = "each release, its noise against how far one record moves it"
@@ -110,6 +111,11 @@ def releases(context: Context, subject: Declared) -> Iterator[Finding]:
         usual = found[-1].share <= 1 + _ROUNDING and step in (chosen[0], chosen[-1])
         if usual and (rare := made.in_a_rare_branch(law, found[-1].allowed)):
             yield subject.finding("releases", "noise", _SUBJECT, "violated", f"in step {step + 1}, {rare}")
+            return
+        if usual and (uneven := made.with_other_noise()):
+            wrong, place = parted(declared, made._released, uneven, made.seed)
+            reason = f"in step {step + 1}, the noise itself changes with a record ({uneven.words}){wrong}"
+            yield subject.finding("releases", "noise", _SUBJECT, "violated", reason, place=place)
             return
     verdict, reason = judged(found, several=len(declared.releases) > declared.steps)
     place = ""
@@ -208,6 +214,19 @@ class _Step:
                     wrong = f"a record moves the release by {by:.4g} {_UNITS[law]} of its noise"
                 return f"where rng.random draws {end:.9g}, {wrong} ({pair.words})"
         return ""
+
+    def with_other_noise(self) -> Pair | None:
+        """Return a pair that changes the noise of an additive release, whether or not it moves the release."""
+        data, records = self.declared.data, candidates(self.declared)
+        usual = self._noisy(data) - self._silent(data)
+        for k, index in enumerate(np.unique(np.linspace(0, len(data) - 1, _RECORDS).astype(int))):
+            changed = with_record(data, int(index), records[k % len(records)])
+            noise = self._noisy(changed) - self._silent(changed)
+            if noise.shape == usual.shape and not np.allclose(noise, usual, rtol=_NOISE, atol=_NOISE * np.ptp(usual)):
+                one, other = self._response(data, ""), self._response(changed, "")
+                if isinstance(one, Response) and isinstance(other, Response) and isinstance(moved(one, other), str):
+                    return Pair(data, changed, f"in the data, record {index} becomes replacement {k % len(records)}")
+        return None
 
     def look(self, law: str) -> tuple[float | str, str, Pair] | str:
         """Measure by how many units of noise the worst record moves the release (or what is wrong), law, pair; or
@@ -349,17 +368,15 @@ class _Step:
 
 
 def _one_at(call: int, end: float, number: int, units: Array) -> Array:
-    """Put what one call draws at ``end``; all else stays."""
-    return np.array(end) if number == call else units
+    return np.array(end) if number == call else units  # what one call draws
 
 
 def _a_little_less(before: Callable[[int, Array], Array] | None, number: int, units: Array) -> Array:
-    """Move all numbers so little that they choose the same."""
     return (units if before is None else before(number, units)) * (1 - _NEAR)
 
 
 def _chooses(draw: Draw, records: int) -> bool:
-    """Say whether a draw may choose records, by number, by place or one after the other."""
+    """Say whether a draw may choose records."""
     if draw.method == "integers":
         return is_minibatch(draw.method, draw.arguments, records)
     if draw.method == "binomial":
