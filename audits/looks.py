@@ -261,8 +261,8 @@ class Strength:
     Attributes
     ----------
     epsilon : float or None
-        Of the claimed mechanism with its noise cut, at the claim's delta, where four of five such audits find it; None
-        where the runs are too few to say it of any.
+        Of one number with Laplace noise, or Gaussian noise where delta is positive, that is too small for the claim:
+        what four of five such audits find. None where the runs are too few to say it of any.
     chance : float
         In how many of all audits, at least.
     trials : int or None
@@ -285,11 +285,13 @@ class Strength:
         ] * self.curve
         if self.trials is not None:
             steps.append(f"{self.trials:,} trials, which find noise that is a tenth too small")
-        after = f"other leaks were not looked for; next: {', or '.join(steps)}"
+        after = "losses that are spread over many numbers, or that show rarely, take more runs; next: "
+        after += ", or ".join(steps)
         if self.epsilon is None:
             return f"the runs are too few to say what {share} find;\n{after}"
         found = (
-            f"{share} find the claimed mechanism with its noise cut so that epsilon is {self.epsilon:.3g} on this pair"
+            f"{share} find one number whose {'Gaussian' if self.curve else 'Laplace'} noise is so small that epsilon "
+            f"is {self.epsilon:.3g} on this pair"
         )
         return f"{found};\n{after}"
 

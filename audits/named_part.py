@@ -2,6 +2,7 @@
 
 A membership audit sees outputs alone. Where it finds a violation, :func:`~.randomness.audit_randomness` looks at the
 mechanism's draws on the same pair: what depends on the data, what is seeded, what is too small, and at which line.
+Where the draws do not tell, :func:`~.inside.inside` looks at the lines that differ between the two data sets.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from dpcheck.audits.inside import inside
 from dpcheck.audits.randomness import audit_randomness
 
 _SECONDS = 0.5  # of calls to the mechanism; the hint is left out where they take longer
@@ -57,12 +59,13 @@ def named_part(
     try:
         found = audit_randomness(timed, data, neighbour, epsilon=epsilon, delta=audit.delta)
     except Exception:  # whatever hinders a hint must not hinder the audit
-        return ""
+        found = None
     telling = [
-        seen for seen in found.observations
+        seen for seen in (found.observations if found else ())
         if seen.verdict == "violated" or (seen.topic in _CAUSES[:2] and seen.verdict == "inconclusive")
     ]  # fmt: skip
-    if not telling:
-        return ""
+    if found is None or not telling:
+        words, place = inside(mechanism, data, neighbour, vectorized=vectorized)
+        return f"{words} ({place})" if words else ""
     cause = min(telling, key=lambda seen: _CAUSES.index(seen.topic))
     return found.implied.reason if cause.topic == "privacy" and found.implied else cause.reason

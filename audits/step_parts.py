@@ -213,12 +213,15 @@ class StepFinding:
         What was seen.
     change : str
         What to change; where consistent, empty or what does not put the promise at risk.
+    place : str
+        ``"FILE:LINE"`` of the code that a finding is about which is not consistent, where it is known.
     """
 
     part: str
     verdict: str
     reason: str
     change: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -262,7 +265,11 @@ class TrainingStepAudit(Shown):
             f"audited {self.audited:.3g} ({self.released} steps) {first} certified as stated {self.certified:.4g} "
             f"{second} claimed {self.claimed:.4g} at delta {self.delta:g}"
         )
-        notes = [f"{f.part}: {f.reason}. {f.change}" for f in self.findings if f.change]
+        places = [f"\n    in {f.place}" if f.place else "" for f in self.findings]
+        notes = [
+            f"{f.part}: {f.reason}. {f.change}{place}"
+            for f, place in zip(self.findings, places, strict=True) if f.change
+        ]  # fmt: skip
         if self.verdict == "consistent":
             notes.insert(0, "no part of the step puts the promise at risk")
         return "\n".join([f"{self.verdict}: {sandwich}", *notes])

@@ -24,6 +24,7 @@ from dpcheck.audits.noise import most_confidence
 from dpcheck.audits.running.datasets import read
 from dpcheck.audits.running.memory import Memory
 from dpcheck.audits.step_gradient import affordable, batch_sizes, clipping_finding, cost, noise_finding
+from dpcheck.audits.step_lines import located
 from dpcheck.audits.step_parts import StepFinding, TrainingStep, gathered, taken
 from dpcheck.audits.step_parts import TrainingStepAudit as TrainingStepAudit
 from dpcheck.audits.step_sampling import cyclic_sampling_finding, divisor_finding, empty_finding, sampling_finding
@@ -233,7 +234,9 @@ def audit_training_step(
         findings.append(finding)
     verdicts = [finding.verdict for finding in findings]
     verdict = next((v for v in ("violated", "inconclusive") if v in verdicts), "consistent")
-    return TrainingStepAudit(verdict, audited, certified, claimed, float(delta), steps, released, tuple(findings))
+    plain, setup = (step, None) if isinstance(step, TrainingStep) else (code(given.back(records)), step)
+    placed = located(findings, here, plain, setup, records, canary)
+    return TrainingStepAudit(verdict, audited, certified, claimed, float(delta), steps, released, placed)
 
 
 def _repeats(step: TrainingStep, records: Any) -> bool:

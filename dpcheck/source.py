@@ -6,21 +6,35 @@ import inspect
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 # What holds the package: a checkout, where links lead to `bounds` and `audits`, or site-packages.
 _ROOT = Path(__file__).resolve().parent.parent
+_DEEPEST = 20  # wrappers around a function
 
 
-def place_of(function: Callable[..., Any]) -> str:
-    """Return ``"dpcheck/catalogue/yang2022/nseg.py:49"`` for a function, compiled or not; others as `shown_place`."""
-    while isinstance(function, partial):
-        function = function.func
-    function = getattr(function, "py_func", function)
-    if not hasattr(function, "__code__") and not inspect.isbuiltin(function):
-        function = getattr(function, "__func__", type(function).__call__)  # a method, or an object that can be called
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    return "" if code is None else shown_place(f"{code.co_filename}:{code.co_firstlineno}")
+def code_of(function: Any) -> CodeType | None:
+    """Return the Python code that a call of a function runs, compiled or wrapped or not; None where it has none."""
+    for _ in range(_DEEPEST):
+        if isinstance(function, partial):
+            function = function.func
+            continue
+        # compiled by numba, wrapped, a method
+        inner = next((name for name in ("py_func", "__wrapped__", "__func__") if hasattr(function, name)), None)
+        if inner is not None:
+            function = getattr(function, inner)
+        elif hasattr(function, "__code__") or inspect.isroutine(function) or not callable(function):
+            break
+        else:
+            function = type(function).__call__
+    return getattr(function, "__code__", None)
+
+
+def place_of(function: Callable[..., Any], line: int = 0) -> str:
+    """Return ``"dpcheck/catalogue/yang2022/nseg.py:49"`` for a function or a line of it; others as `shown_place`."""
+    code = code_of(function)
+    return "" if code is None else shown_place(f"{code.co_filename}:{line or code.co_firstlineno}")
 
 
 def shown_place(place: str) -> str:

@@ -9,7 +9,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 from zlib import crc32
 
@@ -22,6 +22,7 @@ from dpcheck.audits.neighbours import Pair, with_record
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.checks.carried import Carried, carried
 from dpcheck.checks.context import Context, Stage, Tables
+from dpcheck.checks.declared_lines import suspect
 from dpcheck.checks.subject import COUNTED, Minibatches, Part, Subject
 from dpcheck.errors import InputError, raised
 from dpcheck.events import scaled
@@ -99,7 +100,8 @@ class Declared(Subject):
 
     def attempts(self, context: Context) -> Iterator[Try]:
         described = self.algorithm.events is not None and self.carried(context) is None
-        yield Try(self, worst_pair(self.algorithm, self.seed(context, _SEARCH)), described)
+        seed = self.seed(context, _SEARCH)
+        yield Try(self, worst_pair(self.algorithm, seed), described, seed)
 
     def minibatches(self, context: Context) -> Iterator[Minibatches]:
         given = self.algorithm
@@ -157,14 +159,19 @@ class Try:
     vectorized = False
     game = None
 
-    def __init__(self, declared: Declared, pair: Pair, described: bool) -> None:
-        self.declared, self.pair = declared, pair
+    def __init__(self, declared: Declared, pair: Pair, described: bool, seed: int) -> None:
+        self.declared, self.pair, self.seed = declared, pair, seed
         given = declared.algorithm
         self.events = given.events if described else None
         self.epsilon, self.delta = given.epsilon, given.delta
         self.place = place_of(given.code)
         self.datasets = (pair.data, pair.neighbour)
         self.evidence = {"pair": pair.words}
+
+    @cached_property
+    def suspect(self) -> tuple[str, str]:
+        """What the code does on the pair, and the place of the line."""
+        return suspect(self.declared.algorithm, self.pair, self.seed)
 
     def parts(self, label: str, trials: int) -> Iterator[Part]:
         """Yield everything that is released, and the output alone, or the output of what is declared as a whole."""

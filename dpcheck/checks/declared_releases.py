@@ -8,7 +8,6 @@ shift of the noise makes both sides release the same, whatever the noise is.
 
 from __future__ import annotations
 
-import copy
 import itertools
 import math
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.declaration import Algorithm, flat
+from dpcheck.algorithms.declaration import Algorithm
 from dpcheck.algorithms.problem import Array
 from dpcheck.audits.additive_noise import Response, Shift, moved, respond, transported
 from dpcheck.audits.neighbours import Pair, with_record
@@ -26,17 +25,19 @@ from dpcheck.audits.running.memory import Memory
 from dpcheck.audits.running.recorder import Draw, Recorder
 from dpcheck.checks.context import Context
 from dpcheck.checks.declared import Declared, bases, candidates, is_minibatch, with_records, without_record
+from dpcheck.checks.declared_lines import again, before, explained, keeping, parted
 from dpcheck.checks.sampling import on_minibatches
 from dpcheck.errors import InputError
 from dpcheck.events import Repeated
 from dpcheck.report.findings import Finding
 
-_ROUNDING = 1e-6  # relative, of the share
+_ROUNDING = 1e-5  # relative, of the share: that of a clip in float32, whose loss is negligible
 _STEPS = {"quick": 50, "full": 1000}  # looked at, spread over all
 _RECORDS = 32  # of the data that are each replaced
 _SEEDS = 32  # of a step's draws, of which some may take the record that is removed
 _RARE, _NEAR = 1e-9, 1e-9  # a number next to 0; how much less a number is that makes the same choice
 _BRANCHES = 4  # numbers of a step that may choose one
+_NOISE = 1e-6  # relative: by how much noise may differ that is the same
 _RUNS = 8  # whose spread stands for the noise of a release that is no query plus noise
 _UNITS = {"gaussian": "standard deviations", "laplace": "scales"}
 _SUBJECT = "each release, its noise against how far one record moves it"
@@ -81,11 +82,13 @@ def releases(context: Context, subject: Declared) -> Iterator[Finding]:
     seed = subject.seed(context, 10)
     chosen = np.unique(np.linspace(0, declared.steps - 1, min(declared.steps, _STEPS[context.profile])).astype(int))
     found: list[Moved] = []
+    worst: Any = (0.0, None, None)  # share, step and pair
     if (unseen := subject.carried(context)) is not None:
         verdict = "violated" if unseen.certain else "inconclusive"
-        yield subject.finding("releases", "noise", _SUBJECT, verdict, unseen.reason)
+        place = keeping(declared, seed)
+        yield subject.finding("releases", "noise", _SUBJECT, verdict, unseen.reason, place=place)
         return
-    for step, state, memory in _before(declared, seed, set(chosen.tolist())):
+    for step, state, memory in before(declared, declared.data, seed, set(chosen.tolist())):
         context.progress(step, declared.steps)
         law, multiplier = allowed[step]
         made = _Step(declared, state, memory, seed + _SEEDS * step).with_the_last_drawn()
@@ -98,18 +101,31 @@ def releases(context: Context, subject: Declared) -> Iterator[Finding]:
             reason = f"in step {step + 1}, {by} ({pair.words})" if isinstance(by, str) else (
                 f"the noise of step {step + 1} is {drawn}, its event declares {law}"
             )  # fmt: skip
-            yield subject.finding("releases", "noise", _SUBJECT, "violated", reason)
+            wrong, place = parted(declared, made._released, pair, made.seed)
+            yield subject.finding("releases", "noise", _SUBJECT, "violated", reason + wrong, place=place)
             return
         parts = _records_apart(declared, pair)
         found.append(Moved(step + 1, law, by, parts / multiplier if multiplier > 0 else math.inf, pair.words))
+        if found[-1].share > worst[0] * (1 + _ROUNDING):
+            worst = found[-1].share, made, pair
         usual = found[-1].share <= 1 + _ROUNDING and step in (chosen[0], chosen[-1])
         if usual and (rare := made.in_a_rare_branch(law, found[-1].allowed)):
             yield subject.finding("releases", "noise", _SUBJECT, "violated", f"in step {step + 1}, {rare}")
             return
+        if usual and (uneven := made.with_other_noise()):
+            wrong, place = parted(declared, made._released, uneven, made.seed)
+            reason = f"in step {step + 1}, the noise itself changes with a record ({uneven.words}){wrong}"
+            yield subject.finding("releases", "noise", _SUBJECT, "violated", reason, place=place)
+            return
     verdict, reason = judged(found, several=len(declared.releases) > declared.steps)
+    place = ""
+    if verdict == "violated":
+        _, made, pair = worst
+        words, place = explained(declared, made._released, pair, made.seed)
+        reason += words
     rows = [asdict(look) | {"share": look.share} for look in found]
     evidence = {"releases": rows, "steps": declared.steps}
-    yield subject.finding("releases", "noise", _SUBJECT, verdict, reason, evidence=evidence)
+    yield subject.finding("releases", "noise", _SUBJECT, verdict, reason, evidence=evidence, place=place)
 
 
 def _allowed(declared: Algorithm) -> list[tuple[str, float]] | None:
@@ -136,18 +152,6 @@ def _allowed(declared: Algorithm) -> list[tuple[str, float]] | None:
 def _records_apart(declared: Algorithm, pair: Pair) -> float:
     """Return how many neighbours lie between the two data sets: replacing a record removes one and adds another."""
     return 2.0 if declared.relation == "add_or_remove_one" and len(pair.data) == len(pair.neighbour) else 1.0
-
-
-def _before(declared: Algorithm, seed: int, chosen: set[int]) -> Iterator[tuple[int, Any, Memory]]:
-    """Run the algorithm; yield the chosen steps, each with the state and what the code remembers before it."""
-    declared.forget()
-    state, rng = copy.deepcopy(declared.start), np.random.default_rng(seed)
-    for step in range(declared.steps):
-        if step in chosen:
-            memory = Memory(*declared.functions)
-            yield step, copy.deepcopy(state), memory
-            memory.restore()
-        state = declared.following(state, declared.released(state, declared.data, rng))
 
 
 def judged(found: list[Moved], several: bool) -> tuple[str, str]:
@@ -211,6 +215,19 @@ class _Step:
                 return f"where rng.random draws {end:.9g}, {wrong} ({pair.words})"
         return ""
 
+    def with_other_noise(self) -> Pair | None:
+        """Return a pair that changes the noise of an additive release, whether or not it moves the release."""
+        data, records = self.declared.data, candidates(self.declared)
+        usual = self._noisy(data) - self._silent(data)
+        for k, index in enumerate(np.unique(np.linspace(0, len(data) - 1, _RECORDS).astype(int))):
+            changed = with_record(data, int(index), records[k % len(records)])
+            noise = self._noisy(changed) - self._silent(changed)
+            if noise.shape == usual.shape and not np.allclose(noise, usual, rtol=_NOISE, atol=_NOISE * np.ptp(usual)):
+                one, other = self._response(data, ""), self._response(changed, "")
+                if isinstance(one, Response) and isinstance(other, Response) and isinstance(moved(one, other), str):
+                    return Pair(data, changed, f"in the data, record {index} becomes replacement {k % len(records)}")
+        return None
+
     def look(self, law: str) -> tuple[float | str, str, Pair] | str:
         """Measure by how many units of noise the worst record moves the release (or what is wrong), law, pair; or
         why unknown.
@@ -269,9 +286,8 @@ class _Step:
         return [f"rng.{method}" for method in sorted(methods)]
 
     def _released(self, data: Any, recorder: Recorder) -> Array:
-        self.memory.restore()
         recorder.units = self.units
-        return flat(self.declared.released(copy.deepcopy(self.state), data, recorder))
+        return again(self.declared, self.state, self.memory, data, recorder)
 
     def _silent(self, data: Any) -> Array:
         return self._released(data, Recorder(self.seed, standard=()))
@@ -352,17 +368,15 @@ class _Step:
 
 
 def _one_at(call: int, end: float, number: int, units: Array) -> Array:
-    """Put what one call draws at ``end``; all else stays."""
-    return np.array(end) if number == call else units
+    return np.array(end) if number == call else units  # what one call draws
 
 
 def _a_little_less(before: Callable[[int, Array], Array] | None, number: int, units: Array) -> Array:
-    """Move all numbers so little that they choose the same."""
     return (units if before is None else before(number, units)) * (1 - _NEAR)
 
 
 def _chooses(draw: Draw, records: int) -> bool:
-    """Say whether a draw may choose records, by number, by place or one after the other."""
+    """Say whether a draw may choose records."""
     if draw.method == "integers":
         return is_minibatch(draw.method, draw.arguments, records)
     if draw.method == "binomial":

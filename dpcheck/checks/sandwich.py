@@ -152,12 +152,15 @@ def sandwich(context: Context, name: str, attempt: Any, trials: int) -> Iterator
             )  # fmt: skip
             if audited.verdict != "violated":
                 break
+        place = attempt.place
+        if attempt.game is None and audited.verdict == "violated":
+            telling, place = attempt.suspect
         evidence = attempt.evidence if part.whole or attempt.game is None else {}
         if replayed:
             law = family(_side(kept, 0), _side(kept, 1), attempt.events, attempt.delta)
             evidence = {"within the claimed family": law} | evidence
         found = finding(f"{label}.{part.what}", part, audited, certificate, evidence, attempt, telling)
-        yield replace(found, place=attempt.place)
+        yield replace(found, place=place)
         if replayed and audited.verdict == "consistent":
             found = curve(context, name, attempt, trials, kept)
             yield replace(found, reason=f"{found.reason}; {telling}") if found.verdict == "violated" else found

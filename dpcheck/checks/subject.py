@@ -51,6 +51,10 @@ class Attempt(Protocol):
         """The two data sets."""
 
     @property
+    def suspect(self) -> tuple[str, str]:
+        """A clause on what the code does where the pair tells, and the place of that line; asked without a game."""
+
+    @property
     def evidence(self) -> dict[str, Any]:
         """Return what tells the two apart, for the report."""
 

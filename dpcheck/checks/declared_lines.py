@@ -1,0 +1,132 @@
+"""Which line of a declared step a finding about its releases is for, and what there is to say about it."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dpcheck.algorithms.declaration import Algorithm, flat
+from dpcheck.algorithms.problem import Array
+from dpcheck.audits.neighbours import Pair
+from dpcheck.audits.running.memory import Memory
+from dpcheck.audits.running.recorder import Recorder
+from dpcheck.errors import InputError
+from dpcheck.lines import Lines, compared, reading, watched
+from dpcheck.source import place_of
+
+_LARGE, _GROWN = (100.0, 1000.0), 2.0  # times as large a record, and how much farther the larger one moves what is
+# not clipped
+_STEPS, _RUNS = 50, 8  # in which a violated run is watched, and how many runs
+Released = Callable[[Any, Recorder], Array]  # of the data, with one state and memory
+
+
+def lines_of(declared: Algorithm, released: Released, pair: Pair, seed: int) -> Lines:
+    """Watch a step on both data sets of a pair, with the same draws."""
+    one, other = (
+        watched(declared.code, partial(released, data), Recorder(seed)) for data in (pair.data, pair.neighbour)
+    )
+    arguments = [*inspect.signature(declared.code).parameters]
+    read = reading(declared.code, arguments[0 if declared.step is None else 1])
+    return compared(one, other, len(pair.data), read)
+
+
+def explained(declared: Algorithm, released: Released, pair: Pair, seed: int) -> tuple[str, str]:
+    """Return what the lines say of a record that moves a release too far, and the place of the line to look at."""
+    lines = lines_of(declared, released, pair, seed)
+    words, line = replace(lines, parted=0).told
+    if not words:
+        large, larger = (_enlarged(pair, factor) for factor in _LARGE)
+        lines = lines if large is None else lines_of(declared, released, large, seed)  # which a clip is seen to change
+        words, line = lines.made
+        if large and larger and _gap(released, larger, seed) > _GROWN * _gap(released, large, seed) > 0:
+            line = lines.query or lines.noise
+            words = "nothing bounds what one record adds, the larger the more"
+            words += f", up to line {line}" if line else ""
+    return f"; {words}", place_of(declared.code, line)
+
+
+def parted(declared: Algorithm, released: Released, pair: Pair, seed: int) -> tuple[str, str]:
+    """Return what the lines say where the two data sets draw in different ways, and the place of the line."""
+    lines = lines_of(declared, released, pair, seed)
+    words, line = replace(lines, mixed=0).told
+    words, line = (words, line) if words else lines.made
+    return f"; {words}", place_of(declared.code, line)
+
+
+def before(declared: Algorithm, data: Any, seed: int, chosen: set[int]) -> Iterator[tuple[int, Any, Memory]]:
+    """Run the algorithm; yield the chosen steps, each with the state and what the code remembers before it."""
+    declared.forget()
+    state, rng = copy.deepcopy(declared.start), np.random.default_rng(seed)
+    for step in range(declared.steps):
+        if step in chosen:
+            memory = Memory(*declared.functions)
+            yield step, copy.deepcopy(state), memory
+            memory.restore()
+        state = declared.following(state, declared.released(state, data, rng))
+
+
+def again(declared: Algorithm, state: Any, memory: Memory, data: Any, recorder: Recorder) -> Array:
+    """Return what a step releases from a state, which stays as it is."""
+    memory.restore()
+    return flat(declared.released(copy.deepcopy(state), data, recorder))
+
+
+def suspect(declared: Algorithm, pair: Pair, seed: int) -> tuple[str, str]:
+    """Say what the lines do on the pair of a violated audit, and give the place of the line to look at.
+
+    Steps are taken from the states of runs; the first counts that lets a record change others or parts the two runs.
+    """
+    first: tuple[str, str] | None = None
+    for run in range(_RUNS):
+        for step, state, memory in before(declared, pair.data, seed + run, set(range(min(declared.steps, _STEPS)))):
+            lines = lines_of(declared, partial(again, declared, state, memory), pair, seed + step)
+            words, line = lines.told
+            if words:
+                return f"in step {step + 1}, {words}", place_of(declared.code, line)
+            if first is None:
+                words, line = lines.made
+                first = words, place_of(declared.code, line)
+    assert first is not None
+    return first
+
+
+def keeping(declared: Algorithm, seed: int) -> str:
+    """Return the place of the line of the first step that changes what the code keeps, or else its state in place."""
+    declared.forget()
+    memory, state = Memory(*declared.functions), copy.deepcopy(declared.start)
+    seen = watched(
+        declared.code, lambda rng: declared.released(state, declared.data, rng), Recorder(seed),
+        lambda: (memory.changed(), Memory(*declared.functions).digests),
+    )  # fmt: skip
+    own = next(iter(inspect.signature(declared.code).parameters))
+    changed = [seen.lines[order] for order, name, _ in seen.changes if name == own and order >= 0]
+    return place_of(declared.code, (seen.kept or changed or [0])[0])
+
+
+def _enlarged(pair: Pair, factor: float) -> Pair | None:
+    """Return the pair with the record in which it differs made larger, where records are numbers."""
+    try:
+        one, other = (np.asarray(side, float) for side in (pair.data, pair.neighbour))
+        changed = np.reshape(one != other, (len(one), -1)).any(1).reshape(-1, *[1] * (one.ndim - 1))
+        sides = [np.where(changed, factor * side, side) for side in (one, other)]
+    except (ValueError, TypeError):  # words, or a record that is removed
+        return None
+    data, neighbour = sides if isinstance(pair.data, np.ndarray) else (list(side) for side in sides)
+    return Pair(data, neighbour, pair.words)
+
+
+def _gap(released: Released, pair: Pair, seed: int) -> float:
+    """Return how far apart a step's releases are without noise; 0 where that is not known."""
+    try:
+        one, other = (released(side, Recorder(seed, standard=())) for side in (pair.data, pair.neighbour))
+        gap = float(np.linalg.norm(one - other))
+    except (InputError, ValueError):  # records that may not be so large
+        return 0.0
+    return gap if math.isfinite(gap) else 0.0

@@ -1,0 +1,199 @@
+"""The lines of a function that matter to privacy: it runs on two data sets with the same draws, watched line by line.
+
+What differs between the two runs, the record alone explains. Only lines of the function itself count: a helper that
+draws or clips is seen where it is called.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from dpcheck.arrays import Floats, real_numbers
+from dpcheck.source import code_of
+
+_MOST_LINES, _MOST_NUMBERS = 3_000, 100_000  # watched in one call, and held of one variable
+_CLOSE = 1e-9  # relative: rounding
+
+
+@dataclass
+class Watched:
+    """One call: its lines in order, and what the line of that number in the order drew, changed and kept.
+
+    draws : (line, (method, law, scales and chances)) of each draw
+    changes : (place in the order, -1 for arguments; variable, "return" for what is returned; numbers)
+    kept : lines after which what the probe sees was another
+    """
+
+    lines: list[int] = field(default_factory=list)
+    draws: list[tuple[int, Any]] = field(default_factory=list)
+    changes: list[tuple[int, str, Floats]] = field(default_factory=list)
+    kept: list[int] = field(default_factory=list)
+
+
+def watched(
+    function: Callable[..., Any], call: Callable[[Any], Any], rng: Any, probe: Callable[[], Any] | None = None
+) -> Watched:
+    """Watch the first call of a function within ``call(rng)``, a :class:`~.audits.running.recorder.Recorder`."""
+    seen = _Watch(code_of(function), rng, probe)
+    before = sys.gettrace()
+    sys.settrace(seen.entered)
+    try:
+        call(rng)
+    except Exception:  # what it raises is no matter here: the lines until then count
+        pass
+    finally:
+        sys.settrace(before)
+    return seen.result
+
+
+class _Watch:
+    def __init__(self, code: CodeType | None, rng: Any, probe: Callable[[], Any] | None) -> None:
+        self.code, self.rng, self.probe = code, rng, probe
+        self.result = Watched()
+        self.frame: FrameType | None = None
+        self.held: dict[str, Floats | None] = {}
+        self.drawn, self.kept = 0, None
+
+    def entered(self, frame: FrameType, event: str, _: Any) -> Any:
+        if frame.f_code is not self.code or self.frame is not None:
+            return None
+        self.frame, self.drawn = frame, len(self.rng.draws)
+        self.held = {name: _numbers(value) for name, value in frame.f_locals.items()}
+        self.result.changes = [(-1, name, value) for name, value in self.held.items() if value is not None]
+        self.kept = self.probe() if self.probe else None
+        return self.traced
+
+    def traced(self, frame: FrameType, event: str, returned: Any) -> Any:
+        if event in ("line", "return") and self.result.lines:
+            self._close(frame, {"return": returned} if event == "return" else {})
+        if event == "line":
+            self.result.lines.append(frame.f_lineno)
+        return self.traced if len(self.result.lines) < _MOST_LINES else None
+
+    def _close(self, frame: FrameType, more: dict[str, Any]) -> None:
+        """Note what the line before has done."""
+        order, line = len(self.result.lines) - 1, self.result.lines[-1]
+        for name, value in {**frame.f_locals, **more}.items():
+            now, then = _numbers(value), self.held.get(name)
+            if now is not None and (then is None or not _same(now, then)):
+                self.result.changes.append((order, name, now))
+            self.held[name] = now
+        for draw in self.rng.draws[self.drawn :]:
+            chances = draw.arguments.get("p")
+            how = (draw.scale, np.zeros(0) if chances is None else np.asarray(chances, float))
+            self.result.draws.append((line, (draw.method, draw.law, how)))
+        self.drawn = len(self.rng.draws)
+        if self.probe and (kept := self.probe()) != self.kept:
+            self.result.kept.append(line)
+            self.kept = kept
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines of a function, 0 where there is none.
+
+    noise : the first that draws noise, or where none does the first that draws;  query : the last before it that
+    changes what the record moves;  mixed : the first that lets one record move the rows of others;  parted : after
+    which the two runs go different ways or draw different things;  scaled : that draws the same in another way, such as
+    noise of another scale;  later : reads the data below all that draw noise
+    """
+
+    noise: int = 0
+    query: int = 0
+    mixed: int = 0
+    parted: int = 0
+    scaled: int = 0
+    later: int = 0
+
+    @property
+    def told(self) -> tuple[str, int]:
+        """What a line does that no private step does, and its number; nothing where none does."""
+        if self.mixed:
+            return f"line {self.mixed} lets one record change those of others", self.mixed
+        if self.scaled:
+            return f"line {self.scaled} draws noise, or chooses, in a way that the data decide", self.scaled
+        if self.parted:
+            return f"line {self.parted} decides by the data how the run goes on or what it draws", self.parted
+        if self.later:
+            return f"line {self.later} reads the data after the noise", self.later
+        return "", 0
+
+    @property
+    def made(self) -> tuple[str, int]:
+        """The lines that make what the record moves and that draw noise, and the number of the one to look at."""
+        made = [f"line {self.query} makes what the record moves"] if self.query not in (0, self.noise) else []
+        made += [f"line {self.noise} draws from rng"] if self.noise else ["nothing is drawn from rng"]
+        return " and ".join(made), self.noise or self.query
+
+
+def reading(function: Callable[..., Any], name: str) -> list[int]:
+    """Return the lines of a function that read one of its variables."""
+    code = code_of(function)
+    if code is None:
+        return []
+    read = (each for each in dis.get_instructions(code) if each.argval == name and each.opname.startswith("LOAD"))
+    return sorted({each.positions.lineno for each in read if each.positions and each.positions.lineno})
+
+
+def compared(one: Watched, other: Watched, records: int, read: Sequence[int] = ()) -> Lines:
+    """Find the lines, from runs on two data sets that differ in one of so many records; ``read``: that read them."""
+    noise = next((line for line, (_, law, *_) in one.draws if law), one.draws[0][0] if one.draws else 0)
+    last = one.lines.index(noise) if noise in one.lines else len(one.lines)
+    query, mixed, alone = 0, 0, False
+    for (order, name, here), (again, same, there) in zip(one.changes, other.changes, strict=False):
+        if (order, name) != (again, same):
+            break
+        if here.shape == there.shape and _same(here, there):
+            continue
+        if 0 <= order and (order < last or not query):
+            query = one.lines[order]
+        if here.shape == there.shape and here.ndim and len(here) == records > 2:
+            rows = np.abs(here - there).reshape(records, -1).max(1) > _CLOSE * np.abs(here).max(initial=1e-300)
+            mixed = mixed or (one.lines[order] if alone and rows.sum() > 1 and order >= 0 else 0)
+            alone = alone or rows.sum() == 1
+    parted = 0
+    for place, (line, now) in enumerate(zip(one.lines, other.lines, strict=False)):
+        if line != now:
+            before = one.lines[place - 1]
+            parted = before if one.lines.count(before) == 1 else 0  # in a loop a record may choose its own way
+            break
+    scaled = 0
+    for (line, drawn), (_, there) in zip(one.draws, other.draws, strict=False):
+        if drawn[:2] != there[:2]:
+            parted = parted or line
+            break
+        if not all(map(_same, drawn[2], there[2])):
+            scaled = line
+            break
+    noisy = [line for line, (_, law, *_) in one.draws if law]
+    later = next((line for line in read if noisy and line > max(noisy)), 0)
+    return Lines(noise, query, mixed, parted, scaled, later)
+
+
+def _numbers(value: Any) -> Floats | None:
+    """Return a copy of the numbers of a variable, None where it is something else or too large."""
+    try:
+        if isinstance(value, Mapping):
+            value = list(value.values())
+        if isinstance(value, (list, tuple)) and any(np.ndim(part) for part in value):
+            parts = [_numbers(part) for part in value]
+            if not all(part is not None and part.shape == parts[0].shape for part in parts if parts[0] is not None):
+                return np.concatenate([part.ravel() for part in parts if part is not None])
+        found = real_numbers(value, "it")
+        return np.array(found) if found.size <= _MOST_NUMBERS else None
+    except Exception:  # whatever a stranger's class makes of being read
+        return None
+
+
+def _same(one: Floats, other: Floats) -> bool:
+    if one.shape != other.shape:
+        return False
+    with np.errstate(invalid="ignore"):
+        return bool(np.allclose(one, other, rtol=_CLOSE, atol=0, equal_nan=True))
