@@ -106,6 +106,7 @@ class {title}Printed(Schedule):
         return 1 / (smoothness_for_eta(self.problem) * math.sqrt(self.steps))  # MISSING: the step
 
     clip_w, clip_v = fixed(math.inf, norm), fixed(math.inf, norm)
+
     @cached_property
     def noise(self) -> list[float]:
         """sigma_w and sigma_v."""
