@@ -21,7 +21,7 @@ Example
 {'privacy': {'d': 1.5, 'epsilon': -1.0, 'n': -1.0}}
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sympy import Min, Rational, cos, diff, log, pi, sin, sqrt, symbols, tan
@@ -58,33 +58,35 @@ class LowerBound(Theorem):
         return super().to_latex().replace(r" = O\left(", r" = \Omega\left(")
 
 
-THEOREMS = tuple(
-    LowerBound(
-        id=f"zhang2025.theorem_{number}",
-        title=title,
-        location=f"Theorem {number}",
-        quantity="least gradient norm of the primal function that privacy allows, in order (a lower bound)",
-        quantity_latex=r"\|\nabla\Phi(x^{priv})\|",
-        parameters=(*BUDGET, Parameter(d, dimension)),
-        assumptions=(Assumption("hard", hard, f"Theorem {number}"), *RANGE),
-        regimes=(("privacy", rate),),
-    )
-    for number, title, dimension, hard, rate in (
-        (
-            3,
-            "Lower bound, finite-sum form, d the dimension of x",
-            "dimension of x; in the paper the larger one of both",
+THEOREM_3 = LowerBound(
+    id="zhang2025.theorem_3",
+    title="Lower bound, finite-sum form, d the dimension of x",
+    location="Theorem 3",
+    quantity="least gradient norm of the primal function that privacy allows, in order (a lower bound)",
+    quantity_latex=r"\|\nabla\Phi(x^{priv})\|",
+    parameters=(*BUDGET, Parameter(d, "dimension of x; in the paper the larger one of both")),
+    assumptions=(
+        Assumption(
+            "hard",
             "a hard loss that meets Assumptions 1 to 3 with mu, G, l = O(1), and a hard dataset for each algorithm",
-            RATE_3,
+            "Theorem 3",
         ),
-        (
-            4,
-            "Lower bound, worst-group risk, both dimensions of order d",
-            "dimension of x and, in order, of y",
-            "a hard Lipschitz and smooth loss, and a hard dataset for each algorithm",
-            RATE_4,
-        ),
-    )
+        *RANGE,
+    ),
+    regimes=(("privacy", RATE_3),),
+)
+HARD = Assumption("hard", "a hard Lipschitz and smooth loss, and a hard dataset for each algorithm", "Theorem 4")
+THEOREMS = (
+    THEOREM_3,
+    replace(
+        THEOREM_3,
+        id="zhang2025.theorem_4",
+        title="Lower bound, worst-group risk, both dimensions of order d",
+        location="Theorem 4",
+        parameters=(*BUDGET, Parameter(d, "dimension of x and, in order, of y")),
+        assumptions=(HARD, *RANGE),
+        regimes=(("privacy", RATE_4),),
+    ),
 )
 
 # One dataset for all algorithms: records 1 and -1, f = -cos(x - z pi/4) - y^2/2, and the algorithm that returns pi.

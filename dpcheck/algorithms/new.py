@@ -52,10 +52,8 @@ from dpcheck.algorithms.promises import Promise
 from dpcheck.algorithms.run import fill, pack
 from dpcheck.algorithms.schedule import (
     Schedule,
-    certified_noise,
     fixed,
     gaussian,
-    gradient_bounds,
     level,
     moves,
     norm,
@@ -108,7 +106,6 @@ class {title}Printed(Schedule):
         return 1 / (smoothness_for_eta(self.problem) * math.sqrt(self.steps))  # MISSING: the step
 
     clip_w, clip_v = fixed(math.inf, norm), fixed(math.inf, norm)
-    bounds = cached_property(gradient_bounds)
 
     @cached_property
     def noise(self) -> list[float]:
@@ -128,7 +125,7 @@ class {title}Repaired({title}Printed):
 
     @cached_property
     def noise(self) -> list[float]:
-        return certified_noise(self.bounds, self.sizes, "without_replacement", self.batch, self.steps)
+        return self.certified_noise(self.bounds, "without_replacement", self.batch, self.steps)
 
 
 class Reals(NamedTuple):

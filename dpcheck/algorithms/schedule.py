@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import filterfalse
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, overload
 
@@ -46,12 +46,6 @@ def smoothness_for_eta(problem: Problem) -> float:
     return max(L, 1e-12)
 
 
-def gradient_bounds(schedule: Any) -> tuple[float, float]:
-    """Return what bounds a record's gradients in w and in v: the problem's constants, or the clipping norms."""
-    problem = schedule.problem
-    return min(problem.lipschitz_w, schedule.clip_w), min(problem.lipschitz_v, schedule.clip_v)
-
-
 def modulus(problem: Problem) -> float:
     """Return the strong concavity in v of every record, or where that is none of the mean, which the records decide."""
     return problem.concavity if problem.concavity > 0 else problem.empirical_concavity
@@ -64,23 +58,6 @@ def private_modulus(problem: Problem) -> tuple[str, ...]:
     return (sentence,) if problem.concavity <= 0 < mu else ()
 
 
-def certified(sizes: Sizes, events: Callable[[float], tuple[Event, ...]]) -> float:
-    """Return the least multiplier whose events are certified at the budget."""
-    from dpcheck.accounting import calibrate
-
-    return calibrate(events, epsilon=sizes.epsilon, delta=sizes.delta)
-
-
-def certified_pair(sizes: Sizes, sampling: Scheme, batch: int, steps: int) -> float:
-    """Return the multiplier of each of two Gaussians on the same minibatch, the joint one split evenly."""
-
-    def events(multiplier: float) -> tuple[Event, ...]:
-        pair = (Gaussian(multiplier * math.sqrt(2)),) * 2
-        return (Repeated(Sampled(pair, sampling, sizes.n, batch, "replace_one"), steps),)
-
-    return certified(sizes, events) * math.sqrt(2)
-
-
 def moves(problem: Problem, clips: tuple[float, float], batch: int) -> tuple[float, float]:
     """Return how far one record's replacement moves a minibatch mean (l2), in w and in v.
 
@@ -89,12 +66,6 @@ def moves(problem: Problem, clips: tuple[float, float], batch: int) -> tuple[flo
     """
     bounds = (min(problem.lipschitz_w, clips[0]), min(problem.lipschitz_v, clips[1]))
     return 2 * bounds[0] / batch, 2 * bounds[1] / batch
-
-
-def certified_noise(bounds: Sequence[float], sizes: Sizes, sampling: Scheme, batch: int, steps: int) -> list[float]:
-    """Return the noise on minibatch means of blocks with these per-record bounds."""
-    multiplier = certified_pair(sizes, sampling, batch, steps)
-    return [multiplier * 2 * G / batch for G in bounds]
 
 
 def gaussian(sigma: float, sensitivity: float) -> Gaussian:
@@ -308,6 +279,32 @@ class Schedule:
     def letters(self) -> dict[str, float]:
         """The theorems' letters n, d, epsilon and delta with their values."""
         return vars(self.sizes).copy()
+
+    @cached_property
+    def bounds(self: Any) -> tuple[float, float]:
+        """What bounds a record's gradients in w and in v: the problem's constants, or the clipping norms."""
+        problem = self.problem
+        return min(problem.lipschitz_w, self.clip_w), min(problem.lipschitz_v, self.clip_v)
+
+    def certified(self, events: Callable[[float], tuple[Event, ...]]) -> float:
+        """Return the least multiplier whose events are certified at the budget."""
+        from dpcheck.accounting import calibrate
+
+        return calibrate(events, epsilon=self.sizes.epsilon, delta=self.sizes.delta)
+
+    def certified_pair(self, sampling: Scheme, batch: int, steps: int) -> float:
+        """Return the multiplier of each of two Gaussians on the same minibatch, the joint one split evenly."""
+
+        def events(multiplier: float) -> tuple[Event, ...]:
+            pair = (Gaussian(multiplier * math.sqrt(2)),) * 2
+            return (Repeated(Sampled(pair, sampling, self.sizes.n, batch, "replace_one"), steps),)
+
+        return self.certified(events) * math.sqrt(2)
+
+    def certified_noise(self, bounds: Sequence[float], sampling: Scheme, batch: int, steps: int) -> list[float]:
+        """Return the noise on minibatch means of blocks with these per-record bounds."""
+        multiplier = self.certified_pair(sampling, batch, steps)
+        return [multiplier * 2 * G / batch for G in bounds]
 
     def published(self, theorem: str, letter: str, **settings: float) -> int:
         """Return a whole number that a theorem of the catalogue prescribes for these records and this budget.

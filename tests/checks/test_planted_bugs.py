@@ -140,9 +140,9 @@ def test_caught_by_an_audit(bug, monkeypatch):
     assert found.audited > found.claimed
 
 
-HALF_NOISE = Edit("certified_noise", "multiplier * 2 * G / batch", "multiplier * G / batch")
+HALF_NOISE = Edit("Schedule.certified_noise", "multiplier * 2 * G / batch", "multiplier * G / batch")
 HALF_SENSITIVITY = Edit(
-    "moves", "2 * bounds[0] / batch, 2 * bounds[1] / batch", "bounds[0] / batch, bounds[1] / batch", "certified_noise"
+    "moves", "2 * bounds[0] / batch, 2 * bounds[1] / batch", "bounds[0] / batch, bounds[1] / batch", "noise_share"
 )
 
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import ClassVar
 
 from dpcheck.algorithms.schedule import (
-    certified,
     finite_norm,
     fixed,
     level,
@@ -217,7 +216,7 @@ class EmpiricalRepaired(RepairedEscape, EmpiricalPrinted):
         def events(z: float) -> tuple[Event, ...]:
             return releases(z * share_v, z * share_u, n, S1, S2, self.refreshes, differences)
 
-        z = certified(self.sizes, events) * math.sqrt(2)
+        z = self.certified(events) * math.sqrt(2)
         return z * share_v * 2 * self.C_v / S1, z * share_u * 2 * self.C_u / S2
 
     @property
@@ -346,7 +345,7 @@ class PopulationRepaired(EmpiricalRepaired):
     @cached_property
     def noise(self) -> tuple[float, float]:
         """sigma_v and sigma_u, the latter of a node of the tree."""
-        z = certified(self.sizes, lambda z: (Gaussian(z),)) * math.sqrt(2)
+        z = self.certified(lambda z: (Gaussian(z),)) * math.sqrt(2)
         return z * 2 * self.C_v / self.S1, z * math.sqrt(self.most_sums) * 2 * self.C_u / self.S2
 
 

@@ -12,7 +12,6 @@ from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.run import fill, pack
 from dpcheck.algorithms.schedule import (
     Schedule,
-    certified,
     finite_norm,
     fixed,
     level,
@@ -105,7 +104,7 @@ class SpiderSchedule(Schedule):
             steps = spider_events(c * one, c * two, self.sizes.n, self.b1, self.b2, refreshes, differences)
             return (*steps, *others)
 
-        c = certified(self.sizes, events)
+        c = self.certified(events)
         return c * one, c * two
 
     @cached_property

@@ -35,10 +35,8 @@ from dpcheck.algorithms.run import SCHEMES, fill, pack
 from dpcheck.algorithms.schedule import (
     Number,
     Schedule,
-    certified_noise,
     fixed,
     gaussian,
-    gradient_bounds,
     level,
     modulus,
     moves,
@@ -136,8 +134,6 @@ class Theorem2a(Schedule):
         """Step sizes in v, (T,)."""
         return self.eta_w
 
-    bounds = cached_property(gradient_bounds)
-
     @cached_property
     def noise(self) -> Sequence[float]:
         """sigma_w and sigma_v."""
@@ -208,7 +204,7 @@ class Theorem2aRepaired(Theorem2a):
 
     @cached_property
     def noise(self) -> Sequence[float]:
-        return certified_noise(self.bounds, self.sizes, self.sampling, self.batch, self.steps)
+        return self.certified_noise(self.bounds, self.sampling, self.batch, self.steps)
 
 
 class Theorem2bRepaired(Theorem2aRepaired, Theorem2b):

@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcheck.algorithms.problem import Problem
-from dpcheck.algorithms.schedule import Schedule, certified, fixed, number, one_of, positive, records
+from dpcheck.algorithms.schedule import Schedule, fixed, number, one_of, positive, records
 from dpcheck.catalogue.yang2022 import unmet_in_table_1
 from dpcheck.catalogue.zhang2022 import SLOPE, game_of_a_solution
 from dpcheck.catalogue.zhang2022.output_perturbation import InPhases, Phase, Phased, phase, radius_of
@@ -115,7 +115,7 @@ class ProximalPoint(InPhases):
         def events(z: float) -> tuple[Event, ...]:
             return sampled(z, n, batch, phases) if many else (Gaussian(z),)
 
-        sigma = sensitivity * certified(self.sizes, events) if self.private else 0.0
+        sigma = sensitivity * self.certified(events) if self.private else 0.0
         row = phase(
             (0, batch), r_w=lam, r_v=lam, mu_w=lam, mu_v=lam, energy=L**2 / (lam * batch**2), joint=1,
             sigma_w=sigma, sensitivity_w=sensitivity, sigma_v=sigma, sensitivity_v=sensitivity,

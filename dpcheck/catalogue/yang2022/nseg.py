@@ -45,7 +45,6 @@ from dpcheck.algorithms.run import SCHEMES, History, fill, pack
 from dpcheck.algorithms.schedule import (
     Number,
     Schedule,
-    certified,
     fixed,
     gaussian,
     norm,
@@ -133,7 +132,7 @@ class Extragradient(Schedule):
             step = Sampled((Gaussian(z),), self.sampling, self.sizes.n, self.batch, "replace_one")
             return (Repeated(step, 2 * self.steps),)
 
-        return self.sensitivity * certified(self.sizes, events)
+        return self.sensitivity * self.certified(events)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -26,7 +26,6 @@ from dpcheck.algorithms.problem import Array, Problem
 from dpcheck.algorithms.promises import Promise
 from dpcheck.algorithms.schedule import (
     Schedule,
-    certified_noise,
     finite_norm,
     fixed,
     length,
@@ -142,7 +141,7 @@ class Repaired(Printed):
     @cached_property
     def noise(self) -> Sequence[float]:
         clips = (self.clip_w, self.clip_v)
-        return certified_noise(clips, self.sizes, self.sampling, self.batch, self.steps)
+        return self.certified_noise(clips, self.sampling, self.batch, self.steps)
 
 
 class DPSGDAClipped(GradientDescentAscent):

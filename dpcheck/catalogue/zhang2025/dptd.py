@@ -33,19 +33,7 @@ from dpcheck.algorithms.kernels.tape import mark, release, sample
 from dpcheck.algorithms.layout import pairs
 from dpcheck.algorithms.problem import Array, Problem
 from dpcheck.algorithms.run import fill, pack
-from dpcheck.algorithms.schedule import (
-    Schedule,
-    certified_pair,
-    fixed,
-    gaussian,
-    gradient_bounds,
-    moves,
-    norm,
-    number,
-    positive,
-    records,
-    whole,
-)
+from dpcheck.algorithms.schedule import Schedule, fixed, gaussian, moves, norm, number, positive, records, whole
 from dpcheck.algorithms.solver import Solver
 from dpcheck.errors import require
 from dpcheck.events import Event, Repeated, Sampled
@@ -97,8 +85,6 @@ class Printed(Schedule):
         nu: Array = self.a / np.sqrt(np.arange(1, self.steps + 1) + self.b)
         return nu
 
-    bounds = cached_property(gradient_bounds)
-
     @cached_property
     def noise(self) -> Sequence[Array]:
         """sigma_w and sigma_v, (T,) each."""
@@ -124,7 +110,7 @@ class Repaired(Printed):
 
     @cached_property
     def noise(self) -> Sequence[Array]:
-        z = certified_pair(self.sizes, "without_replacement", self.batch, self.steps)
+        z = self.certified_pair("without_replacement", self.batch, self.steps)
         rates = (self.alpha, self.beta)
         return [z * rate * self.nu * 2 * G / self.batch for rate, G in zip(rates, self.bounds, strict=True)]
 

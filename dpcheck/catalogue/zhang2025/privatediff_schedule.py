@@ -13,7 +13,6 @@ import numpy as np
 from dpcheck.algorithms.problem import Array, Problem
 from dpcheck.algorithms.schedule import (
     Schedule,
-    certified,
     fixed,
     length,
     level,
@@ -156,7 +155,7 @@ class Repaired(Printed):
         def events(z: float) -> tuple[Event, ...]:
             return releases(z * share_1, z * share_2, z * share_y, n, batch, rounds, refreshes)
 
-        z = certified(self.sizes, events)
+        z = self.certified(events)
         return 2 * z * share_1 / batch, 2 * z * share_2 / batch, z * share_y * self.sensitivity_y
 
     @property
