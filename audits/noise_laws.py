@@ -218,17 +218,13 @@ def repeats(
         simulated.append(np.maximum(few, coarse))
     least = float((np.array(simulated) >= observed).sum(0).min())
     p_value = min(1.0, 2 * (least + 1) / (1 + simulations))
-    if least == 0:  # beyond every simulation, where a bound may say more
-        p_value = min(p_value, _most_repeats(noise, scale, centre, bits, step, observed[0]))
+    if least == 0:  # beyond every simulation: as no density exceeds 1/scale, and a size has two signs, the count is at
+        # most binomial with n times the likeliest size's chance
+        _, exponent = np.frexp(np.abs(noise + centre).max())
+        coarsest = max(step, math.ldexp(1.0, int(exponent) - (min(bits, SINGLE) - 1)))
+        likeliest = max(2.0 ** (2 - SINGLE), 2 * coarsest / scale)
+        p_value = min(p_value, float(special.bdtrc(observed[0] - 1, noise.size, min(1.0, noise.size * likeliest))))
     return int(observed[0]), p_value
-
-
-def _most_repeats(noise: Array, scale: float, centre: Array | float, bits: int, coarse: float, repeats: float) -> float:
-    """Bound the chance of so many repeats: binomial at most, as no density exceeds 1/scale and a size has two signs."""
-    _, exponent = np.frexp(np.abs(noise + centre).max())
-    step = max(coarse, math.ldexp(1.0, int(exponent) - (min(bits, SINGLE) - 1)))
-    likeliest = max(2.0 ** (2 - SINGLE), 2 * step / scale)
-    return float(special.bdtrc(repeats - 1, noise.size, min(1.0, noise.size * likeliest)))
 
 
 def _multiplicity(noise: Array) -> Array:

@@ -73,12 +73,6 @@ def shares(context: Context, entry: Entry) -> list[Share]:
     return found
 
 
-def most_telling(found: list[Share]) -> str:
-    """Return a sentence on the release that moves farthest in units of its noise."""
-    most = max(found, key=lambda each: _rounded(each.shift))
-    return f"the canary moves {most}, whose noise is {most.multiplier:.4g} sensitivities"
-
-
 def share(id: str, entry: Entry, found: list[Share]) -> Finding:
     """Say whether releases move by no more than they declare, and by as much as the game is made for."""
     largest = max(found, key=lambda each: _rounded(each.share))
@@ -141,7 +135,8 @@ def sandwich(context: Context, name: str, attempt: Any, trials: int) -> Iterator
     if attempt.game is not None:
         reached = shares(context, attempt)
         yield share(f"{label}.share", attempt, reached)
-        telling = most_telling(reached)
+        most = max(reached, key=lambda each: _rounded(each.shift))
+        telling = f"the canary moves {most}, whose noise is {most.multiplier:.4g} sensitivities"
     for part in attempt.parts(label, trials):
         kept: dict[Chunk, Array] = {}
         replayed = part.whole and attempt.game is not None
