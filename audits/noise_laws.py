@@ -90,11 +90,7 @@ DOUBLE, SINGLE, HALF, BRAIN = 53, 24, 11, 8
 
 
 def precision(values: Array) -> int:
-    """Return the bits of the significand of the narrowest float format that holds all the values exactly.
-
-    >>> precision(np.array([0.1])), precision(np.array([np.float32(0.1)], float))
-    (53, 24)
-    """
+    """Return the bits of the significand of the narrowest float format that holds all the values exactly."""
     return next((bits for bits in (BRAIN, HALF, SINGLE) if np.array_equal(rounded(values, bits), values)), DOUBLE)
 
 
@@ -107,11 +103,7 @@ _FIRST, _NEAR, _FINEST = 12, 1e-3, 1e-10
 
 
 def grid(values: Array) -> float:
-    """Return the largest of the usual steps of which all values are multiples up to rounding, 0 where there is none.
-
-    >>> grid(np.array([0.25, 0.75, 1.5])), grid(np.random.default_rng(0).normal(size=12))
-    (0.25, 0.0)
-    """
+    """Return the largest of the usual steps of which all values are multiples up to rounding, 0 where there is none."""
     different = np.unique(values)
     steps = _STEPS[_STEPS >= _FINEST * float(np.abs(different).max(initial=1e-300))]
 

@@ -260,7 +260,7 @@ class Wealth:
 
     def _bet(self) -> None:
         """Place the bets on the coming rounds: a factor for each bin of the predicted chance."""
-        chances = self._predictor.recent()
+        chances = np.concatenate([self._predictor.chances(leaves) for leaves in self._predictor.recent])
         odds = np.log(chances / (1 - chances))
         full = np.quantile(odds, np.linspace(0, 1, _BINS + 1)[1:-1])
         self._cuts = np.unique(np.append(full, np.linspace(odds.min(), odds.max(), _BINS + 1)[1:-1]))

@@ -106,9 +106,8 @@ def exceedance(
 ) -> tuple[float, float]:
     """Return upper bounds, tight up to rounding, on P(X >= front(Y)), X ~ Bin(p), Y ~ Bin(q), and on its slope's size.
 
-    The slope is the derivative as q grows and p grows ``growth`` times as fast. Its part from p comes from the front
-    alone, where d/dp P(X >= k) = k P(X = k) / p. ``ys`` and ``xs`` are work space. Dividing by the sums of the terms
-    covered, which are less than the whole, errs upwards.
+    The slope is along q, p growing ``growth`` times as fast; p's part is from the front: d/dp P(X >= k) = k P(X = k) / p.
+    Dividing by the sums of the terms covered, which are less than the whole, errs upwards.
     """
     y_low, y_high, y_start, y_total, y_below, y_above = _terms(trials, q, ys)
     x_low, x_high, x_start, x_total, x_below, x_above = _terms(trials, p, xs)

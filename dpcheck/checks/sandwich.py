@@ -199,14 +199,11 @@ def family(scores: Array, neighbour_scores: Array, events: tuple[Event, ...], de
 
 
 def law_of(event: Event) -> Event:
-    """Return what a pair's outputs obey at most, if all records but the canary equal the one that replaces it.
-
-    A minibatch without replacement then shifts the mean by one sensitivity with probability m/n and not at all
-    otherwise: the law of Poisson sampling when the canary is added or removed.
-    """
+    """Return what a pair's outputs obey at most, if all records but the canary equal the one that replaces it."""
     if isinstance(event, Repeated):
         return replace(event, event=law_of(event.event))
     if isinstance(event, Sampled) and event.scheme == "without_replacement":
+        # the mean shifts by one sensitivity with probability m/n, as where Poisson sampling adds the canary
         return replace(event, scheme="poisson", neighbours="add_or_remove_one")
     return event
 
