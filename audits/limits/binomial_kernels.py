@@ -106,7 +106,7 @@ def exceedance(
 ) -> tuple[float, float]:
     """Return upper bounds, tight up to rounding, on P(X >= front(Y)), X ~ Bin(p), Y ~ Bin(q), and on its slope's size.
 
-    The slope is along q, p growing ``growth`` times as fast; p's part is from the front: d/dp P(X >= k) = k P(X = k) / p.
+    The slope is along q, p growing ``growth`` times as fast; p's part from the front: d/dp P(X >= k) = k P(X = k) / p.
     Dividing by the sums of the terms covered, which are less than the whole, errs upwards.
     """
     y_low, y_high, y_start, y_total, y_below, y_above = _terms(trials, q, ys)
