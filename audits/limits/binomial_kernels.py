@@ -51,10 +51,7 @@ _FRONT = types.NamedTuple((types.int64[::1], _COUNT), Front)
 _PROBLEM = types.NamedTuple((_FRONT, _FLOAT, _FLOAT, _FLOAT, _FLOAT), Problem)
 
 
-@njit(
-    "Tuple((int64, int64, int64, float64, float64, float64))(int64, float64, float64[:])",
-    nogil=True,
-)
+@njit("Tuple((int64, int64, int64, float64, float64, float64))(int64, float64, float64[:])", nogil=True)
 def _terms(trials: int, p: float, weight: Floats) -> tuple[int, int, int, float, float, float]:
     """Write binomial probabilities relative to that of the mode around the middle of ``weight``.
 
@@ -97,10 +94,7 @@ def information(trials: int, p: float, q: float, growth: float) -> float:
     return trials * (growth * growth / p_spread + 1 / q_spread) if p_spread > 0 and q_spread > 0 else math.inf
 
 
-@njit(
-    types.UniTuple(_FLOAT, 2)(_COUNT, _FLOAT, _FLOAT, _FLOAT, _FRONT, types.float64[:], types.float64[:]),
-    nogil=True,
-)
+@njit(types.UniTuple(_FLOAT, 2)(_COUNT, _FLOAT, _FLOAT, _FLOAT, _FRONT, types.float64[:], types.float64[:]), nogil=True)
 def exceedance(
     trials: int, p: float, q: float, growth: float, front: Front, ys: Floats, xs: Floats
 ) -> tuple[float, float]:

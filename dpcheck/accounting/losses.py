@@ -113,12 +113,7 @@ class _Plan:
 
 
 def compose(
-    parts: list[tuple[CurvePair, int]],
-    delta: float,
-    *,
-    guess: float,
-    tolerance: float,
-    floor: float = 0.0,
+    parts: list[tuple[CurvePair, int]], delta: float, *, guess: float, tolerance: float, floor: float = 0.0
 ) -> Composition | None:
     """Compose ``count`` times each ``(curves, count)``, sharply for ``delta`` in (0, 1) and a ``guess`` above epsilon.
 
