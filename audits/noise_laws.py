@@ -1,9 +1,4 @@
-"""The distributions that noise may be claimed to have, and the tests of a sample of noise against one of them.
-
-A scale is the standard deviation of a Gaussian, b of a Laplace (density ``exp(-|x| / b) / 2b``) and the mean of an
-exponential. On the integers it is sigma of the discrete Gaussian (mass proportional to ``exp(-k^2 / 2 sigma^2)``) and b
-of the two-sided geometric (mass proportional to ``exp(-|k| / b)``).
-"""
+"""The distributions that noise may be claimed to have, and the tests of a sample of noise against one of them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The protocol by which the stages see an algorithm, whoever states it.
-
-A record of the catalogue fills it by running its kernel (:class:`Record`), a user's :class:`dpcheck.Algorithm` by
-running its Python (:class:`dpcheck.checks.declared.Declared`).
-"""
+"""The protocol by which the stages see an algorithm, whoever states it: the catalogue or a user."""
 
 from __future__ import annotations
 
