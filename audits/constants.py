@@ -1,4 +1,7 @@
-"""A test of constants that should be public, but may have been computed from the data."""
+"""A test of constants that should be public, but may have been computed from the data.
+
+Null hypothesis: ``configure(dataset)`` returns the same numbers on all neighbours. A difference is exact evidence.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""The distributions that noise may be claimed to have, and the tests of a sample of noise against one of them.
-
-A scale is the standard deviation of a Gaussian, b of a Laplace (density ``exp(-|x| / b) / 2b``) and the mean of an
-exponential. On the integers it is sigma of the discrete Gaussian (mass proportional to ``exp(-k^2 / 2 sigma^2)``) and b
-of the two-sided geometric (mass proportional to ``exp(-|k| / b)``).
-"""
+"""The distributions that noise may be claimed to have, and the tests of a sample of noise against one of them."""
 
 from __future__ import annotations
 
@@ -90,11 +85,7 @@ DOUBLE, SINGLE, HALF, BRAIN = 53, 24, 11, 8
 
 
 def precision(values: Array) -> int:
-    """Return the bits of the significand of the narrowest float format that holds all the values exactly.
-
-    >>> precision(np.array([0.1])), precision(np.array([np.float32(0.1)], float))
-    (53, 24)
-    """
+    """Return the bits of the significand of the narrowest float format that holds all the values exactly."""
     return next((bits for bits in (BRAIN, HALF, SINGLE) if np.array_equal(rounded(values, bits), values)), DOUBLE)
 
 
@@ -107,11 +98,7 @@ _FIRST, _NEAR, _FINEST = 12, 1e-3, 1e-10
 
 
 def grid(values: Array) -> float:
-    """Return the largest of the usual steps of which all values are multiples up to rounding, 0 where there is none.
-
-    >>> grid(np.array([0.25, 0.75, 1.5])), grid(np.random.default_rng(0).normal(size=12))
-    (0.25, 0.0)
-    """
+    """Return the largest of the usual steps of which all values are multiples up to rounding, 0 where there is none."""
     different = np.unique(values)
     steps = _STEPS[_STEPS >= _FINEST * float(np.abs(different).max(initial=1e-300))]
 
@@ -218,17 +205,13 @@ def repeats(
         simulated.append(np.maximum(few, coarse))
     least = float((np.array(simulated) >= observed).sum(0).min())
     p_value = min(1.0, 2 * (least + 1) / (1 + simulations))
-    if least == 0:  # beyond every simulation, where a bound may say more
-        p_value = min(p_value, _most_repeats(noise, scale, centre, bits, step, observed[0]))
+    if least == 0:  # beyond every simulation: as no density exceeds 1/scale, and a size has two signs, the count is at
+        # most binomial with n times the likeliest size's chance
+        _, exponent = np.frexp(np.abs(noise + centre).max())
+        coarsest = max(step, math.ldexp(1.0, int(exponent) - (min(bits, SINGLE) - 1)))
+        likeliest = max(2.0 ** (2 - SINGLE), 2 * coarsest / scale)
+        p_value = min(p_value, float(special.bdtrc(observed[0] - 1, noise.size, min(1.0, noise.size * likeliest))))
     return int(observed[0]), p_value
-
-
-def _most_repeats(noise: Array, scale: float, centre: Array | float, bits: int, coarse: float, repeats: float) -> float:
-    """Bound the chance of so many repeats: binomial at most, as no density exceeds 1/scale and a size has two signs."""
-    _, exponent = np.frexp(np.abs(noise + centre).max())
-    step = max(coarse, math.ldexp(1.0, int(exponent) - (min(bits, SINGLE) - 1)))
-    likeliest = max(2.0 ** (2 - SINGLE), 2 * step / scale)
-    return float(special.bdtrc(repeats - 1, noise.size, min(1.0, noise.size * likeliest)))
 
 
 def _multiplicity(noise: Array) -> Array:

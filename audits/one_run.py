@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -249,13 +249,7 @@ class Guesses:
     epsilon_lower: float
 
 
-class _Settings(NamedTuple):
-    """What an audit tests: a claim, the delta of its bound, the confidence, and how many canaries are guessed."""
-
-    claim: PrivacyClaim
-    delta: float
-    confidence: float
-    numbers: tuple[int, ...]
+_Settings = tuple[PrivacyClaim, float, float, tuple[int, ...]]  # claim, delta of the bound, confidence, guesses
 
 
 def _settings(
@@ -269,13 +263,13 @@ def _settings(
         numbers = [canaries]
         while numbers[-1] >= _FEWEST * _RATIO:
             numbers.append(numbers[-1] // _RATIO)
-        return _Settings(claimed, delta, confidence, tuple(numbers))
+        return claimed, delta, confidence, tuple(numbers)
     numbers = list(guesses) if isinstance(guesses, Sequence | np.ndarray) else [guesses]
     require(len(numbers) > 0, "guesses", "hold at least one number", "none")
     for number in numbers:
         require_count(number, "guesses")
         require(number <= canaries, "guesses", f"be at most the number of canaries, {canaries}", number)
-    return _Settings(claimed, delta, confidence, tuple(int(number) for number in numbers))
+    return claimed, delta, confidence, tuple(int(number) for number in numbers)
 
 
 @dataclass(frozen=True)

@@ -170,10 +170,11 @@ def audit_sensitivity(
 
     rng = np.random.default_rng(seed)
     best, witness, pairs = 0.0, None, 0
-    walks = list(combinations(_extremes(replacements), 2))[: budget // (3 * len(dataset))]
-    bases = [("the dataset", dataset)]
-    for k in _extremes(replacements):
-        bases.append((f"every record equal to replacement {k}", _filled(dataset, replacements[k])))
+    # at most four replacements, spread over all
+    extremes = [int(k) for k in np.unique(np.linspace(0, len(replacements) - 1, 4).astype(int))]
+    walks = list(combinations(extremes, 2))[: budget // (3 * len(dataset))]
+    alike = [(f"every record equal to replacement {k}", _filled(dataset, replacements[k])) for k in extremes]
+    bases = [("the dataset", dataset), *alike]
     budget -= len(walks) * len(dataset)
     for name, base in bases:
         centre = _evaluate(evaluated, base)
@@ -215,11 +216,6 @@ def _search(
             return
         yield from fresh
         left -= len(fresh)
-
-
-def _extremes(replacements: Sequence[Any]) -> list[int]:
-    """Return the places of at most four replacements, spread over all of them."""
-    return [int(k) for k in np.unique(np.linspace(0, len(replacements) - 1, 4).astype(int))]
 
 
 def _filled(dataset: Any, record: Any) -> Any:

@@ -18,7 +18,18 @@ LARGEST = 10**300  # beyond, numbers are no longer what they are taken for
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class _Noise:
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        value = float_below(self.noise_multiplier)  # first, as what a narrow float is compared with may overflow it
+        good = is_number(value) and value >= 0 and (value <= LARGEST or value == math.inf)
+        require(good, "noise_multiplier", "be a number >= 0 and at most 1e300, or inf", value)
+        object.__setattr__(self, "noise_multiplier", float(value))  # the number that is computed with
+
+
+@dataclass(frozen=True)
+class Gaussian(_Noise):
     """Gaussian noise on a query of the whole data set.
 
     Parameters
@@ -34,14 +45,9 @@ class Gaussian:
     4.0
     """
 
-    noise_multiplier: float
-
-    def __post_init__(self) -> None:
-        _keep_multiplier(self)
-
 
 @dataclass(frozen=True)
-class Laplace:
+class Laplace(_Noise):
     """Laplace noise on a query of the whole data set.
 
     Parameters
@@ -49,11 +55,6 @@ class Laplace:
     noise_multiplier : float
         Scale b over l1 sensitivity, in [0, inf], with limits as in :class:`Gaussian`.
     """
-
-    noise_multiplier: float
-
-    def __post_init__(self) -> None:
-        _keep_multiplier(self)
 
 
 def shift_of(noise_multiplier: float) -> float:
@@ -70,14 +71,6 @@ def shift_of(noise_multiplier: float) -> float:
         1 / multiplier, inf without noise.
     """
     return math.inf if noise_multiplier == 0 else 1 / float(noise_multiplier)
-
-
-def _keep_multiplier(event: Any) -> None:
-    """Check the multiplier and keep it as the number that is computed with."""
-    value = float_below(event.noise_multiplier)  # first, as what a narrow float is compared with may overflow it
-    good = is_number(value) and value >= 0 and (value <= LARGEST or value == math.inf)
-    require(good, "noise_multiplier", "be a number >= 0 and at most 1e300, or inf", value)
-    object.__setattr__(event, "noise_multiplier", float(value))
 
 
 def _shown(value: int) -> str:

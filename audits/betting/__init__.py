@@ -233,7 +233,7 @@ class Wealth:
         """Everything needed to go on, except the looks."""
         return State(
             self._epsilons, self._log_wealth.copy(), self._peak.copy(), self.chunks, dict(self._predictor.success),
-            self._predictor.fitted_on, self._outputs, self.first,
+            self._predictor.fitted_on, self._outputs, self.first
         )  # fmt: skip
 
     def _rejected(self) -> int:
@@ -286,7 +286,7 @@ class Wealth:
 
     def _bet(self) -> None:
         """Place the bets on the coming rounds: a factor for each bin of the predicted chance."""
-        chances = self._predictor.recent()
+        chances = np.concatenate([self._predictor.chances(leaves) for leaves in self._predictor.recent])
         odds = np.log(chances / (1 - chances))
         full = np.quantile(odds, np.linspace(0, 1, _BINS + 1)[1:-1])
         self._cuts = np.unique(np.append(full, np.linspace(odds.min(), odds.max(), _BINS + 1)[1:-1]))
@@ -305,10 +305,7 @@ class Wealth:
         return np.searchsorted(self._cuts, np.log(chances / (1 - chances)), side="right")
 
 
-@njit(
-    "int64(float64[:, :, ::1], int64[::1], int64[::1], float64[::1], float64[::1], float64, int64)",
-    nogil=True,
-)
+@njit("int64(float64[:, :, ::1], int64[::1], int64[::1], float64[::1], float64[::1], float64, int64)", nogil=True)
 def _settle(stakes: Floats, x: Places, y: Places, log_wealth: Floats, peak: Floats, goal: float, claimed: int) -> int:
     """Add the stakes (2, J, m) of bins x and y (n,) round by round; return the rounds until the claim is rejected."""
     for i in range(x.size):

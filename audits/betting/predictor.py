@@ -184,7 +184,7 @@ class Predictor:
     fitted_on: int = 0  # past runs when scores and trees were last fitted; since then the trees only count
     _learned: int = 0
     _experts: list[_Expert] = field(default_factory=list)
-    _recent: list[Leaves] = field(default_factory=list)
+    recent: list[Leaves] = field(default_factory=list)  # of the latest past outputs, on data and on neighbour
 
     def __call__(self, outputs: Floats) -> Floats:
         """Return chances (n,) in (0, 1) for outputs (n, width)."""
@@ -202,10 +202,6 @@ class Predictor:
             total += (weight * expert.tree.chances)[places]
         return total
 
-    def recent(self) -> Floats:
-        """Return the chances (n,) of the latest past outputs, on data and then on neighbour."""
-        return np.concatenate([self.chances(leaves) for leaves in self._recent])
-
     def judge(self, x: Leaves, y: Leaves) -> None:
         """Credit each score for its prediction of fresh outputs, in leaves x on the data and y on the neighbour."""
         for e, ours, theirs in zip(self._experts, x, y, strict=True):
@@ -220,10 +216,10 @@ class Predictor:
             for k, expert in enumerate(self._experts):
                 size = expert.tree.chances.size
                 expert.tree.add(np.array([np.bincount(leaves[k], minlength=size) for leaves in new]))
-            self._recent = [np.hstack(both)[:, -_RECENT:] for both in zip(self._recent, new, strict=True)]
+            self.recent = [np.hstack(both)[:, -_RECENT:] for both in zip(self.recent, new, strict=True)]
         else:
             self._fit(a, b)
-            self._recent = [self.leaves(v[-_RECENT:]) for v in (a, b)]
+            self.recent = [self.leaves(v[-_RECENT:]) for v in (a, b)]
         self._learned = n
 
     def _fit(self, a: Floats, b: Floats) -> None:

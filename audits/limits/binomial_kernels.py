@@ -51,10 +51,7 @@ _FRONT = types.NamedTuple((types.int64[::1], _COUNT), Front)
 _PROBLEM = types.NamedTuple((_FRONT, _FLOAT, _FLOAT, _FLOAT, _FLOAT), Problem)
 
 
-@njit(
-    "Tuple((int64, int64, int64, float64, float64, float64))(int64, float64, float64[:])",
-    nogil=True,
-)
+@njit("Tuple((int64, int64, int64, float64, float64, float64))(int64, float64, float64[:])", nogil=True)
 def _terms(trials: int, p: float, weight: Floats) -> tuple[int, int, int, float, float, float]:
     """Write binomial probabilities relative to that of the mode around the middle of ``weight``.
 
@@ -97,18 +94,14 @@ def information(trials: int, p: float, q: float, growth: float) -> float:
     return trials * (growth * growth / p_spread + 1 / q_spread) if p_spread > 0 and q_spread > 0 else math.inf
 
 
-@njit(
-    types.UniTuple(_FLOAT, 2)(_COUNT, _FLOAT, _FLOAT, _FLOAT, _FRONT, types.float64[:], types.float64[:]),
-    nogil=True,
-)
+@njit(types.UniTuple(_FLOAT, 2)(_COUNT, _FLOAT, _FLOAT, _FLOAT, _FRONT, types.float64[:], types.float64[:]), nogil=True)
 def exceedance(
     trials: int, p: float, q: float, growth: float, front: Front, ys: Floats, xs: Floats
 ) -> tuple[float, float]:
     """Return upper bounds, tight up to rounding, on P(X >= front(Y)), X ~ Bin(p), Y ~ Bin(q), and on its slope's size.
 
-    The slope is the derivative as q grows and p grows ``growth`` times as fast. Its part from p comes from the front
-    alone, where d/dp P(X >= k) = k P(X = k) / p. ``ys`` and ``xs`` are work space. Dividing by the sums of the terms
-    covered, which are less than the whole, errs upwards.
+    The slope is along q, p growing ``growth`` times as fast; p's part from the front: d/dp P(X >= k) = k P(X = k) / p.
+    Dividing by the sums of the terms covered, which are less than the whole, errs upwards.
     """
     y_low, y_high, y_start, y_total, y_below, y_above = _terms(trials, q, ys)
     x_low, x_high, x_start, x_total, x_below, x_above = _terms(trials, p, xs)

@@ -50,11 +50,7 @@ _TRIM = 0.2
 def estimate(
     a: Floats, b: Floats, thresholds: Floats, *, linear: bool, smooth: bool = False
 ) -> tuple[Floats, Floats, Floats]:
-    """Return P(value >= threshold) on both datasets (n,), sorted, and a margin for the log of their ratio, (m,) each.
-
-    linear : whether the score is linear in the output; additive noise shifts no other score
-    smooth : smooth the counts of shifted noise, which in the middle, where p - q counts, differ mostly by chance
-    """
+    """Return both tails at thresholds (m,), and a margin for the log of their ratio; noise shifts ``linear`` scores."""
     if linear and (shifted := _shifted(a, b, thresholds, smooth)).size:
         return shifted[0], shifted[1], shifted[2]
     (p, p_error), (q, q_error) = _single(a, thresholds), _single(b, thresholds)

@@ -118,9 +118,8 @@ class Sparing:
 def _connect(curves: CurvePair, behind: Array, ahead: Array, gaps: Array | float) -> tuple[Array, float]:
     """Probabilities of the losses -behind (descending) and ahead (ascending, from 0), and of infinity.
 
-    Works on the excess of delta over its least possible value max(0, 1 - e^epsilon); for epsilon < 0 that excess is
-    e^epsilon times the other direction's delta at -epsilon, small in both tails, so no difference of nearly equal
-    numbers is taken. The least curve itself contributes mass 1 at 0.
+    Works on the excess of delta over max(0, 1 - e^epsilon), small in both tails, so that no like numbers are subtracted
+    (the least curve itself contributes mass 1 at 0).
     """
     right = curves.forward(ahead)
     mirrored = curves.symmetric and behind.size < ahead.size and np.array_equal(behind, ahead[behind.size : 0 : -1])

@@ -113,19 +113,12 @@ class _Plan:
 
 
 def compose(
-    parts: list[tuple[CurvePair, int]],
-    delta: float,
-    *,
-    guess: float,
-    tolerance: float,
-    floor: float = 0.0,
+    parts: list[tuple[CurvePair, int]], delta: float, *, guess: float, tolerance: float, floor: float = 0.0
 ) -> Composition | None:
-    """Compose ``count`` times each ``(curves, count)``, sharply for ``delta`` in (0, 1).
+    """Compose ``count`` times each ``(curves, count)``, sharply for ``delta`` in (0, 1) and a ``guess`` above epsilon.
 
-    ``guess`` > 0: any upper bound on epsilon. The grid is so fine that its own effect on epsilon, at most
-    (tilt + 1) interval^2 / 8 a step, is below ``tolerance`` times the largest of epsilon, ``floor`` and a tenth of
-    the loss's standard deviation, or as fine as it may be. None if ``delta`` is too small or the losses too large for
-    double precision.
+    The grid adds at most ``tolerance`` times the largest of epsilon, ``floor`` and a tenth of the losses' deviation.
+    None if ``delta`` is too small or the losses too large for double precision.
     """
     steps = sum(count for _, count in parts)
     if steps > _MOST_STEPS or delta < _LEAST_DELTA * steps or not math.isfinite(guess):

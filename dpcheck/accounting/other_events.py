@@ -14,17 +14,7 @@ from typing import Any
 from dpcheck.accounting.certificates import Certificate, between, certificate
 from dpcheck.accounting.event_counts import count_events
 from dpcheck.errors import InputError, is_number, one_line, require
-from dpcheck.events import (
-    Disjoint,
-    Event,
-    Gaussian,
-    Laplace,
-    Neighbours,
-    RandomAllocation,
-    Repeated,
-    Sampled,
-    Scheme,
-)
+from dpcheck.events import Disjoint, Event, Gaussian, Laplace, Neighbours, RandomAllocation, Repeated, Sampled, Scheme
 from dpcheck.json_text import once
 
 _UNROLLED = 200  # repetitions that an accountant is told one by one

@@ -1,8 +1,4 @@
-"""Games between two neighbouring data sets: what a run of an algorithm tells about which of them it saw.
-
-An entry is one variant of an algorithm in a game, as its record makes it. The records of a game do as much harm as the
-algorithm's analysis allows (:class:`WorstCase`).
-"""
+"""Games between two neighbouring data sets: what a run of an algorithm tells about which of them it saw."""
 
 from __future__ import annotations
 

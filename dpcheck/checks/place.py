@@ -13,7 +13,6 @@ from dpcheck.source import place_of, shown_place
 
 if TYPE_CHECKING:
     from dpcheck.algorithms.declaration import Bound
-    from dpcheck.algorithms.solver import Solver
     from dpcheck.report.findings import Finding
 
 # Findings about the schedule that a solver was given, not about the loop that follows it.
@@ -27,16 +26,11 @@ def place_for(finding: Finding, name: str) -> str | None:
         return place_of_theorem(theorem(finding.evidence["theorem"]))
     above = finding.certified is not None and finding.claimed is not None and finding.certified > finding.claimed
     if finding.kind in _SCHEDULE or predicted or above or not finding.certificate_ok:
-        return place_of_schedule(solver, solver.variants[0 if ".as_printed" in finding.id else -1])
+        if hasattr(solver, "schedule"):  # the list of its phases, else the class of its theorem or repair
+            return place_of(solver.schedule)
+        schedule = solver.schedule_of(solver.variants[0 if ".as_printed" in finding.id else -1], {})
+        return shown_place(f"{inspect.getsourcefile(schedule)}:{inspect.getsourcelines(schedule)[1]}")
     return place_of(solver.kernel)
-
-
-def place_of_schedule(solver: type[Solver], variant: str) -> str:
-    """Return where the numbers of a variant are: the list of its phases, or the class of its theorem or repair."""
-    if hasattr(solver, "schedule"):
-        return place_of(solver.schedule)
-    schedule = solver.schedule_of(variant, {})
-    return shown_place(f"{inspect.getsourcefile(schedule)}:{inspect.getsourcelines(schedule)[1]}")
 
 
 def place_of_theorem(statement: Bound) -> str | None:

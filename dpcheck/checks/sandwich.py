@@ -73,12 +73,6 @@ def shares(context: Context, entry: Entry) -> list[Share]:
     return found
 
 
-def most_telling(found: list[Share]) -> str:
-    """Return a sentence on the release that moves farthest in units of its noise."""
-    most = max(found, key=lambda each: _rounded(each.shift))
-    return f"the canary moves {most}, whose noise is {most.multiplier:.4g} sensitivities"
-
-
 def share(id: str, entry: Entry, found: list[Share]) -> Finding:
     """Say whether releases move by no more than they declare, and by as much as the game is made for."""
     largest = max(found, key=lambda each: _rounded(each.share))
@@ -141,7 +135,8 @@ def sandwich(context: Context, name: str, attempt: Any, trials: int) -> Iterator
     if attempt.game is not None:
         reached = shares(context, attempt)
         yield share(f"{label}.share", attempt, reached)
-        telling = most_telling(reached)
+        most = max(reached, key=lambda each: _rounded(each.shift))
+        telling = f"the canary moves {most}, whose noise is {most.multiplier:.4g} sensitivities"
     for part in attempt.parts(label, trials):
         kept: dict[Chunk, Array] = {}
         replayed = part.whole and attempt.game is not None
@@ -207,14 +202,11 @@ def family(scores: Array, neighbour_scores: Array, events: tuple[Event, ...], de
 
 
 def law_of(event: Event) -> Event:
-    """Return what a pair's outputs obey at most, if all records but the canary equal the one that replaces it.
-
-    A minibatch without replacement then shifts the mean by one sensitivity with probability m/n and not at all
-    otherwise: the law of Poisson sampling when the canary is added or removed.
-    """
+    """Return what a pair's outputs obey at most, if all records but the canary equal the one that replaces it."""
     if isinstance(event, Repeated):
         return replace(event, event=law_of(event.event))
     if isinstance(event, Sampled) and event.scheme == "without_replacement":
+        # the mean shifts by one sensitivity with probability m/n, as where Poisson sampling adds the canary
         return replace(event, scheme="poisson", neighbours="add_or_remove_one")
     return event
 

@@ -1,8 +1,4 @@
-"""The protocol by which the stages see an algorithm, whoever states it.
-
-A record of the catalogue fills it by running its kernel (:class:`Record`), a user's :class:`dpcheck.Algorithm` by
-running its Python (:class:`dpcheck.checks.declared.Declared`).
-"""
+"""The protocol by which the stages see an algorithm, whoever states it: the catalogue or a user."""
 
 from __future__ import annotations
 
@@ -78,7 +74,7 @@ class Minibatches:
     declared_at: str | None = None  # place of the events
 
 
-class Subject:
+class Subject(Protocol):
     """An algorithm that is checked, by its name."""
 
     name: str
@@ -89,19 +85,15 @@ class Subject:
 
     def attempts(self, context: Context) -> Iterable[Any]:
         """Return what the privacy promise is tried on, each an :class:`Attempt`."""
-        raise NotImplementedError
 
     def minibatches(self, context: Context) -> Iterable[Minibatches]:
         """Return the minibatches of runs, of each variant."""
-        raise NotImplementedError
 
     def releases(self, context: Context) -> Iterable[Finding]:
         """Yield findings on each release of a run, its noise and what it reads, beside its event."""
-        raise NotImplementedError
 
     def rates(self, context: Context, tables: Tables) -> Iterable[Stage]:
         """Return the stages that measure promised rates."""
-        raise NotImplementedError
 
     def further(self, context: Context, tables: Tables) -> Iterable[Stage]:
         """Return stages about this algorithm alone."""

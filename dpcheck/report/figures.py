@@ -12,15 +12,7 @@ import numpy as np
 
 from dpcheck import style
 from dpcheck.errors import require
-from dpcheck.report.drawing import (
-    RATES,
-    Row,
-    Variant,
-    along_of,
-    grouped,
-    has_bound,
-    number_in,
-)
+from dpcheck.report.drawing import RATES, Row, Variant, along_of, grouped, has_bound, number_in
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

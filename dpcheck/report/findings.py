@@ -1,7 +1,4 @@
-"""The report of a run: its findings, to be shown, drawn, stored and read again, in each format that is asked for.
-
-The formats of CI systems and code hosts are made here: SARIF, JUnit, GitHub.
-"""
+"""The report of a run, to be shown, drawn, stored and read again; the formats of CI systems and code hosts."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from dpcheck.report.charts import Chart, Strips, charts, epsilon_strips, exponent_strips
 from dpcheck.report.drawing import RATES
-from dpcheck.report.results import Finding, Results, Standing, format_number, standing
+from dpcheck.report.results import Finding, Results, format_number, standing
 from dpcheck.report.summary import Summary
 from dpcheck.report.template import fill, part
 
@@ -35,6 +35,9 @@ _TRUST = {
 }  # fmt: skip
 
 
+Row = dict[str, Any]  # what the page shows of a finding
+
+
 def to_html(report: Results) -> str:
     """Return the page."""
     summary = Summary(report)
@@ -47,7 +50,7 @@ def to_html(report: Results) -> str:
         "report.html", report=report, made=report.made, title=f"dpcheck: {summary.title}", heading=summary.title,
         papers=[f"{id}: {title}" if title else id for id, title in summary.papers.items()],
         result=summary.result, holds=summary.holds, badge=summary.badge if summary.expecting else "",
-        changed=[row for row in rows if not row.finding.ok], rows=rows,
+        changed=[row for row in rows if not row["finding"].ok], rows=rows,
         tiles=[
             {"word": word, "count": count, "tone": standing(word)}
             for word, count in summary.totals.items()
@@ -72,11 +75,11 @@ class Section:
     @property
     def broken(self) -> int:
         """How many of its findings break a guarantee."""
-        return sum(row.tone == "broken" for _, rows in self.groups for row in rows)
+        return sum(row["tone"] == "broken" for _, rows in self.groups for row in rows)
 
 
 def _sections(report: Results, rows: list[Row]) -> list[Section]:
-    parts = {name: [row for row in rows if _KINDS.get(row.finding.kind, "other") == name] for name in _TITLES}
+    parts = {name: [row for row in rows if _KINDS.get(row["finding"].kind, "other") == name] for name in _TITLES}
     several = len(report.algorithms) > 1
     epsilons = [epsilon_strips(report.findings, name) for name in _first_names(parts["privacy"])]
     exponents = exponent_strips(report.tables.get(RATES, []))
@@ -107,12 +110,12 @@ def _groups(rows: list[Row], several: bool) -> list[tuple[str, list[Row]]]:
 def _first_names(rows: Sequence[Row]) -> list[str]:
     """The algorithms or papers of these rows, those with a broken guarantee first."""
     names = dict.fromkeys(map(_first, rows))
-    broken = {_first(row) for row in rows if row.tone == "broken"}
+    broken = {_first(row) for row in rows if row["tone"] == "broken"}
     return sorted(names, key=lambda name: name not in broken)
 
 
 def _first(row: Row) -> str:
-    return row.finding.id.split(".", 1)[0]
+    return str(row["finding"].id.split(".", 1)[0])
 
 
 def _about(report: Results) -> list[tuple[str, str]]:
@@ -187,46 +190,28 @@ def _text(value: Any) -> str:
     return "in the JSON" if isinstance(value, dict) else str(value)
 
 
-@dataclass(frozen=True)
-class Row:
-    """What a page shows of a finding."""
-
-    finding: Finding
-    anchor: str  # the name of its place on the page
-    index: int  # its place in the report, and in the JSON that the page holds
-    tone: Standing  # what the verdict means; a broken guarantee is never good, expected or not
-    weight: int  # its place: broken, then changed, then undecided
-    stated: str  # a claim's statement with its formulas as LaTeX between dollar signs
-    numbers: tuple[tuple[str, str], ...]  # audited, certified and claimed epsilon
-    command: str  # what to type to see it explained
-    evidence: dict[str, Any]
-    name: str  # the finding's id where another one has the same subject
-
-
 def rows_of(summary: Summary) -> list[Row]:
-    """The rows of a report, in its order."""
+    """Return what the page shows of each finding, in the report's order."""
     findings = summary.report.findings
     subjects = Counter(f.subject for f in findings)
+    # of letters, digits and hyphens, with its place where two would be alike
+    anchors = ["f-" + re.sub(r"[^A-Za-z0-9]+", "-", f.id).strip("-") for f in findings]
+    anchors = [name if name not in anchors[:i] else f"{name}-{i}" for i, name in enumerate(anchors)]
     return [
-        _row(summary, f, i, anchor, f.id if subjects[f.subject] > 1 else "")
-        for i, (f, anchor) in enumerate(zip(findings, _anchors(findings), strict=True))
+        _row(summary, f, i) | {"anchor": anchor, "name": f.id if subjects[f.subject] > 1 else ""}
+        for i, (f, anchor) in enumerate(zip(findings, anchors, strict=True))
     ]
 
 
-def _anchors(findings: Sequence[Finding]) -> list[str]:
-    """A name for each finding, of letters, digits and hyphens, with its place where two would be alike."""
-    names = ["f-" + re.sub(r"[^A-Za-z0-9]+", "-", finding.id).strip("-") for finding in findings]
-    return [name if name not in names[:i] else f"{name}-{i}" for i, name in enumerate(names)]
-
-
-def _row(summary: Summary, f: Finding, index: int, anchor: str, name: str) -> Row:
-    tone = standing(f.verdict)
-    weight = 0 if tone == "broken" else 1 if not f.ok else 1 + _WEIGHTS.index(tone)
+def _row(summary: Summary, f: Finding, index: int) -> Row:
+    tone = standing(f.verdict)  # a broken guarantee is never good, expected or not
     words = (("audited", f.audited), ("certified", f.certified), ("claimed", f.claimed))
-    stated = f.evidence.get("stated") if f.kind == "claim" else None
-    numbers = tuple((name, format_number(value)) for name, value in words if value is not None)
-    return Row(
-        f, anchor, index, tone, weight,
-        f"{f.evidence.get('location', '')}: {stated}" if isinstance(stated, str) else "",
-        numbers, summary.command(f), evidence_of(f.evidence), name,
-    )  # fmt: skip
+    stated = f.evidence.get("stated") if f.kind == "claim" else None  # with formulas as LaTeX between dollar signs
+    return {
+        "finding": f, "index": index, "tone": tone,
+        # what needs a look comes first: broken, then changed, then undecided
+        "weight": 0 if tone == "broken" else 1 if not f.ok else 1 + _WEIGHTS.index(tone),
+        "stated": f"{f.evidence.get('location', '')}: {stated}" if isinstance(stated, str) else "",
+        "numbers": [(name, format_number(value)) for name, value in words if value is not None],
+        "command": summary.command(f), "evidence": evidence_of(f.evidence),
+    }  # fmt: skip

@@ -1,7 +1,4 @@
-"""The report for a person at a terminal: one screen with the result first, every row, or one finding explained.
-
-:class:`Decided` shows what a check has decided so far to whoever waits for it.
-"""
+"""The report for a person at a terminal: one screen with the result first, every row, or one finding explained."""
 
 from __future__ import annotations
 

@@ -28,7 +28,9 @@ def write_text(path: str | Path, text: str) -> None:
             with target.open("w", encoding="utf-8", errors="replace") as stream:
                 stream.write(text)
         else:
-            _replace(target.resolve(), text, _new_mode() if found is None else stat.S_IMODE(found.st_mode))
+            mask = os.umask(0)  # which a new file's mode follows, and which can only be read by setting it
+            os.umask(mask)
+            _replace(target.resolve(), text, 0o666 & ~mask if found is None else stat.S_IMODE(found.st_mode))
     except OSError as error:
         raise InputError(f"output must be a writable file, got {target}: {error.strerror}") from error
 
@@ -68,10 +70,3 @@ def _replace(target: Path, text: str, mode: int) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def _new_mode() -> int:
-    """The mode that the user's mask leaves to a new file; the mask can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

@@ -96,11 +96,7 @@ class EndedProcessError(BaseException):
 
 
 class Guest:
-    """A context in which code of others runs: it may neither end this process nor leave a second one that goes on.
-
-    ``os._exit`` raises :class:`EndedProcessError` there, and a copy of the process that the code has split off ends
-    where it would come back, since it would do all the work that follows once more.
-    """
+    """A context of others' code, which may neither end this process nor leave a copy of it that goes on."""
 
     __slots__ = ("_before", "_process")
 

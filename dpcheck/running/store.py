@@ -13,7 +13,7 @@ import os
 import platform
 import sqlite3
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
 from os import PathLike
@@ -121,13 +121,6 @@ class Store:
                 time.sleep(0.01)
 
     # Results by key
-
-    def kept(self, key: list[Any], make: Callable[[], Any]) -> Any:
-        """Return what is stored under this key, else what ``make`` returns, which is stored at once."""
-        found = self.get(key)
-        if found is None:
-            found = self.put(key, make())
-        return found
 
     def get(self, key: list[Any]) -> Any:
         """Return what is stored under this key, or None."""
