@@ -1,7 +1,7 @@
 """The sources of NumPy and of Python, drawing from the run inside (:mod:`.sources`), and generators that code keeps.
 
-A generator that the code makes without a seed, or keeps, is replaced by one that draws from the run; one with a known
-seed stays, and it is noted that it was drawn from.
+A generator that the code makes without a seed, or keeps, is replaced by one that draws from the run; that of one that
+it keeps and that was seeded is noted.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _forwarding(kind: type, forward: Callable[..., Any], names: list[str]) -> No
             run = current()
             if run is not None and self.known is not None and isinstance(run.rng, Recorder):
                 run.rng.kept[self.source] = self.known
-            if run is None or self.known:
+            if run is None:
                 return getattr(super(kind, self) if self.real is None else self.real, name)(*args, **kwargs)
             return forward(name, run, *args, source=self.source, **kwargs)
 
@@ -229,15 +229,13 @@ def _secure_attributes() -> list[tuple[Any, str, Any]]:
 
 @contextmanager
 def kept_generators(mechanism: Any) -> Iterator[None]:
-    """Let the generators that a mechanism keeps draw from the run inside; those with a known seed stay, and say so."""
+    """Let the generators that a mechanism keeps draw from the run inside; those with a seed say so."""
     with ExitStack() as after:
         for place, generator in _generators(mechanism):
             stand, name = _stand_for(generator), place.name.partition(",")[0].removeprefix("the attribute ")
             stand.source, stand.real = name, generator
             after.callback(place.write, generator)
             place.write(stand)
-            if stand.known:
-                after.callback(setattr, generator.bit_generator, "state", generator.bit_generator.state)
         yield
 
 
