@@ -154,7 +154,20 @@ class Recorder(np.random.Generator):
         return value
 
     def other(self, method: str, make: Callable[[np.random.Generator], Any]) -> Any:
-        """Return and record what ``make`` draws from a stream, by a method that no generator of NumPy has."""
+        """Return and record what is drawn from a stream by a method that no generator of NumPy has.
+
+        Parameters
+        ----------
+        method : str
+            Its name.
+        make : callable
+            From a generator to what is drawn.
+
+        Returns
+        -------
+        object
+            What ``make`` returned.
+        """
         value = make(self._stream())
         self._keep(method, {}, value)
         return value
