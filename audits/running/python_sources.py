@@ -149,7 +149,7 @@ class _ClassInUse(type):
 
     def __instancecheck__(cls, instance: object) -> bool:
         """Whether it is one of the original class."""
-        return isinstance(instance, cls.__base__) if "made" in vars(cls) else super().__instancecheck__(instance)
+        return isinstance(instance, cls.__mro__[1]) if "made" in vars(cls) else super().__instancecheck__(instance)
 
 
 def _made(original: Any, unseeded: Any) -> Callable[..., Any]:

@@ -18,6 +18,7 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Sized
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -262,6 +263,7 @@ _LIBRARIES = (
 )  # fmt: skip
 
 
+@lru_cache(maxsize=8192)
 def is_library(file: str) -> bool:
     """Whether a file is Python's, dpcheck's or an installed package's."""
     return file.startswith(_LIBRARIES) or "/site-packages/" in file or "/dist-packages/" in file
