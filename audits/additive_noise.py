@@ -221,7 +221,8 @@ def _gaussian(first: Response, second: Response, shift: Array, same: bool, delta
         units = np.linalg.lstsq(first.mixing, shift, rcond=None)[0]
         mu = float(np.linalg.norm(units))
         epsilon = accounting.certify(events.Gaussian(1 / mu), delta).epsilon if delta > 0 else math.inf
-        return Implied(epsilon, delta, True, f"Gaussian noise, the query moves by {mu:.6g} standard deviations")
+        never = "" if delta > 0 else ", which no epsilon covers at delta 0"
+        return Implied(epsilon, delta, True, f"Gaussian noise, the query moves by {mu:.6g} standard deviations{never}")
     if delta == 0:
         return Implied(math.inf, delta, True, "Gaussian noise of two covariances: the likelihood ratio is unbounded")
     # By post-processing, the laws along one direction are no easier to tell apart than the whole laws.

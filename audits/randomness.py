@@ -64,6 +64,12 @@ class RandomnessAudit(Shown):
     neighbour: Any
     seed: int
 
+    def _facts(self) -> dict[str, Any]:
+        topics: dict[str, list[str]] = {}
+        for seen in self.observations:
+            topics.setdefault(seen.topic, []).append(seen.reason)
+        return {topic: "; ".join(reasons) for topic, reasons in topics.items()} | {"seed": self.seed}
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the datasets, ready for JSON."""
         shown = None

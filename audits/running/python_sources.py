@@ -1,7 +1,7 @@
 """The sources of NumPy and of Python, drawing from the run inside (:mod:`.sources`), and generators that code keeps.
 
-A generator that the code makes without a seed, or keeps, is replaced by one that draws from the run; one with a known
-seed stays, and it is noted that it was drawn from.
+A generator that the code makes without a seed, or keeps, is replaced by one that draws from the run; that of one that
+it keeps and that was seeded is noted.
 """
 
 from __future__ import annotations
@@ -102,6 +102,7 @@ def _with_seed(name: str, run: Run, *args: Any, source: str, **kwargs: Any) -> A
 _GAUSS = {"mu": "loc", "sigma": "scale"}
 _PRIMITIVES = ("random", "getrandbits", "randbytes", "gauss", "normalvariate", "expovariate", "seed")
 _ORIGINAL_RANDOM = random.Random
+_KINDS = np.random.Generator, np.random.RandomState, random.Random
 
 
 def _forwarding(kind: type, forward: Callable[..., Any], names: list[str]) -> None:
@@ -112,7 +113,7 @@ def _forwarding(kind: type, forward: Callable[..., Any], names: list[str]) -> No
             run = current()
             if run is not None and self.known is not None and isinstance(run.rng, Recorder):
                 run.rng.kept[self.source] = self.known
-            if run is None or self.known:
+            if run is None:
                 return getattr(super(kind, self) if self.real is None else self.real, name)(*args, **kwargs)
             return forward(name, run, *args, source=self.source, **kwargs)
 
@@ -148,7 +149,7 @@ class _ClassInUse(type):
 
     def __instancecheck__(cls, instance: object) -> bool:
         """Whether it is one of the original class."""
-        return isinstance(instance, cls.__base__) if "made" in vars(cls) else super().__instancecheck__(instance)
+        return isinstance(instance, cls.__mro__[1]) if "made" in vars(cls) else super().__instancecheck__(instance)
 
 
 def _made(original: Any, unseeded: Any) -> Callable[..., Any]:
@@ -229,15 +230,13 @@ def _secure_attributes() -> list[tuple[Any, str, Any]]:
 
 @contextmanager
 def kept_generators(mechanism: Any) -> Iterator[None]:
-    """Let the generators that a mechanism keeps draw from the run inside; those with a known seed stay, and say so."""
+    """Let the generators that a mechanism keeps draw from the run inside; those with a seed say so."""
     with ExitStack() as after:
         for place, generator in _generators(mechanism):
             stand, name = _stand_for(generator), place.name.partition(",")[0].removeprefix("the attribute ")
             stand.source, stand.real = name, generator
             after.callback(place.write, generator)
             place.write(stand)
-            if stand.known:
-                after.callback(setattr, generator.bit_generator, "state", generator.bit_generator.state)
         yield
 
 
@@ -275,6 +274,6 @@ def _attribute(owner: str, value: Any, name: str) -> Place:
 
 
 def _is_generator(value: Any) -> bool:
-    kinds = np.random.Generator, np.random.RandomState, random.Random
     others = Recorder, random.SystemRandom, _Generator, _RandomState, _Random
-    return isinstance(value, kinds) and not isinstance(value, others) and value is not _GLOBAL
+    kind = type(value)  # not isinstance, which asks objects that stand for others what they are
+    return issubclass(kind, _KINDS) and not issubclass(kind, others) and value is not _GLOBAL

@@ -18,6 +18,7 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Sized
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -154,7 +155,20 @@ class Recorder(np.random.Generator):
         return value
 
     def other(self, method: str, make: Callable[[np.random.Generator], Any]) -> Any:
-        """Return and record what ``make`` draws from a stream, by a method that no generator of NumPy has."""
+        """Return and record what is drawn from a stream by a method that no generator of NumPy has.
+
+        Parameters
+        ----------
+        method : str
+            Its name.
+        make : callable
+            From a generator to what is drawn.
+
+        Returns
+        -------
+        object
+            What ``make`` returned.
+        """
         value = make(self._stream())
         self._keep(method, {}, value)
         return value
@@ -249,6 +263,7 @@ _LIBRARIES = (
 )  # fmt: skip
 
 
+@lru_cache(maxsize=8192)
 def is_library(file: str) -> bool:
     """Whether a file is Python's, dpcheck's or an installed package's."""
     return file.startswith(_LIBRARIES) or "/site-packages/" in file or "/dist-packages/" in file

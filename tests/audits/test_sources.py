@@ -11,6 +11,7 @@ import random
 import secrets
 import threading
 import time
+from dataclasses import replace
 from random import gauss
 
 import numpy as np
@@ -272,8 +273,7 @@ def test_nothing_is_named_where_nothing_shows():
     audit = audit_privacy(noisy, DATA, NEIGHBOUR, epsilon=1.0, trials=400)
     assert named_part(audit, lambda x, rng: (sum(x) + rng.integers(0, 6)) % 7, DATA, NEIGHBOUR) == ""
     assert named_part(audit, lambda x, rng: "word", DATA, NEIGHBOUR) == ""
-    fine = audit_privacy(noisy, DATA, NEIGHBOUR, epsilon=9.0, trials=400)
-    assert named_part(fine, noisy, DATA, NEIGHBOUR) == ""
+    assert named_part(replace(audit, verdict="consistent"), noisy, DATA, NEIGHBOUR) == ""
 
 
 def test_a_slow_mechanism_gets_no_hint():

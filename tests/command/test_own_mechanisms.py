@@ -50,6 +50,7 @@ def test_all_mechanisms_are_audited_and_reported_in_every_format(project, capsys
     assert "at confidence 0.95 over all 3 mechanisms, 0.9833 each (Bonferroni)" in re.sub(r"\s+", " ", out)
     found = Report.from_json(Path("out.json").read_text())
     assert [f.verdict for f in found.findings] == ["consistent", "consistent", "violated"]
+    assert ["; hint: " in f.reason for f in found.findings] == [False, False, True]
     assert [f.evidence["audit"]["confidence"] for f in found.findings] == [pytest.approx(1 - 0.05 / 3)] * 3
     cases = ET.parse("out.junit").getroot().findall("testcase")
     assert [case.find("failure") is None for case in cases] == [True, True, False]

@@ -71,6 +71,7 @@ def test_what_runs_needs_no_extra():
         "dpcheck/cli.py": {"argcomplete"}, "dpcheck/accounting/other_events.py": {"dp_accounting"},
         "dpcheck/problems/td_mlp.py": {"gymnasium"},
         "audits/neighbours.py": {"hypothesis"}, "audits/running/datasets.py": {"jax", "torch"},
+        "audits/running/library_sources.py": {"diffprivlib", "jax", "torch"},
         "dpcheck/pytest_plugin.py": {"pytest"}, "dpcheck/algorithms/new.py": {"pytest"},  # of the test that it writes
         "dpcheck/running/process_pool.py": {"cloudpickle", "distributed", "ray"},
     }  # fmt: skip

@@ -61,6 +61,9 @@ def test_a_failure_says_epsilon_first_and_how_to_run_it_again(outcome):
     assert failure[2].strip() == "mechanism: test_sums.py:4"
     assert re.fullmatch(r"\s*seed: 0, \d+ trials", failure[3])
     assert failure[4].strip() == "rerun: pytest test_sums.py::test_not_private"
+    assert re.fullmatch(
+        r"\s*hint: .*rng\.laplace at test_sums\.py:5\) is too small by a factor of 9(\.\d+)?", failure[5]
+    )
     assert "require_private" not in text  # of the tests alone, not of what they call
     assert "dpcheck/testing.py" not in text
 
