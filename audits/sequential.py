@@ -21,7 +21,7 @@ import binascii
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from dpcheck import __version__
 from dpcheck.audits.betting import FIRST, Standing, State, Wealth, digest, kept_runs
 from dpcheck.audits.output_sets import OutputSet
 from dpcheck.audits.running import Chunk, KeptRuns, Pool, Runner, require_runs
+from dpcheck.audits.running.outcomes import Naming
 from dpcheck.errors import (
     InputError,
     is_finite,
@@ -244,8 +245,10 @@ def audit_sequential(
             if wealth.violated:
                 break
         event = wealth.witness()
-        if event.naming is not None:
-            pool.label(event.naming, event.said, wealth.rows(_chunks(0, most, 0)))
+        if wealth.width > wealth.layout.numbers:
+            naming = Naming(wealth.layout)
+            pool.label(naming, event.said, wealth.rows(_chunks(0, most, 0)))
+            event = replace(event, naming=naming)
     look = wealth.looks[-1]
     verdict = "violated" if wealth.violated else "consistent" if wealth.could_violate else "inconclusive"
     return SequentialAudit(

@@ -320,7 +320,7 @@ class Runner:
         outcomes = [*learned[0], *learned[1]]
         if all(isinstance(outcome, Raised) for outcome in outcomes):
             always = f"{outcomes[0].kind}: {outcomes[0].words}"
-            raise InputError(f"mechanism must return an output, got {always}, or another error, in all first runs")
+            raise InputError(f"mechanism must return an output, got an error in all first runs: {always}")
         nothing = all(outcome is None for outcome in outcomes)
         require(not nothing, "mechanism", "return an outcome", "None in all first runs")
         return Encoder.learned(*learned)

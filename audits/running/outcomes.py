@@ -149,7 +149,7 @@ class _Parts:
     def _array(self, value: NDArray[Any], path: str, depth: int) -> None:
         if isinstance(value, np.ma.MaskedArray):
             self.walk(np.ma.getmaskarray(value).tolist(), f"{path}.mask", depth + 1)
-            value = np.ma.getdata(value)
+            value, path = np.ma.getdata(value), f"{path}.data"
         if value.dtype.names:
             for name in value.dtype.names:
                 self.walk(value[name], f"{path}[{name!r}]", depth + 1)
