@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 from dpcheck.audits.betting.predictor import Leaves, Predictor
 from dpcheck.audits.output_sets import OutputSet
 from dpcheck.audits.running import Chunk
-from dpcheck.audits.running.outcomes import Layout
+from dpcheck.audits.running.encoder import Layout
 from dpcheck.compiled import njit
 from dpcheck.errors import require
 

@@ -23,8 +23,8 @@ import scipy.sparse
 
 from dpcheck import audit_neighbours, audit_privacy, audit_sequential
 from dpcheck.audits.running import Runner
+from dpcheck.audits.running.encoder import Encoder, Layout, Naming, code
 from dpcheck.audits.running.isolated import Limits
-from dpcheck.audits.running.outcomes import Encoder, Layout, Naming, code
 from dpcheck.errors import InputError
 
 Rng = np.random.Generator
@@ -210,7 +210,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
 
 
 def test_a_code_is_the_same_in_every_process() -> None:
-    program = "from dpcheck.audits.running.outcomes import code; print(repr(code('output == \\'B\\'')))"
+    program = "from dpcheck.audits.running.encoder import code; print(repr(code('output == \\'B\\'')))"
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert float(said) == code("output == 'B'")
     assert 1 <= code("output == 'B'") < 2
