@@ -119,7 +119,11 @@ class Runner:
 
     def __post_init__(self) -> None:
         """Require a function that takes these arguments."""
-        self._kinds, self._shape = set[Any](), tuple[int, ...]()  # of the arrays that came out of the first runs
+        self._kinds, self._types, self._shape = (
+            set[Any](),
+            set[str](),
+            tuple[int, ...](),
+        )  # of the arrays that came out of the first runs
         require_mechanism(self.mechanism, vectorized=self.vectorized)
 
     def __call__(self, chunk: Chunk) -> Floats:
@@ -196,6 +200,7 @@ class Runner:
                 return rows[:i], error
             if learning:
                 self._kinds |= {(type(result), kind_of(result))} if row.ndim else set()
+                self._types.add(type(result).__name__)
                 if i == 0:
                     self._shape = shape = row.shape
                     rows = np.empty((size, row.size))
@@ -259,7 +264,8 @@ class Runner:
         if self.vectorized:
             return Layout(a.shape[1], 0, a.shape[1])
         if self.encoder is None:
-            self.encoder = Encoder(self._shape, *(kind for _, kind in self._kinds))
+            kind = next((kind for _, kind in self._kinds), None)
+            self.encoder = Encoder(self._shape, kind, frozenset(self._types))
         self.first = (a[:1], b[:1]) if seeded else ()
         return self.encoder.layout
 

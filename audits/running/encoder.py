@@ -79,7 +79,7 @@ class _Count:
 class Encoder:
     """Turns outcomes into rows.
 
-    shape, kind : where every run returned numbers of this shape and kind; other outcomes then have two codes alone
+    shape, kind, types : where every run returned numbers of this shape and kind; others then have two codes alone
     numbers, codes : the paths that have columns, and members
     usual : the statements that all runs made, by path
     labels : statements by their codes, as far as they are remembered
@@ -87,6 +87,7 @@ class Encoder:
 
     shape: tuple[int, ...] | None = None
     kind: Any = None
+    types: frozenset[str] = frozenset()
     numbers: tuple[str | _Count, ...] = ()
     codes: tuple[str | _Count, ...] = ()
     usual: dict[str, str] = field(default_factory=dict)
@@ -119,7 +120,7 @@ class Encoder:
             before, after = next(p.members[path][0] for p in parts if path in p.members)
             best = sorted(times, key=lambda m: (-abs(ours[m] - theirs[m]), -times[m], m))[:_MEMBERS]
             (numbers if before else codes).extend(_Count(path, m, before + m + after) for m in best if times[m] > 1)
-        return cls(None, None, tuple(numbers[:_NUMBERS]), tuple(codes[:_CODES]), usual)
+        return cls(numbers=tuple(numbers[:_NUMBERS]), codes=tuple(codes[:_CODES]), usual=usual)
 
     @property
     def plain(self) -> bool:
@@ -159,9 +160,10 @@ class Encoder:
             rest = [f"{path} == {n:g}" for path, n in parts.numbers.items() if path.startswith("len(")] + [
                 statement for statement in rest if not statement.startswith("type(")
             ]
-        for path in parts.members:
+        for path in parts.members if not (self.plain and rest) else ():
             rest += [f"{member} in {path}" for member in sorted(counts[path]) if (path, member) not in self._known]
-        return np.array([*row, *map(self._code, [made[TYPE], " and ".join(rest), *said])])
+        kind = "" if type(outcome).__name__ in self.types else made[TYPE]
+        return np.array([*row, *map(self._code, [kind, " and ".join(rest), *said])])
 
     @staticmethod
     def _whether(column: _Count, counts: Mapping[str, Counter[str]]) -> str:

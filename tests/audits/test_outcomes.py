@@ -133,6 +133,11 @@ def rare(bit: int, rng: Rng, odd: Any, usual: Callable[[Rng], Any]) -> Any:
         (lambda bit, rng: rare(bit, rng, "odd", lambda rng: "abcd"[rng.integers(4)]), "output == 'odd'", 0),
         (lambda bit, rng: rare(bit, rng, "odd", lambda rng: rng.laplace()), "type(output) is str", 1),
         (lambda bit, rng: fails(bit, rng, 1e-3), "raises ValueError", 1),
+        (
+            lambda bit, rng: np.ones(2, rare(bit, rng, "i8", lambda _: "f8")),
+            "output.shape == (2,) and output.dtype == int64",
+            0,
+        ),
         (lambda bit, rng: {"w": rare(bit, rng, "odd", lambda rng: f"w{rng.integers(99)}")}, "output['w'] == 'odd'", 0),
     ],
 )
