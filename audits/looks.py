@@ -22,8 +22,9 @@ from scipy.stats import norm
 from dpcheck.audits import limits
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.output_sets import Choice, OutputSet, choose
-from dpcheck.audits.running import SIDES, Chunk, Pool
-from dpcheck.audits.running.outcomes import Layout, Naming
+from dpcheck.audits.running import SIDES, Chunk
+from dpcheck.audits.running.encoder import Layout, Naming
+from dpcheck.audits.running.pool import Pool
 from dpcheck.audits.scores import evaluate
 from dpcheck.compiled import njit
 

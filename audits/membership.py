@@ -22,8 +22,9 @@ from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits import epsilon_lower, p_value
 from dpcheck.audits.looks import Look, Plan, Strength, in_family, strength, take_looks
 from dpcheck.audits.output_sets import OutputSet
-from dpcheck.audits.running import SIDES, KeptRuns, Pool, Runner, require_runs
+from dpcheck.audits.running import SIDES, KeptRuns, Runner, require_runs
 from dpcheck.audits.running.datasets import plain
+from dpcheck.audits.running.pool import Pool
 from dpcheck.errors import require_confidence, require_count
 from dpcheck.shown import Shown
 

@@ -6,7 +6,7 @@ A set is chosen from earlier runs and counted on fresh ones; how well it is chos
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
@@ -17,7 +17,6 @@ from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits import stand_off, thresholds
 from dpcheck.audits.running import SIDES
 from dpcheck.audits.running.datasets import plain, shown
-from dpcheck.audits.running.outcomes import Naming
 from dpcheck.audits.scores import Coordinate, Score, evaluate
 from dpcheck.audits.scores.exact import Extreme, Repeats, Special, Stated, exact, given, seen, stated_once
 from dpcheck.audits.scores.learned import Projection, Quadratic, fit, learned
@@ -43,6 +42,8 @@ class OutputSet:
         Counts in the fresh runs, on the favoured dataset and on the other.
     trials : int
         Fresh runs on each dataset.
+    naming : callable, optional
+        What writes columns and codes as the user would, where outputs are no numbers of one shape.
     """
 
     score: Score
@@ -52,7 +53,7 @@ class OutputSet:
     hits: int = 0
     other_hits: int = 0
     trials: int = 0
-    naming: Naming | None = field(default=None, repr=False, compare=False)
+    naming: Callable[[str], str] | None = field(default=None, repr=False, compare=False)
 
     @property
     def sign(self) -> int:
@@ -86,7 +87,18 @@ class OutputSet:
         return self.named(self.said)
 
     def named(self, text: str) -> str:
-        """Write a text on columns and codes as the user would."""
+        """Write a text on columns and codes as the user would.
+
+        Parameters
+        ----------
+        text : str
+            Words of a score or a set.
+
+        Returns
+        -------
+        str
+            The same of the user's output.
+        """
         return text if self.naming is None else self.naming(text)
 
     @property

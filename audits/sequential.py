@@ -21,7 +21,7 @@ import binascii
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +30,9 @@ from numpy.typing import NDArray
 from dpcheck import __version__
 from dpcheck.audits.betting import FIRST, Standing, State, Wealth, digest, kept_runs
 from dpcheck.audits.output_sets import OutputSet
-from dpcheck.audits.running import Chunk, KeptRuns, Pool, Runner, require_runs
+from dpcheck.audits.running import Chunk, KeptRuns, Runner, require_runs
+from dpcheck.audits.running.encoder import Naming
+from dpcheck.audits.running.pool import Pool
 from dpcheck.errors import (
     InputError,
     is_finite,
@@ -199,8 +201,7 @@ def audit_sequential(
     ------
     InputError
         For arguments outside their domain, an ``earlier`` audit of something else, and a mechanism that raises in all
-        first runs on both datasets, returns functions or iterators or, unless ``seeded`` is False, has other
-        randomness.
+        first runs, returns functions or iterators or, unless ``seeded`` is False, has other randomness.
 
     References
     ----------
@@ -244,8 +245,9 @@ def audit_sequential(
             if wealth.violated:
                 break
         event = wealth.witness()
-        if event.naming is not None:
-            pool.label(event.naming, event.said, wealth.rows(_chunks(0, most, 0)))
+        if wealth.width > wealth.layout.numbers:
+            event = replace(event, naming=(naming := Naming(wealth.layout)))
+            pool.label(naming, event.said, wealth.rows(_chunks(0, most, 0)))
     look = wealth.looks[-1]
     verdict = "violated" if wealth.violated else "consistent" if wealth.could_violate else "inconclusive"
     return SequentialAudit(

@@ -33,7 +33,7 @@ import base64
 import hashlib
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 from dpcheck.audits.betting.predictor import Predictor
 from dpcheck.audits.output_sets import OutputSet
 from dpcheck.audits.running import Chunk
-from dpcheck.audits.running.outcomes import Layout, Naming
+from dpcheck.audits.running.encoder import Layout
 from dpcheck.compiled import njit
 from dpcheck.errors import require
 
@@ -214,8 +214,7 @@ class Wealth:
 
     def witness(self) -> OutputSet:
         """Return the output set that reveals most."""
-        event = self._predictor.witness(*self._outputs, float(self._epsilons[self._claimed]), self._delta)
-        return event if self.width == self.layout.numbers else replace(event, naming=Naming(self.layout))
+        return self._predictor.witness(*self._outputs, float(self._epsilons[self._claimed]), self._delta)
 
     def rows(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Floats]]:
         """Yield the chunks whose outputs are kept, from the first on; none where an earlier audit's are missing."""

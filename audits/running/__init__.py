@@ -6,34 +6,27 @@ Outputs depend on the seed and the chunk alone, so any number of workers returns
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.arrays import unread
 from dpcheck.audits.running.datasets import equal_datasets, fingerprint, require_unchanged, same
-from dpcheck.audits.running.outcomes import Encoder, Layout, Naming, Raised, kind_of
+from dpcheck.audits.running.encoder import Encoder, Layout
+from dpcheck.audits.running.outcomes import Raised, kind_of
 from dpcheck.errors import InputError, one_line, raised, require, require_count, require_mechanism
 from dpcheck.running.executor import Executor
 from dpcheck.running.processes import EndedProcessError, Guest
-
-if TYPE_CHECKING:
-    from dpcheck.audits.running.isolated import IsolatedRunner, Limits
-    from dpcheck.running.executor import Executor
 
 Floats = NDArray[np.float64]
 
 SIDES = ("data", "neighbour")
 # Calls that are compared to see that a seed fixes the output: enough to catch a fair coin; and those on each dataset
 # from which the columns of outcomes are learned that are no numbers of one shape.
-_PROBES, _LEARNED = 24, 100
-# Chunks that are run again, for the words behind what decides.
-_REPEATED = 6
+PROBES, _LEARNED = 24, 100
 
 
 @dataclass(frozen=True)
@@ -126,7 +119,11 @@ class Runner:
 
     def __post_init__(self) -> None:
         """Require a function that takes these arguments."""
-        self._kinds, self._shape = set[Any](), tuple[int, ...]()  # of the arrays that came out of the first runs
+        self._kinds, self._types, self._shape = (
+            set[Any](),
+            set[str](),
+            tuple[int, ...](),
+        )  # of the arrays that came out of the first runs
         require_mechanism(self.mechanism, vectorized=self.vectorized)
 
     def __call__(self, chunk: Chunk) -> Floats:
@@ -203,6 +200,7 @@ class Runner:
                 return rows[:i], error
             if learning:
                 self._kinds |= {(type(result), kind_of(result))} if row.ndim else set()
+                self._types.add(type(result).__name__)
                 if i == 0:
                     self._shape = shape = row.shape
                     rows = np.empty((size, row.size))
@@ -255,7 +253,7 @@ class Runner:
             self.encoder = self._learned()
             outputs, failures = self._both(seeded)
         if failures:
-            first, without = next(iter(failures.values())), [2 * _PROBES, 2 * _PROBES]
+            first, without = next(iter(failures.values())), [2 * PROBES, 2 * PROBES]
             for side, failure in failures.items():
                 without[side] = failure.ran
             raise first.on(list(failures), without) from first
@@ -266,7 +264,8 @@ class Runner:
         if self.vectorized:
             return Layout(a.shape[1], 0, a.shape[1])
         if self.encoder is None:
-            self.encoder = Encoder(self._shape, *(kind for _, kind in self._kinds))
+            kind = next((kind for _, kind in self._kinds), None)
+            self.encoder = Encoder(self._shape, kind, frozenset(self._types))
         self.first = (a[:1], b[:1]) if seeded else ()
         return self.encoder.layout
 
@@ -320,7 +319,7 @@ class Runner:
         outcomes = [*learned[0], *learned[1]]
         if all(isinstance(outcome, Raised) for outcome in outcomes):
             always = f"{outcomes[0].kind}: {outcomes[0].words}"
-            raise InputError(f"mechanism must return an output, got {always}, or another error, in all first runs")
+            raise InputError(f"mechanism must return an output, got an error in all first runs: {always}")
         nothing = all(outcome is None for outcome in outcomes)
         require(not nothing, "mechanism", "return an outcome", "None in all first runs")
         return Encoder.learned(*learned)
@@ -329,12 +328,12 @@ class Runner:
         """Return outputs on one dataset, after two runs that must agree."""
         dataset = self.datasets[side]
         rngs = np.random.default_rng(0), np.random.default_rng(0)
-        first = self.outputs(dataset, rngs[0], _PROBES)
+        first = self.outputs(dataset, rngs[0], PROBES)
         require_unchanged(dataset, self.held[side])
         try:
-            again = self.outputs(dataset, rngs[1], _PROBES)
+            again = self.outputs(dataset, rngs[1], PROBES)
         except RunError as error:
-            error.ran += _PROBES
+            error.ran += PROBES
             raise
         if seeded and not (first.shape == again.shape and same(first, again).all()):
             raise InputError(
@@ -350,7 +349,7 @@ class Runner:
         # Every audit needs independent runs, so a vectorized call must draw anew for each output. A column that is
         # constant within each call, with another constant in each, is no column of independent runs: for two values of
         # chance 1/2 that has probability below 1e-20.
-        calls = [first, *(self.outputs(dataset, np.random.default_rng(stream), _PROBES) for stream in (1, 2))]
+        calls = [first, *(self.outputs(dataset, np.random.default_rng(stream), PROBES) for stream in (1, 2))]
         constant = np.array([same(rows, rows[0]).all(axis=0) for rows in calls]).all(axis=0)
         values = np.array([rows[0] for rows in calls])
         require(
@@ -371,91 +370,3 @@ class KeptRuns(Protocol):
 
     def __setitem__(self, chunk: Chunk, outputs: Floats, /) -> None:
         """Keep the outputs of a chunk."""
-
-
-class Pool(AbstractContextManager["Pool"]):
-    """Runs the chunks of a mechanism: here (``jobs`` 1), in threads (if it is vectorized) or in processes.
-
-    Its workers start with the first chunk, and end with the context, on an error or an interrupt at once.
-
-    kept : outputs by chunk, which are used in place of new runs and to which new ones are added
-    executor : who runs the chunks in place of all these; it is left open
-    isolate : the limits of a process of its own, in which the mechanism then runs
-    """
-
-    def __init__(
-        self, runner: Runner, jobs: int, kept: KeptRuns | None = None, executor: Executor | None = None,
-        isolate: Limits | None = None,
-    ) -> None:  # fmt: skip
-        self._isolated: IsolatedRunner | None = None
-        if isolate is not None:
-            from dpcheck.audits.running.isolated import IsolatedRunner
-
-            self._isolated = IsolatedRunner(runner, isolate)
-        self.runner: Runner | IsolatedRunner = self._isolated or runner
-        self._work, self._kept = partial(_attempt, self.runner), kept
-        self._done = [2 * _PROBES, 2 * _PROBES]
-        self._executor, self._workers = executor, None
-        if executor is None and jobs > 1:
-            from dpcheck.running.executor import Threads, workers
-            from dpcheck.running.process_pool import Processes
-
-            self._workers = (Threads if runner.vectorized else Processes)(workers(jobs))
-            self._executor = self._workers
-        self._lost: tuple[type[InputError], ...] = ()
-        if self._executor is not None:
-            from dpcheck.running.executor import LostWorkersError
-
-            self._lost = (LostWorkersError,)
-
-    def __exit__(self, *error: Any) -> None:
-        """Wait for the workers, or end them if an error occurred."""
-        if self._workers is not None:
-            self._workers.__exit__(*error)
-        if self._isolated is not None:
-            self._isolated.end()
-
-    def label(self, naming: Naming, text: str, rows: Iterable[tuple[Chunk, Floats]]) -> None:
-        """Have the statements in a text known; of one that was coded elsewhere by running a chunk of ``rows`` again."""
-        unknown, left = naming.unknown(text), _REPEATED
-        naming.labels.update(self.runner.labels(unknown))
-        for chunk, outputs in rows:
-            unknown = [number for number in unknown if number not in naming.labels]
-            if not unknown or left == 0:
-                return
-            if np.isin(outputs[:, naming.layout.numbers :], unknown).any():
-                naming.labels.update(self.runner.labels(unknown, chunk))
-                left -= 1
-
-    def map(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Floats]]:
-        """Yield each chunk with its outputs, in order; those that are kept are not run again."""
-        chunks = list(chunks)
-        known = set() if self._kept is None else {chunk for chunk in chunks if chunk in self._kept}
-        new = [chunk for chunk in chunks if chunk not in known] if known else chunks
-        run = self._executor
-        ran = zip(new, map(self._work, new), strict=True) if run is None else run.map(self._work, new)
-        for chunk in chunks:
-            if chunk not in known:
-                try:
-                    _, outputs = next(ran)
-                except self._lost as error:
-                    died = "mechanism must survive in a worker process, got one that died; try jobs=1"
-                    raise InputError(died) from error
-                if isinstance(outputs, RunError):
-                    self._done[chunk.side] += outputs.ran
-                    raise outputs.on([chunk.side], self._done) from outputs
-                self._done[chunk.side] += chunk.size
-                if self._kept is None:
-                    yield chunk, outputs
-                    continue
-                self._kept[chunk] = outputs
-            assert self._kept is not None
-            yield chunk, self._kept[chunk]
-
-
-def _attempt(runner: Runner | IsolatedRunner, chunk: Chunk) -> Floats | RunError:
-    """Return the outputs of a chunk, or the failure as a value, so that the chunk is known in which it occurred."""
-    try:
-        return runner(chunk)
-    except RunError as error:
-        return error

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.audits.running import Chunk, RunError, Runner
-from dpcheck.audits.running.outcomes import Layout
+from dpcheck.audits.running.encoder import Layout
 from dpcheck.errors import InputError, one_line, require, require_positive
 from dpcheck.running.processes import EndedProcessError, end_process, end_with_parent, forget_answer
 

@@ -35,7 +35,8 @@ def given(a: Floats, b: Floats, codes: int = 0) -> list[Score]:
     codes : so many of the last columns hold codes, which are equal or not, and have no order
     """
     columns, width = telling(a, b, codes), a.shape[1]
-    ends = [Extreme(end) for end in ("smallest", "largest")] if width - codes > 1 else []
+    numbers = width - codes if codes else None
+    ends = [Extreme(end, numbers) for end in ("smallest", "largest")] if width - codes > 1 and codes <= _PLAIN else []
     ordered: list[Score] = [*map(partial(Coordinate, width=width), columns), *specials(a, b, columns), *ends]
     return [*statements(a, b, codes), *ordered] if codes else ordered
 
@@ -126,7 +127,8 @@ class Repeats:
 
 # Values of codes that have scores of their own; and of how many runs on one dataset alone values are tried that were
 # seen there.
-_VALUES, _TIMES = 32, (1, 2, 3)
+_VALUES, _TIMES, _LESS = 32, (1, 2, 3), 1e-9
+_PLAIN = 2  # codes of outputs that are mostly numbers of one shape: those of others have nothing in common
 
 
 class Stated(Repeats):
@@ -156,7 +158,7 @@ def statements(a: Floats, b: Floats, codes: int) -> list[Score]:
         for place in np.argsort(-np.abs(counts[0] - counts[1]) / np.sqrt(counts.sum(axis=0)), kind="stable")[:_VALUES]
         for value, x, y in [(values[place], *counts[:, place])]
     ]
-    found = sorted(found, key=lambda one: (-one[0], one[2]))[:_VALUES]
+    found = sorted(found, key=lambda one: (-one[0], one[2] == 0, one[2]))[:_VALUES]
     return [Stated(source, np.array([value]), np.ones(1)) for _, source, value in found]
 
 
@@ -183,6 +185,8 @@ def stated_once(a: Floats, b: Floats, codes: int) -> tuple[Stated, float] | None
                 c[[side, 1 - side]][:, inside].sum(axis=1) for c, inside in zip(halves[::-1], found, strict=True)
             )
             worth = (hits[0] - hits[1]) / (hits.sum() + 1) ** 0.5
+            # Of equal ones it is said first that something raised, and last that something is missing.
+            worth += _LESS * (bool((values[ours] < 0).any()) + bool((values[ours] != 0).all()))
             if ours.any() and worth > best:
                 best, sign = worth, 1.0 - 2.0 * side
                 chosen = Stated(source, values[ours], np.full(int(ours.sum()), sign)), sign
@@ -356,9 +360,13 @@ def specials(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Special]:
 
 @dataclass(frozen=True)
 class Extreme:
-    """The smallest or the largest number, as ``end`` says; NaN is neither."""
+    """The smallest or the largest number, as ``end`` says; NaN is neither.
+
+    numbers : so many of the first columns are numbers, None for all
+    """
 
     end: str
+    numbers: int | None = None
 
     @property
     def words(self) -> str:
@@ -366,4 +374,4 @@ class Extreme:
 
     def __call__(self, outputs: Floats) -> Floats:
         end = np.fmin if self.end == "smallest" else np.fmax
-        return np.asarray(end.reduce(outputs, axis=1))
+        return np.asarray(end.reduce(outputs[:, : self.numbers], axis=1))

@@ -23,8 +23,8 @@ import scipy.sparse
 
 from dpcheck import audit_neighbours, audit_privacy, audit_sequential
 from dpcheck.audits.running import Runner
+from dpcheck.audits.running.encoder import Encoder, Layout, Naming, code
 from dpcheck.audits.running.isolated import Limits
-from dpcheck.audits.running.outcomes import Encoder, Layout, Naming, code
 from dpcheck.errors import InputError
 
 Rng = np.random.Generator
@@ -133,6 +133,11 @@ def rare(bit: int, rng: Rng, odd: Any, usual: Callable[[Rng], Any]) -> Any:
         (lambda bit, rng: rare(bit, rng, "odd", lambda rng: "abcd"[rng.integers(4)]), "output == 'odd'", 0),
         (lambda bit, rng: rare(bit, rng, "odd", lambda rng: rng.laplace()), "type(output) is str", 1),
         (lambda bit, rng: fails(bit, rng, 1e-3), "raises ValueError", 1),
+        (
+            lambda bit, rng: np.ones(2, rare(bit, rng, "i8", lambda _: "f8")),
+            "output.shape == (2,) and output.dtype == int64",
+            0,
+        ),
         (lambda bit, rng: {"w": rare(bit, rng, "odd", lambda rng: f"w{rng.integers(99)}")}, "output['w'] == 'odd'", 0),
     ],
 )
@@ -210,7 +215,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
 
 
 def test_a_code_is_the_same_in_every_process() -> None:
-    program = "from dpcheck.audits.running.outcomes import code; print(repr(code('output == \\'B\\'')))"
+    program = "from dpcheck.audits.running.encoder import code; print(repr(code('output == \\'B\\'')))"
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert float(said) == code("output == 'B'")
     assert 1 <= code("output == 'B'") < 2

@@ -214,7 +214,9 @@ class TestFailures:
             (lambda data, rng: max(data) if data[1:] else sum(rng), "TypeError: "),
         ):
             for audit in (audit_privacy, audit_sequential):
-                with pytest.raises(InputError, match=f"^mechanism must return an output, got {said}"):
+                with pytest.raises(
+                    InputError, match=f"^mechanism must return an output, got an error in all first runs: {said}"
+                ):
                     audit(mechanism, [1], [0], epsilon=1.0)
         with pytest.raises(InputError, match=r"^mechanism must return an outcome, got None in all first runs$"):
             audit_privacy(lambda data, rng: None, [], [0], epsilon=1.0)

@@ -17,7 +17,7 @@ from scipy import optimize, special, stats
 import dpcheck
 from dpcheck.audits.betting import Wealth, stakes
 from dpcheck.audits.betting.predictor import LabelTree, Predictor
-from dpcheck.audits.running.outcomes import Layout
+from dpcheck.audits.running.encoder import Layout
 from dpcheck.audits.sequential import SequentialAudit, audit_sequential
 from dpcheck.errors import InputError
 

@@ -459,7 +459,7 @@ API: dict[str, Callable[[], object]] = {
     "neighbours without pairs": lambda: dpcheck.audit_neighbours(laplace, [], epsilon=1.0),
     "neighbours that are no pairs": lambda: dpcheck.audit_neighbours(laplace, [3], epsilon=1.0),
     "neighbours of no mechanism": lambda: dpcheck.audit_neighbours(None, [(0, 1)], epsilon=1.0),
-    "neighbours and masked outputs": lambda: dpcheck.audit_neighbours(lambda data, rng: MASKED, [(0, 1)], epsilon=1.0),
+    "neighbours and outputs of code": lambda: dpcheck.audit_neighbours(lambda data, rng: len, [(0, 1)], epsilon=1.0),
     "data set that is missing": lambda: datasets.load("iris"),
     "data set of radius 0": lambda: datasets.load("a9a").unit_ball(radius=0),
     "data set of radius NaN": lambda: datasets.load("a9a").unit_ball(radius=NAN),
@@ -484,10 +484,10 @@ from dpcheck.events import Laplace
 def f(data, rng): return np.sum(data) + rng.laplace()
 def takes_data(data): return np.sum(data)
 def leaves(data, rng): raise SystemExit(0)
-def returns_complex(data, rng): return 1j
-def returns_text(data, rng): return "seven"
+def returns_code(data, rng): return len
+def returns_iterator(data, rng): return iter([1])
 def raises(data, rng): raise ValueError("first line\\nsecond line")
-def grows(data, rng): return rng.normal(size=int(rng.integers(1, 3)))
+def nests(data, rng): return (nested := []).append(nested) or nested
 def randomness_of_its_own(data, rng): return np.random.default_rng().normal()
 def takes_size(data, rng, size): return np.sum(data) + rng.laplace(size=size)
 def rises(epsilons): return np.minimum(1.0, epsilons / 10)
@@ -526,7 +526,7 @@ RUN = "--batch 256 --population 60000 --steps 10000 --delta 1e-5"
 AT = "yang2022.theorem_1 n=10000 epsilon=0.5 delta=1e-8 T=100 G_w=1 G_v=2"
 FURTHER = {  # what follows a command, line by line
     "audit users_own:": """
-        returns_text %A; raises %A; grows %A; randomness_of_its_own %A; takes_size %A
+        returns_iterator %A; raises %A; nests %A; randomness_of_its_own %A; takes_size %A
         f --data headed.csv --neighbour 0 --epsilon 1; f --data marks.csv --neighbour 0 --epsilon 1
         f %A --unseeded --jobs 2; f --data words.csv --neighbour 0 --epsilon 1""",
     "show ": f"""
@@ -605,7 +605,7 @@ def command_lines() -> list[tuple[str, ...]]:
     data += ["nosuch.csv", "empty.json", "deep.json", "nosuch.json", ".", LONG, "digits.json", "\x1b[2J", "a" * 5_000]
     pairs = (("--data", "--neighbour"), ("--neighbour", "--data"))
     found += [("audit", "users_own:f", a, value, b, "0", "--epsilon", "1") for a, b in pairs for value in data]
-    names = [f"users_own:{name}" for name in ("", "nosuch", "words", "takes_data", "leaves", "returns_complex", "f:g")]
+    names = [f"users_own:{name}" for name in ("", "nosuch", "words", "takes_data", "leaves", "returns_code", "f:g")]
     names += ["users_own", ":f", "nosuch:f", "broken:f", "leaving:f", "stopping:f", "a b:f", "..:f", ".py:f", "./:f"]
     names += ["nosuch.py:f", "users_own.py:nosuch", "broken.py:f"]
     found += [("audit", name, *AUDIT[2:], "--epsilon", "1", "--trials", "200") for name in names]
