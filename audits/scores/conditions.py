@@ -144,8 +144,8 @@ def _among(s: str, values: NDArray[np.float64], tables: Tables) -> str:
     numbers = values[~np.isnan(values)]
     if numbers.size > _LISTED:
         tables["VALUES"] = numbers
-    text = f"{s} in {'VALUES' if tables else tuple(numbers.tolist())}"
-    return text if numbers.size == values.size else f"{text} or np.isnan({s})"
+    said = [f"{s} in {'VALUES' if tables else tuple(numbers.tolist())}"] * bool(numbers.size)
+    return " or ".join(said + [f"np.isnan({s})"] * (numbers.size < values.size))
 
 
 def _bins(edges: NDArray[np.float64], inside: NDArray[np.bool_], tables: Tables) -> str:

@@ -198,13 +198,15 @@ def a_run(**verdicts):
 
 
 def test_what_is_worse_comes_first():
-    before = a_run(a=("consistent", 1.0, 2.0), b=("violated", 3.0, 1.0), c=("consistent", 1.0, 2.0),
-                   d=("violated", 3.0, 1.0), e=("consistent", 1.0, 2.0), f=("consistent", 1.0, 2.0))  # fmt: skip
+    before = a_run(e=("consistent", 1.0, 2.0), a=("consistent", 1.0, 2.0), b=("violated", 3.0, 1.0),
+                   c=("consistent", 1.0, 2.0), d=("violated", 3.0, 1.0), f=("consistent", 1.0, 2.0),
+                   h=("violated", 2.0, 1.0))  # fmt: skip
     after = a_run(a=("consistent", 1.0, 2.0), b=("violated", 3.0, 1.0), c=("violated", 3.0, 2.0),
-                  d=("consistent", 1.0, 1.0), e=("consistent", 1.0, 5.0), g=("inconclusive", 0.0, 1.0))  # fmt: skip
+                  d=("consistent", 1.0, 1.0), e=("consistent", 1.0, 5.0), g=("inconclusive", 0.0, 1.0),
+                  h=("violated", 9.0, 1.0))  # fmt: skip
     text = comment(before, after)
-    assert re.findall(r"^\| `(\w)`", text, re.M) == ["c", "e", "f", "b", "d", "g", "a"]
-    assert text.startswith("### Privacy audits: 3 of 7 worse")
+    assert re.findall(r"^\| `(\w)`", text, re.M) == ["c", "h", "e", "f", "b", "d", "g", "a"]
+    assert text.startswith("### Privacy audits: 4 of 8 worse")
     assert "| `c` | (2, 1e-05) | ≥ 1 | ≥ 3 | **violated**, was consistent, more than before, beyond chance |" in text
     assert "| `f` | (2, 1e-05) | ≥ 1 |  | gone |" in text and "claim was (2, 1e-05)" in text
 
