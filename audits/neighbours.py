@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpcheck.arrays import real_numbers, widened
+from dpcheck.audits.columns import range_of, read_columns
+from dpcheck.audits.proposals import adding, replacing
 from dpcheck.audits.running import Runner
 from dpcheck.audits.running.datasets import same
-from dpcheck.errors import InputError, raised, require, require_count, require_positive, require_seed
+from dpcheck.errors import InputError, raised, require, require_count, require_known, require_positive, require_seed
 
 Array = NDArray[np.float64]
 
@@ -27,11 +30,18 @@ class Pair:
         Datasets that differ in one record.
     words : str
         How they differ, for a report.
+    kind : str
+        Where their records lie, for pairs that :func:`around` makes: "inside" the ranges of the data's columns,
+        "beyond" them, or "not finite" for NaN, infinity and what is missing, where the data hold none.
+    outside : str
+        What lies outside the range of the data; empty where nothing does.
     """
 
     data: Any
     neighbour: Any
     words: str
+    kind: str = ""
+    outside: str = ""
 
 
 def patterns(width: int, *, size: float = 1.0) -> list[Pair]:
@@ -124,6 +134,70 @@ def removed(dataset: Any) -> Iterator[Pair]:
             else [*dataset[:index], *dataset[index + 1 :]]
         )
         yield Pair(dataset, rest, f"record {index} removed")
+
+
+RELATIONS = ("replace_one", "add_or_remove_one", "both")
+RECORDS = ("inside", "finite", "any")
+_MOST = {"inside": 50, "beyond": 35, "not finite": 15}  # pairs of each kind
+_CELLS = 20_000_000  # of all pairs together
+
+
+def around(data: Any, *, relation: str = "replace_one", group: int = 1, records: str = "finite") -> list[Pair]:
+    """Propose neighbours of a data set: records replaced, added or removed, extreme and awkward ones among them.
+
+    A few records are chosen, those that move most. They go to the ends of their columns' ranges, jointly and column by
+    column, and outside: huge numbers, NaN and infinity, a new label, a longer list, nothing. In some pairs half of the
+    records lie at one end of the range and half at the other, or all at one, where a median moves most.
+
+    Parameters
+    ----------
+    data : array, list, table or dict of columns
+        Records: the rows of an array (NumPy, torch, JAX) or of a table of pandas, the entries of a list (numbers,
+        words, lists or dicts), or what columns of one length hold.
+    relation : {"replace_one", "add_or_remove_one", "both"}
+        Neighbours have a record replaced, or a record more or less. A claim for one relation says little of the other;
+        with "both" it must hold for either.
+    group : int
+        How many records are replaced, added or removed at once, at least 1, for a claim about groups.
+    records : {"finite", "inside", "any"}
+        "inside" leaves out records outside the range of the data; "any" counts all of them. "finite" counts those that
+        are finite, and shows apart what records do that hold NaN, infinity or nothing, where the data's do not.
+
+    Returns
+    -------
+    list of Pair
+        At most 100, fewer where the data are large; the same for the same data.
+
+    Raises
+    ------
+    InputError
+        For arguments outside their domain, and for data without records.
+
+    Examples
+    --------
+    >>> from dpcheck.audits.neighbours import around
+    >>> for pair in around([3, 8, 5])[:2]:
+    ...     print(pair.neighbour, "by", pair.words)
+    [8, 8, 5] by record 0: 3 -> 8
+    [3, 3, 5] by record 1: 8 -> 3
+    """
+    require_known(relation, RELATIONS, "relation")
+    require_known(records, RECORDS, "records")
+    require_count(group, "group")
+    table = read_columns(data)
+    require(len(table) >= group, "group", f"be at most the number of records, {len(table)}", group)
+    ranges = [range_of(column) for column in table.values]
+    makers = {"replace_one": [replacing], "add_or_remove_one": [adding]}.get(relation, [replacing, adding])
+    turns = zip_longest(*(make(table, ranges, group) for make in makers))
+    proposed = {made.words: made for turn in turns for made in turn if made is not None}.values()  # each of them once
+    share = min(1.0, _CELLS / sum(_MOST.values()) / (len(table) * len(ranges)))
+    pairs = []
+    for kind in _MOST if records != "inside" else ["inside"]:
+        for made in [p for p in proposed if p.kind == kind][: max(4, int(share * _MOST[kind]))]:
+            ours = data if made.data is None else table.changed(*made.data)
+            counted = "beyond" if records == "any" and kind == "not finite" else kind
+            pairs.append(Pair(ours, table.changed(*made.neighbour), made.words, counted, made.outside))
+    return pairs
 
 
 def drawn(strategy: Any, count: int = 100, *, seed: int = 0) -> list[Pair]:

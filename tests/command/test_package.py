@@ -54,7 +54,7 @@ def test_metadata(project):
     assert installed["License-Expression"] == "Apache-2.0"
     assert installed["Requires-Python"] == ">=3.11"
     assert set(installed.get_all("Provides-Extra")) == {
-        "test", "benchmark", "libraries", "completion", "dask", "ray", "reinforcement", "docs",
+        "test", "benchmark", "libraries", "parquet", "completion", "dask", "ray", "reinforcement", "docs",
     }  # fmt: skip
     assert metadata.version("dpcheck") == re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M).group(1)
 
