@@ -9,9 +9,10 @@ probability at most ``1 - confidence``.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,16 +20,30 @@ from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.neighbours import Pair
 from dpcheck.audits.output_sets import choose
-from dpcheck.audits.running import RunError, Runner
+from dpcheck.audits.running import KeptRuns, RunError, Runner
 from dpcheck.audits.running.datasets import equal_datasets
+from dpcheck.audits.shrinking import smaller
 from dpcheck.errors import InputError, require, require_confidence, require_count, require_seed
 from dpcheck.shown import Shown
+
+if TYPE_CHECKING:
+    from dpcheck.running.executor import Executor
 
 # Keeps the random streams of the search apart from those of the audit.
 _STREAM = 1 << 20
 # The fewest and the most runs of a pair on each dataset in one round.
 _LEAST = 60
 _LARGEST = 20_000
+
+
+# The runs, and the error probability, that pairs of each kind get where there are several kinds.
+_SHARES = {"inside": 0.8, "beyond": 0.15, "not finite": 0.05}
+_APART = "not finite"  # the kind that no verdict counts
+# The fewest pairs of a kind that are searched, and the fewest runs of an audit.
+_PAIRS, _FEWEST = 4, 100
+# The share of the error probability that is kept for a smaller pair; its search: steps, seconds, runs, and the levels
+# at which a step shows, or might show, a violation.
+_SHRUNK, _STEPS, _SECONDS, _RUNS, _SURE, _DOUBT = 0.1, 100, 10.0, 20_000, 1e-4, 0.4
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,19 +53,28 @@ class NeighbourAudit(Shown):
     Attributes
     ----------
     pair : Pair
-        The pair that was audited.
+        The pair that was audited; of several kinds the one that decides the verdict.
     audit : PrivacyAudit
         Its audit, on runs that the search has not seen.
     pairs : int
-        How many pairs were searched.
+        How many pairs were searched, of this kind.
     searched : int
         Runs of the search on either dataset.
+    others : tuple of NeighbourAudit
+        The pairs of the other kinds (:func:`~dpcheck.audits.neighbours.around`) that promised most.
+    failing : tuple of str
+        Pairs that were left out, since the mechanism fails on them, with the error.
+    smaller : NeighbourAudit or None
+        A smaller pair that shows the violation too, with an audit of its own.
     """
 
     pair: Pair
     audit: PrivacyAudit
     pairs: int
     searched: int
+    others: tuple[NeighbourAudit, ...] = ()
+    failing: tuple[str, ...] = ()
+    smaller: NeighbourAudit | None = None
 
     @property
     def verdict(self) -> str:
@@ -63,21 +87,44 @@ class NeighbourAudit(Shown):
         return self.audit.epsilon_lower
 
     def _sentence(self) -> str:
-        return f"{self.audit}\npair: {self.pair.words}, of {self.pairs} searched"
+        audit, pair, outside = str(self.audit), self.pair, "outside the range of the data"
+        if pair.outside and self.verdict == "violated":
+            audit = audit.replace("violated: ", f"violated {outside}: ", 1)
+        lines = [audit, f"pair: {pair.words}, of {self.pairs} searched"]
+        lines += [f"{outside}: {pair.outside}"] if pair.outside else []
+        for other in self.others:
+            where = {"inside": "within the range of the data", "beyond": outside}.get(
+                other.pair.kind, "apart from the verdict, as the data hold nothing of the kind"
+            )
+            lines.append(
+                f"{where}: {other.verdict}, epsilon >= {other.epsilon_lower:.4f} on the pair: {other.pair.words}, "
+                f"of {other.pairs} searched"
+            )
+        if self.smaller is not None:
+            lines.append(f"a smaller pair, audited anew: {self.smaller.pair.words}; {self.smaller.audit.witness}")
+        if self.failing:
+            lines.append(f"left out: {len(self.failing)} pairs on which the mechanism fails, as {self.failing[0]}")
+        return "\n".join(lines)
 
     def _facts(self) -> dict[str, Any]:
-        return {"runs of the search": self.searched}
+        return {"runs of the search": self.searched + sum(other.searched for other in self.others)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the datasets, ready for JSON."""
-        return {"pair": self.pair.words, "pairs": self.pairs, "searched": self.searched, "audit": self.audit.to_dict()}
+        found = {"pair": self.pair.words, "pairs": self.pairs, "searched": self.searched, "audit": self.audit.to_dict()}
+        if self.pair.kind:
+            found |= {"kind": self.pair.kind, "outside": self.pair.outside, "failing": list(self.failing)}
+            found["others"] = [other.to_dict() for other in self.others]
+            found["smaller"] = None if self.smaller is None else self.smaller.to_dict()
+        return found
 
 
 def audit_neighbours(
     mechanism: Callable[..., Any], pairs: Iterable[Pair | tuple[Any, Any]], *, epsilon: float | None = None,
     delta: float | None = None, claim: Any = None, trials: int = 100_000, confidence: float = 0.95, seed: int = 0,
     seeded: bool = True, jobs: int | None = None, vectorized: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None, search: int | None = None, shrink: bool = False,
+    kept: Callable[[Any, Any], KeptRuns] | None = None, executor: Executor | None = None,
 ) -> NeighbourAudit:  # fmt: skip
     """Test whether a mechanism is (epsilon, delta)-private on the pair, of many neighbours, that promises most.
 
@@ -114,6 +161,16 @@ def audit_neighbours(
         Whether one call of the mechanism returns ``size`` outputs.
     progress : callable, optional
         Called as ``progress(runs done, runs at most)``, first by the search and then by the audit.
+    search : int, optional
+        Runs of the search on each dataset in place of ``trials``; where they are few, only the first pairs around a
+        data set are searched.
+    shrink : bool
+        Whether a pair around a data set that shows a violation is made smaller: fewer records, simpler values. A tenth
+        of the error probability is kept for the audit of the smaller pair.
+    kept : callable, optional
+        Returns, for the two datasets of a pair that is audited, what ``runs`` is in :func:`dpcheck.audit_privacy`.
+    executor : Executor, optional
+        Who runs the audit in place of ``jobs``, as in :func:`dpcheck.audit_privacy`.
 
     Returns
     -------
@@ -148,11 +205,21 @@ def audit_neighbours(
         good = isinstance(pair, Pair) or (isinstance(pair, Sequence) and len(pair) == 2)
         require(good, "pairs", "be Pairs or (data, neighbour)", f"{type(pair).__name__} as pair {k}")
         known.append(pair if isinstance(pair, Pair) else Pair(*pair, f"pair {k}"))
-    known = [pair for pair in known if not equal_datasets(pair.data, pair.neighbour)]  # equal ones show nothing
+    # Equal ones show nothing; around a data set there are none.
+    known = [pair for pair in known if pair.kind or not equal_datasets(pair.data, pair.neighbour)]
     require(len(known) > 0, "pairs", "hold at least one pair of neighbours that differ", "none")
+    kinds = [kind for kind in _SHARES if any(_kind(pair) == kind for pair in known)]
+    alpha, budget = (1 - confidence) * (1 - _SHRUNK if shrink else 1), trials if search is None else search
+    found, failing = dict[str, NeighbourAudit](), list[str]()
 
-    def promise(pair: Pair, key: tuple[int, int], size: int) -> float:
-        """Return what the audit of a pair promises to show, by ``size`` runs on each dataset, on streams of ``key``."""
+    def audited(pair: Pair, most: int, level: float, seed: int, **how: Any) -> PrivacyAudit:
+        return audit_privacy(
+            mechanism, pair.data, pair.neighbour, epsilon=epsilon, delta=delta, claim=claim, trials=most,
+            confidence=1 - level, seed=seed, seeded=seeded, vectorized=vectorized, **how,
+        )  # fmt: skip
+
+    def promise(pair: Pair, key: tuple[int, int], size: int, runs: int, level: float) -> float:
+        """Return what an audit of ``runs`` promises, by ``size`` runs on each dataset, on streams of ``key``."""
         runner = Runner(mechanism, (pair.data, pair.neighbour), vectorized, seed)
         try:
             outputs, done = [], [0, 0]
@@ -170,22 +237,89 @@ def audit_neighbours(
         except InputError as error:
             raise InputError(f"{error} ({pair.words})") from error
         stated = claimed.epsilon_at(delta)
-        return choose(a, b, trials, claimed, epsilon=stated, delta=delta, alpha=1 - confidence)[0].promise
+        return choose(a, b, runs, claimed, epsilon=stated, delta=delta, alpha=level)[0].promise
 
-    rounds = math.ceil(math.log2(len(known)))
-    left, searched = list(range(len(known))), 0
-    for number in range(rounds):
-        size = min(_LARGEST, max(_LEAST, trials // (rounds * len(left))))
-        promises = {}
-        for k in left:
-            promises[k] = promise(known[k], (number, k), size)
-            searched += size
-            if progress is not None:
-                progress(searched, searched + trials)
-        left = sorted(left, key=lambda k: -promises[k])[: (len(left) + 1) // 2]
-    pair = known[left[0]]
-    audit = audit_privacy(
-        mechanism, pair.data, pair.neighbour, epsilon=epsilon, delta=delta, claim=claim, trials=trials,
-        confidence=confidence, seed=seed, seeded=seeded, jobs=jobs, vectorized=vectorized, progress=progress,
-    )  # fmt: skip
-    return NeighbourAudit(pair, audit, len(known), searched)
+    def worst(pairs: list[Pair], budget: int, runs: int, level: float) -> NeighbourAudit | None:
+        """Search ``pairs`` by about ``budget`` runs on each dataset, and audit the one that promises most."""
+        rounds = math.ceil(math.log2(len(pairs)))
+        left, searched = list(range(len(pairs))), 0
+        for number in range(rounds):
+            size = min(_LARGEST, max(_LEAST, budget // (rounds * len(left))))
+            promises = {}
+            for k in left:
+                try:
+                    promises[k] = promise(pairs[k], (number, k), size, runs, level)
+                except InputError as error:
+                    if not pairs[k].kind:
+                        raise
+                    failing.append(str(error))
+                searched += size
+                if progress is not None:
+                    progress(searched, searched + runs)
+            left = sorted(promises, key=lambda k: -promises[k])[: (len(left) + 1) // 2]
+            if not left:
+                return None
+        pair = pairs[left[0]]
+        runs_of = None if kept is None else kept(pair.data, pair.neighbour)
+        try:
+            audit = audited(pair, runs, level, seed, jobs=jobs, progress=progress, runs=runs_of, executor=executor)
+        except InputError as error:
+            if not pair.kind:
+                raise
+            failing.append(f"{error} ({pair.words})")
+            if pair.kind == "inside":
+                raise InputError(failing[-1]) from error
+            return None
+        return NeighbourAudit(pair, audit, len(pairs), searched)
+
+    try:
+        for kind in kinds:
+            share = _SHARES[kind] / sum(_SHARES[kind] for kind in kinds)
+            pairs_of = [pair for pair in known if _kind(pair) == kind]
+            if search is not None and pairs_of[0].kind:
+                pairs_of = pairs_of[: max(_PAIRS, round(share * budget) // (2 * _LEAST))]
+            runs = max(_FEWEST, round(share * trials))
+            result = worst(pairs_of, round(share * budget), runs, share * alpha)
+            if result is not None:
+                found[kind] = result
+                if result.verdict == "violated":
+                    break
+    except KeyboardInterrupt as error:
+        so_far = "; ".join(f"{result.verdict} on the pair {result.pair.words}" for result in found.values())
+        raise (KeyboardInterrupt(f"so far {so_far}") if so_far else error) from None
+    counted = [result for kind, result in found.items() if kind != _APART] or list(found.values())
+    if not counted:
+        raise InputError(failing[0])
+    deciding = next((result for result in counted if result.verdict == "violated"), counted[0])
+    others = tuple(result for result in found.values() if result is not deciding)
+    deciding = replace(deciding, others=others, failing=tuple(failing))
+    if not (shrink and deciding.verdict == "violated" and deciding.pair.kind):
+        return deciding
+    size, until = min(max(2 * deciding.audit.trials, 200), 4_000), time.monotonic() + _SECONDS
+    steps = iter(range(1, min(_STEPS, _RUNS // size)))
+    halfway = (deciding.audit.epsilon + deciding.epsilon_lower) / 2 if math.isfinite(deciding.audit.epsilon) else 0.0
+
+    def shows(pair: Pair, doubt: bool = False) -> bool:
+        step = None if time.monotonic() > until else next(steps, None)
+        if step is None:
+            return doubt
+        try:
+            audit = audited(pair, size, _DOUBT if doubt else _SURE, seed + step)
+        except InputError:
+            return doubt
+        hits, other_hits, _ = audit.event.counts
+        return audit.verdict == "violated" and (doubt or math.log(hits / (other_hits + 1)) > halfway)
+
+    try:
+        pair = smaller(deciding.pair, shows)
+        if pair is not deciding.pair:
+            audit = audited(pair, max(1_000, 2 * size), (1 - confidence) * _SHRUNK, seed + _STEPS)
+            if audit.verdict == "violated":
+                return replace(deciding, smaller=NeighbourAudit(pair, audit, 1, 0))
+    except KeyboardInterrupt:
+        pass  # the verdict stands without it
+    return deciding
+
+
+def _kind(pair: Pair) -> str:
+    return pair.kind or "inside"
