@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _USAGE = """\
-dpcheck audit MODULE:FUNCTION --data A --neighbour B --epsilon E [...]
+dpcheck audit MODULE:FUNCTION --data A [--neighbour B] --epsilon E [...]
        dpcheck audit --all [FILE.toml] [...]"""
 
 
@@ -40,12 +40,28 @@ def add_options(parser: ArgumentParser) -> None:
         "mechanism", nargs="?", metavar="MODULE:FUNCTION",
         help="(dataset, rng) -> number or array, where rng is a numpy.random.Generator; or FILE.py:FUNCTION",
     )  # fmt: skip
-    group.add_argument("--data", help="dataset: JSON, or a .npy, .csv or .json file; a line of names in it is skipped")
-    group.add_argument("--neighbour", help="the neighbouring dataset, likewise")
+    group.add_argument(
+        "--data",
+        help="dataset: JSON, or a .npy, .csv, .json or .parquet file; a CSV of numbers is an array, without its line "
+        "of names and with NaN for what is missing; one with words, and Parquet, is a pandas DataFrame",
+    )
+    group.add_argument("--neighbour", help="the neighbouring dataset, likewise; where it is left out, it is searched")
     claimed = group.add_mutually_exclusive_group()
     claimed.add_argument("--epsilon", type=float, help="claimed epsilon (natural log)")
     claimed.add_argument("--claim", metavar="MODULE:NAME", help="privacy events or a curve, claimed at every delta")
     group.add_argument("--delta", type=float, help="claimed delta (default 0; beside --claim 1e-5)")
+
+    group = parser.add_argument_group("which neighbours are searched where --neighbour is left out")
+    group.add_argument(
+        "--neighbours", choices=("replace_one", "add_or_remove_one", "both"),
+        help="what the claim is for: one record replaced (default), one added or removed, or either",
+    )  # fmt: skip
+    group.add_argument("--group", type=int, help="how many records differ, for a claim about groups (default 1)")
+    group.add_argument(
+        "--records", choices=("finite", "inside", "any"),
+        help="inside: within the ranges of the data's columns; finite (default): outside them too; any: NaN and "
+        "infinity count too, which are otherwise shown apart",
+    )  # fmt: skip
 
     group = parser.add_argument_group("how long it runs, and how sure it is")
     group.add_argument(
@@ -90,7 +106,7 @@ def _require_one_or_all(parser: ArgumentParser, options: Namespace) -> None:
             parser.error("argument MODULE:FUNCTION: not allowed with argument --all")
         return
     given = {
-        "MODULE:FUNCTION": options.mechanism, "--data": options.data, "--neighbour": options.neighbour,
+        "MODULE:FUNCTION": options.mechanism, "--data": options.data,
         "--epsilon or --claim": options.claim if options.epsilon is None else "given",
     }  # fmt: skip
     missing = ", ".join(name for name, value in given.items() if value is None)
@@ -101,7 +117,7 @@ def _require_one_or_all(parser: ArgumentParser, options: Namespace) -> None:
 
 def run(options: Namespace) -> int:
     """Run ``dpcheck audit``."""
-    from dpcheck.commands.mechanisms import one_report
+    from dpcheck.commands.mechanisms import flat, one_report
 
     if options.all:
         return _audit_all(options)
@@ -111,12 +127,15 @@ def run(options: Namespace) -> int:
     started = time.perf_counter()
     with chosen_store(options) as store:
         audit, mechanism = _attempted(options, store)
-        picture.save(lambda: audit.plot())  # a sequential audit has none
+        picture.save(lambda: getattr(audit, "audit", audit).plot())  # a sequential audit has none
         name = options.mechanism.rpartition(":")[2]
         report = known.against(one_report(audit, mechanism, name, time.perf_counter() - started), all_of=False)
         _keep(store, report)
-    text = to_json_text({"schema": "dpcheck.audit/1", **audit.to_dict()})
-    lines = [str(audit), *(f"{finding.subject}: {finding.reason}" for finding in report.findings[1:])]
+    searched = _searched(options) if options.neighbour is None else {}
+    found = {**flat(audit), **searched} if searched else audit.to_dict()
+    text = to_json_text({"schema": "dpcheck.audit/1", **found})
+    lines = [_sentence(options, audit) if searched else str(audit)]
+    lines += [f"{finding.subject}: {finding.reason}" for finding in report.findings[1:]]
     return _audited(report, options, {"json": f"{text}\n", "terminal": "\n".join([*lines, ""])})
 
 
@@ -139,9 +158,13 @@ def _audit_one(options: Namespace, store: Store | None) -> tuple[Any, Any]:
     """Run the audit that the options ask for; its result, and the mechanism."""
     from dpcheck.audits.membership import audit_privacy
     from dpcheck.audits.sequential import audit_sequential
-    from dpcheck.commands.mechanisms import StoredRuns
+    from dpcheck.commands.mechanisms import StoredRuns, audit_around
 
-    one = options.sequential or options.earlier is not None
+    one, given = options.sequential or options.earlier is not None, options.neighbour is not None
+    for name in ("neighbours", "group", "records"):
+        value = getattr(options, name)
+        require(not given or value is None, f"--{name}", "be left out beside --neighbour", value)
+    require(given or not (one or options.isolate), "--neighbour", "be given beside --sequential and --isolate", "none")
     for name, value in (("--claim", options.claim), ("--plot", options.plot)):
         require(not (one and value), name, "be left out of a sequential audit", value)
     kept = store is not None
@@ -150,27 +173,62 @@ def _audit_one(options: Namespace, store: Store | None) -> tuple[Any, Any]:
     )
     require_seed(options.seed)
     with at_work(options) as (workers, watch):
-        pair = (inputs.dataset(options.data, "data"), inputs.dataset(options.neighbour, "neighbour"))
-        limits = _limits(options)
+        data, limits = inputs.dataset(options.data, "data"), _limits(options)
         apart = limits is not None  # then it is imported where it runs
         path, vectorized = options.mechanism, options.vectorized
         made = inputs.Imported if apart else inputs.mechanism
         mechanism = made(path, vectorized=vectorized)
-        runs = None
-        if store is not None:
-            runs = StoredRuns(store, path, *pair, vectorized=vectorized, seed=options.seed)
         shared = {
-            "executor": workers, "runs": runs,
+            "executor": workers,
             "delta": options.delta, "confidence": options.confidence, "seed": options.seed, "jobs": options.jobs,
             "vectorized": vectorized, "epsilon": options.epsilon, "seeded": not options.unseeded,
-            "isolate": limits, "progress": lambda done, total: watch("audit", done, total),
+            "progress": lambda done, total: watch("audit", done, total),
         }  # fmt: skip
+        claim = inputs.named(options.claim, "claim") if options.claim else None
+        if not given:
+            shared |= {"claim": claim, "trials": options.trials, "store": store}
+            return audit_around(mechanism, path, data, **_searched(options), **shared), mechanism
+        pair = data, inputs.dataset(options.neighbour, "neighbour")
+        shared |= {"isolate": limits, "runs": None}
+        if store is not None:
+            shared["runs"] = StoredRuns(store, path, *pair, vectorized=vectorized, seed=options.seed)
         if one:
             earlier = None if options.earlier is None else inputs.saved(options.earlier, "earlier")
             shared["delta"] = options.delta or 0.0
             return audit_sequential(mechanism, *pair, most=options.trials, earlier=earlier, **shared), mechanism
-        claim = inputs.named(options.claim, "claim") if options.claim else None
         return audit_privacy(mechanism, *pair, trials=options.trials, claim=claim, **shared), mechanism
+
+
+def _searched(options: Namespace) -> dict[str, Any]:
+    """Return which neighbours are searched."""
+    return {
+        "relation": options.neighbours or "replace_one", "group": 1 if options.group is None else options.group,
+        "records": options.records or "finite",
+    }  # fmt: skip
+
+
+_RELATIONS = {
+    "replace_one": "replaced", "add_or_remove_one": "added or removed", "both": "replaced, added or removed",
+}  # fmt: skip
+
+
+def _sentence(options: Namespace, audit: Any) -> str:
+    """Say what the audit of a pair that was searched shows, for which neighbours, and what a violation may rest on."""
+    import textwrap
+
+    searched = _searched(options)
+    count = "one record" if searched["group"] == 1 else f"{searched['group']} records"
+    lines = [*audit._sentence().splitlines(), f"neighbours: {count} {_RELATIONS[searched['relation']]}"]
+    if audit.verdict == "violated" and options.neighbours is None:
+        lines[-1] += "; for a claim on records added or removed: --neighbours add_or_remove_one"
+    if audit.verdict == "violated" and audit.pair.outside:
+        lines.append(
+            "next: clip or drop such records by a rule that does not depend on the data; or leave them out: "
+            "--records inside"
+        )
+    if any(other.verdict == "violated" for other in audit.others):
+        lines.append("next: where a record may be NaN, infinite or missing, count that: --records any")
+    return "\n".join(textwrap.fill(line, terminal.width(), subsequent_indent="  ") for line in lines)
 
 
 def _limits(options: Namespace) -> Limits | None:
@@ -219,6 +277,7 @@ AUDIT = Command(
     examples=(
         "dpcheck audit mechanism:noisy_mean --data '[23, 35, 18]' --neighbour '[23, 35, 90]' --epsilon 0.5",
         "dpcheck audit mechanism:noisy_mean --data data.npy --neighbour neighbour.npy --epsilon 1 --delta 1e-5",
+        "dpcheck audit mechanism:noisy_mean --data records.csv --epsilon 1    # which searches neighbours",
         "dpcheck audit --all --format github --sarif-output privacy.sarif    # the mechanisms of pyproject.toml",
     ),
     add_options=add_options,

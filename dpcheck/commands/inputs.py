@@ -162,15 +162,17 @@ class Imported:
 
 
 def dataset(text: str, name: str) -> Any:
-    """Read JSON, or the content of a file."""
+    """Read JSON, or the content of a file: an array of what holds numbers alone, else a table."""
     import numpy as np
 
-    path, wanted = Path(text), "be JSON or a .npy, .csv or .json file"
+    path, wanted = Path(text), "be JSON or a .npy, .csv, .json or .parquet file"
     try:
         if path.suffix == ".npy":
             return np.load(path, allow_pickle=False)
         if path.suffix == ".csv":
             return _rows(path, name)
+        if path.suffix == ".parquet":
+            return _parquet(path, name)
         value = parse(path.read_text("utf-8-sig") if path.suffix == ".json" else text, name, wanted)
     except (OSError, ValueError, EOFError, csv.Error) as error:
         if isinstance(error, InputError):
@@ -182,8 +184,19 @@ def dataset(text: str, name: str) -> Any:
         return value
 
 
+def _parquet(path: Path, name: str) -> Any:
+    """Read a table from a Parquet file."""
+    import pandas as pd
+
+    try:
+        return pd.read_parquet(path)
+    except ImportError as error:
+        must = f"{name} must be read with pyarrow, which is not installed: pip install 'dpcheck[parquet]'"
+        raise InputError(f"{must}; got {path}") from error
+
+
 def _rows(path: Path, name: str) -> Any:
-    """Read the numbers of a CSV file, (rows, columns), below a line of names where it has one."""
+    """Read a CSV file, below a line of names where it has one: numbers as (rows, columns), words as a table."""
     import warnings
 
     import numpy as np
@@ -192,13 +205,33 @@ def _rows(path: Path, name: str) -> Any:
     first = next((number for number, line in enumerate(lines) if line.partition("#")[0].strip()), len(lines))
     names = [name.strip() for name in next(csv.reader(lines[first : first + 1], skipinitialspace=True), [])]
     headed = any(names) and len(set(names)) == len(names) and not any(map(_is_number, names))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of an empty file
-        rows = np.loadtxt(lines[first + 1 :] if headed else lines, delimiter=",", ndmin=2)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of an empty file
+            rows = np.loadtxt(lines[first + 1 :] if headed else lines, delimiter=",", ndmin=2)
+    except ValueError:
+        return _table("\n".join(lines[first:]), names if headed else None, path, name)
     require(rows.size > 0, name, "have rows of numbers", f"{path}, {'a line of names' if headed else 'an empty file'}")
     named = not headed or len(names) == rows.shape[1]
     require(named, name, f"have a name for each of its {rows.shape[1]} columns", f"{len(names)} in {path}")
     return rows
+
+
+def _table(text: str, names: list[str] | None, path: Path, name: str) -> Any:
+    """Read CSV that numbers alone do not fill; an array, with NaN for what is missing, where there are no words."""
+    import io
+
+    import pandas as pd
+
+    cells = [row for row in csv.reader(io.StringIO(text), skipinitialspace=True) if row]
+    widths = {len(row) for row in cells}
+    require(len(widths) == 1, name, "have rows of equal length", f"{min(widths)} to {max(widths)} cells in {path}")
+    table = pd.read_csv(
+        io.StringIO(text), header=None if names is None else 0, names=names, skipinitialspace=True, index_col=False
+    )
+    require(table.size > 0, name, "have rows", f"a line of names in {path}")
+    numeric = all(dtype.kind in "iuf" for dtype in table.dtypes)
+    return table.to_numpy(float) if numeric else table
 
 
 def _is_number(text: str) -> bool:

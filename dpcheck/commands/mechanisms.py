@@ -8,8 +8,8 @@ The file is a pyproject.toml::
 
     [[tool.dpcheck.mechanisms]]
     mechanism = "mechanisms:noisy_sum"    # MODULE:FUNCTION or FILE.py:FUNCTION, found beside the file
-    data = [0, 1, 1]                      # or the name of a .npy, .csv or .json file
-    neighbour = [0, 1, 0]
+    data = [0, 1, 1]                      # or the name of a .npy, .csv, .json or .parquet file
+    neighbour = [0, 1, 0]                 # left out: searched, as neighbours, group and records say
     epsilon = 1.0                         # or claim = "mechanisms:EVENTS"
     delta = 1e-5
     trials = 20_000
@@ -32,9 +32,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck import __version__
-from dpcheck.audits.membership import audit_privacy
+from dpcheck.audits.membership import PrivacyAudit, audit_privacy
+from dpcheck.audits.neighbours import around
 from dpcheck.audits.running import SIDES, Chunk
 from dpcheck.audits.running.datasets import fingerprint
+from dpcheck.audits.search import NeighbourAudit, audit_neighbours
 from dpcheck.commands import inputs
 from dpcheck.errors import InputError, one_line, require, require_confidence, require_count
 from dpcheck.report.findings import Finding, Report, provenance
@@ -52,7 +54,10 @@ class Declared:
 
     mechanism: str
     data: Any
-    neighbour: Any
+    neighbour: Any = None
+    neighbours: str = "replace_one"
+    group: int = 1
+    records: str = "finite"
     name: str = ""
     epsilon: float | None = None
     claim: str | None = None
@@ -130,8 +135,11 @@ def _declared(entry: Any, number: int) -> Declared:
     require(isinstance(entry, dict), what, "be a table", entry)
     known = {field.name for field in fields(Declared)}
     require(entry.keys() <= known, what, f"hold {', '.join(sorted(known))}", ", ".join(sorted(entry.keys() - known)))
-    for name in ("mechanism", "data", "neighbour"):
+    for name in ("mechanism", "data"):
         require(name in entry, what, f"hold {name}", ", ".join(entry))
+    searched = entry.keys() & {"neighbours", "group", "records"}
+    alone = "neighbour" not in entry or not searched
+    require(alone, what, "leave neighbour out where neighbours are searched", ", ".join(sorted(searched)))
     named = isinstance(entry["mechanism"], str)
     require(named, f"the mechanism of {what}", "be MODULE:NAME or FILE.py:NAME", entry["mechanism"])
     require(("epsilon" in entry) != ("claim" in entry), what, "hold either epsilon or claim", ", ".join(entry))
@@ -200,38 +208,81 @@ def audit_all(
 def one_report(audit: Any, mechanism: Any, name: str, seconds: float) -> Report:
     """The report of a single audit."""
     finding = _finding(audit, mechanism, name)
+    audit = getattr(audit, "audit", audit)  # of the pair that a search took
     profile = f"{AUDIT} at confidence {audit.confidence:g}"
     return Report((finding,), (name,), profile, audit.seed or 0, __version__, seconds, {}, provenance())
+
+
+def audit_around(
+    mechanism: Any, path: str, data: Any, *, relation: str, group: int, records: str, trials: int, store: Store | None,
+    seed: int, vectorized: bool, **how: Any,
+) -> NeighbourAudit:  # fmt: skip
+    """Search a pair around a data set and audit it, by ``trials`` runs on either dataset in all."""
+    require_count(trials, "trials", least=100)
+    pairs = around(data, relation=relation, group=group, records=records)
+
+    def kept(ours: Any, theirs: Any) -> StoredRuns:
+        assert store is not None
+        return StoredRuns(store, path, ours, theirs, vectorized=vectorized, seed=seed)
+
+    search = trials // _SEARCH
+    return audit_neighbours(
+        mechanism, pairs, trials=max(100, trials - search), search=search, shrink=True, seed=seed,
+        vectorized=vectorized, kept=None if store is None else kept, **how,
+    )  # fmt: skip
+
+
+_SEARCH = 4  # one in so many runs goes into the search
 
 
 def _audited(
     declared: Declared, file: MechanismFile, jobs: int | None, store: Store | None, executor: Executor | None
 ) -> Finding:
     mechanism = inputs.mechanism(declared.mechanism, vectorized=declared.vectorized)
-    pair = dataset(declared.data, "data"), dataset(declared.neighbour, "neighbour")
-    runs = None
-    if store is not None and declared.seeded:
-        runs = StoredRuns(store, declared.mechanism, *pair, vectorized=declared.vectorized, seed=file.seed)
-    claim = inputs.named(declared.claim, "claim") if declared.claim else None
-    audit = audit_privacy(
-        mechanism, *pair, epsilon=declared.epsilon, claim=claim, delta=declared.delta, trials=declared.trials,
-        confidence=file.confidence_of_each, seed=file.seed, seeded=declared.seeded, vectorized=declared.vectorized,
-        jobs=jobs, runs=runs, executor=executor if declared.seeded else None,
-    )  # fmt: skip
+    data, store = dataset(declared.data, "data"), store if declared.seeded else None
+    how: dict[str, Any] = {
+        "epsilon": declared.epsilon, "claim": inputs.named(declared.claim, "claim") if declared.claim else None,
+        "delta": declared.delta, "trials": declared.trials, "confidence": file.confidence_of_each, "seed": file.seed,
+        "seeded": declared.seeded, "vectorized": declared.vectorized, "jobs": jobs,
+        "executor": executor if declared.seeded else None,
+    }  # fmt: skip
+    audit: PrivacyAudit | NeighbourAudit
+    if declared.neighbour is None:
+        audit = audit_around(
+            mechanism, declared.mechanism, data, relation=declared.neighbours, group=declared.group,
+            records=declared.records, store=store, **how,
+        )  # fmt: skip
+    else:
+        pair, runs = (data, dataset(declared.neighbour, "neighbour")), None
+        if store is not None:
+            runs = StoredRuns(store, declared.mechanism, *pair, vectorized=declared.vectorized, seed=file.seed)
+        audit = audit_privacy(mechanism, *pair, runs=runs, **how)
     finding = _finding(audit, mechanism, declared.name)
     return finding if finding.place else replace(finding, place=f"{file.path.name}:1")
 
 
 def _finding(audit: Any, mechanism: Any, name: str) -> Finding:
+    pair, evidence = "", audit.to_dict()
+    if isinstance(audit, NeighbourAudit):
+        evidence = flat(audit)
+        outside = f" (outside the range of the data: {audit.pair.outside})" if audit.pair.outside else ""
+        pair = f"; pair: {audit.pair.words}{outside}"
+        audit = audit.audit
     words = getattr(audit, "claim", None)  # a sequential audit has none
     claim = f"({audit.epsilon:g}, {audit.delta:g})-privacy" if words is None else words
     return Finding(
         f"{name}.output", "privacy", f"{name}: {claim}", audit.verdict,
         f"epsilon >= {audit.epsilon_lower:.4g} at delta {audit.delta:g} with confidence {audit.confidence:g}; "
-        f"witness: {getattr(audit, 'witness', audit.event)}",
-        audited=audit.epsilon_lower, claimed=audit.epsilon, evidence={"audit": audit.to_dict()},
+        f"witness: {getattr(audit, 'witness', audit.event)}{pair}",
+        audited=audit.epsilon_lower, claimed=audit.epsilon, evidence={"audit": evidence},
         place=place_of(mechanism) or None,
     )  # fmt: skip
+
+
+def flat(audit: NeighbourAudit) -> dict[str, Any]:
+    """Return the audit of a pair that was searched as that of a given one, with what the search says besides."""
+    found = audit.to_dict()
+    return {**found.pop("audit"), **found}
 
 
 Floats = NDArray[np.float64]

@@ -34,7 +34,7 @@ OPTIONS = {
     "list": {"--format"},
     "show": {"--latex"},
     "prove": {"--explain", "--jobs", "--seconds", "--format", "--export-coq"},
-    "audit": {"--data", "--neighbour", "--epsilon", "--claim", "--delta", "--trials", "--confidence", "--seed",
+    "audit": {"--data", "--neighbour", "--neighbours", "--group", "--records", "--epsilon", "--claim", "--delta", "--trials", "--confidence", "--seed",
               "--jobs", "--unseeded", "--isolate", "--call-seconds", "--megabytes", "--vectorized", "--sequential",
               "--earlier", "--plot", "--format", "--fail-on", "--all", "--baseline", "--write-baseline", "--output",
               "--json-output", "--junit-output", "--sarif-output", "--html-output", "--github-output", "--verbose",
