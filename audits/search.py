@@ -39,8 +39,8 @@ _LARGEST = 20_000
 # The runs, and the error probability, that pairs of each kind get where there are several kinds.
 _SHARES = {"inside": 0.8, "beyond": 0.15, "not finite": 0.05}
 _APART = "not finite"  # the kind that no verdict counts
-# The fewest pairs of a kind that are searched, and the fewest runs of an audit.
-_PAIRS, _FEWEST = 4, 100
+# The fewest pairs of a kind that are searched, and the fewest runs of an audit, where there are enough for all.
+_PAIRS, _FEWEST = 4, 300
 # The share of the error probability that is kept for a smaller pair; its search: steps, seconds, runs, and the levels
 # at which a step shows, or might show, a violation.
 _SHRUNK, _STEPS, _SECONDS, _RUNS, _SURE, _DOUBT = 0.1, 100, 10.0, 20_000, 1e-4, 0.4
@@ -278,7 +278,7 @@ def audit_neighbours(
             pairs_of = [pair for pair in known if _kind(pair) == kind]
             if search is not None and pairs_of[0].kind:
                 pairs_of = pairs_of[: max(_PAIRS, round(share * budget) // (2 * _LEAST))]
-            runs = max(_FEWEST, round(share * trials))
+            runs = max(100, min(_FEWEST, trials // 5), round(share * trials))
             result = worst(pairs_of, round(share * budget), runs, share * alpha)
             if result is not None:
                 found[kind] = result
