@@ -6,7 +6,8 @@ import datetime
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -52,13 +53,17 @@ class Columns:
         """Return the cells of a record."""
         return tuple(column.iloc[index] if hasattr(column, "iloc") else column[index] for column in self.values)
 
+    def rows(self) -> list[Row]:
+        """Return all records."""
+        return list(zip(*map(list, self.values), strict=True))
+
     def changed(self, put: Mapping[int, Row], drop: Iterable[int] = (), add: Sequence[Row] = ()) -> Any:
         """Return a data set with records replaced, then dropped, and added at the end."""
-        gone = sorted(set(drop))
-        made = self.join([
-            _changed(column, {i: row[k] for i, row in put.items()}, gone, [row[k] for row in add])
-            for k, column in enumerate(self.values)
-        ])  # fmt: skip
+        gone, columns = sorted(set(drop)), []
+        for k, column in enumerate(self.values):
+            cells = {i: row[k] for i, row in put.items()}
+            columns.append(_changed(column, cells, gone, [row[k] for row in add]) if cells or gone or add else column)
+        made = self.join(columns)
         if self.index is not None:
             stay = np.delete(np.arange(len(self)), gone) if len(gone) < len(self) else np.arange(len(self))[: len(add)]
             made.index = self.index.take(stay).append(self.index[-1:].repeat(len(made) - len(stay)))
@@ -170,11 +175,14 @@ def _changed_series(column: Any, put: Mapping[int, Any], drop: Sequence[int], ad
     if isinstance(dtype, pd.CategoricalDtype):
         new = [v for v in dict.fromkeys((*put.values(), *add)) if not (pd.isna(v) or v in dtype.categories)]
         dtype = pd.CategoricalDtype([*dtype.categories, *new], dtype.ordered) if new else dtype
-    values = _changed(list(column), put, drop, add)
     try:
-        return pd.Series(values, dtype=dtype)
-    except (TypeError, ValueError, OverflowError):
-        return pd.Series(values)
+        new = pd.array([*put.values(), *add], dtype=dtype)
+    except (TypeError, ValueError, OverflowError):  # a value that its type does not hold
+        return pd.Series(_changed(list(column), put, drop, add))
+    made = column.astype(dtype).array.copy()
+    made[list(put)] = new[: len(put)]
+    stay = pd.Series(made.take(np.delete(np.arange(len(made)), drop)))
+    return pd.concat([stay, pd.Series(new[len(put) :])], ignore_index=True) if len(add) else stay
 
 
 @dataclass(frozen=True)
@@ -182,7 +190,8 @@ class Range:
     """What a column holds, and values for records that are extreme in it.
 
     low, high : extreme values that it holds;  beyond : finite ones that it does not;  broken : NaN and the like, where
-    it holds none;  places : (n,) from 0 at ``low`` to 1 at ``high``;  words : the range, for a report
+    it holds none;  places : (n,) from 0 at ``low`` to 1 at ``high``;  words : the range, for a report;  lack : what
+    stands for a missing cell, where one is missing
     """
 
     low: Any
@@ -191,14 +200,20 @@ class Range:
     broken: Row
     places: Floats
     words: str
+    lack: Row = ()
 
 
 def range_of(column: Any) -> Range:
     """Look through a column."""
     dtype = getattr(column, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
-        return _numbers(np.asarray(column), finite=dtype.kind != "f")
+        found = _numbers(np.asarray(column), finite=dtype.kind != "f")
+        return replace(found, lack=(math.nan,)) if np.isnan(column).any() else found
     values = column.tolist() if isinstance(column, np.ndarray) else list(column)
+    return replace(_looked_through(values, dtype), lack=tuple(islice(filter(missing, values), 1)))
+
+
+def _looked_through(values: list[Any], dtype: Any) -> Range:
     lacking = np.array([missing(value) for value in values])
     there = [value for value, lacks in zip(values, lacking, strict=True) if not lacks]
     if not there:
@@ -220,7 +235,8 @@ def range_of(column: Any) -> Range:
     words = all(isinstance(value, str) for value in there)
     new = tuple(word for word in ("new", "new" * 40, "") if word not in counts) if words else ()
     broken = (None,) if words and not lacking.any() else ()
-    places = np.array([-1.0 if key == rarest else counts[key] / counts[commonest] for key in keys])
+    score = {key: counts[key] / counts[commonest] for key in counts} | {rarest: -1.0}
+    places = np.array([score.get(key, 0.0) for key in keys])
     low, high = values[keys.index(rarest)], values[keys.index(commonest)]
     return Range(low, high, new, broken, places, f"the data hold {len(counts)} other labels")
 
@@ -260,6 +276,8 @@ def _repeated(value: Any) -> Row:
 
 def missing(value: Any) -> bool:
     """Whether a cell holds no value: None, NaN, a date that is none, a key that is absent."""
+    if isinstance(value, str | int):
+        return False
     if value is None or value is _ABSENT or type(value).__name__ in ("NAType", "NaTType"):
         return True
     try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.columns import Columns, Range, Row, missing
+from dpcheck.audits.columns import Columns, Range, Row
 from dpcheck.audits.running.datasets import brief
 
 Edit = tuple[Mapping[int, Row], Sequence[int], Sequence[Row]]  # records replaced, dropped, added
@@ -51,9 +51,10 @@ def replacing(table: Columns, ranges: Sequence[Range], group: int) -> Iterator[P
     for number, target in enumerate(_targets(table, ranges)):
         places = [int(index) for index in target.order[:group]]
         put = {index: target.record(table.record(index)) for index in places}
-        words = f"{_named(places)}: {moved(table, table.record(places[0]), put[places[0]])}"
-        yield Proposal(words, (put, (), ()), None, target.kind, target.outside)
-        if number != 1:
+        if any(_differ(table.record(index), row) for index, row in put.items()):
+            words = f"{_named(places)}: {moved(table, table.record(places[0]), put[places[0]])}"
+            yield Proposal(words, (put, (), ()), None, target.kind, target.outside)
+        if number != 1 or not _differ(low, high):
             continue
         if len(ranges) > 1:
             yield Proposal(
@@ -65,8 +66,9 @@ def replacing(table: Columns, ranges: Sequence[Range], group: int) -> Iterator[P
                 fewer, rows = [low] * (many - group) + [high] * (n - many + group), [low] * many + [high] * (n - many)
                 words = f"{named} at the low end of the range, {group} of them moved to the high end"
                 yield Proposal(words, ({}, range(n), fewer), ({}, range(n), rows))
-        if n > group:
-            copies = dict.fromkeys(range(group), table.record(n - 1))
+        last = table.record(n - 1)
+        if any(_differ(table.record(index), last) for index in range(min(group, n - 1))):
+            copies = dict.fromkeys(range(min(group, n - 1)), last)
             yield Proposal(f"{_named(list(copies))} a copy of record {n - 1}", (copies, (), ()))
 
 
@@ -108,10 +110,9 @@ def _targets(table: Columns, ranges: Sequence[Range]) -> Iterator[_Target]:
     for sign in signs:
         cells = {k: found.high if sign[k] > 0 else found.low for k, found in enumerate(ranges) if sign[k]}
         yield _Target(cells, np.argsort(places @ sign, kind="stable"))
-    for k, column in enumerate(table.values[:_EACH]):
-        lack = next(filter(missing, column), 0)
-        if missing(lack):
-            yield _Target({k: lack}, np.argsort(-places[:, k], kind="stable"))
+    for k, found in enumerate(ranges[:_EACH]):
+        if found.lack:
+            yield _Target({k: found.lack[0]}, np.argsort(-places[:, k], kind="stable"))
     for kind, values in (("beyond", [r.beyond for r in ranges]), ("not finite", [r.broken for r in ranges])):
         most = max(map(len, values))
         together = [{k: v[number] for k, v in enumerate(values) if len(v) > number} for number in range(most)]
@@ -120,6 +121,10 @@ def _targets(table: Columns, ranges: Sequence[Range]) -> Iterator[_Target]:
             k = next(iter(cells))
             held = ranges[k].words if kind == "beyond" else "the data hold none"
             yield _Target(cells, np.arange(len(table)), kind, f"{_cell(table, k, cells[k])}, where {held}")
+
+
+def _differ(row: Row, other: Row) -> bool:
+    return repr(row) != repr(other)
 
 
 def moved(table: Columns, old: Row, new: Row) -> str:

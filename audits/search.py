@@ -39,11 +39,11 @@ _LARGEST = 20_000
 # The runs, and the error probability, that pairs of each kind get where there are several kinds.
 _SHARES = {"inside": 0.8, "beyond": 0.15, "not finite": 0.05}
 _APART = "not finite"  # the kind that no verdict counts
-# The fewest pairs of a kind that are searched, and the fewest runs of an audit.
-_PAIRS, _FEWEST = 4, 100
-# The share of the error probability that is kept for a smaller pair; its search: steps, seconds, and the levels at
-# which a step shows, or might show, a violation.
-_SHRUNK, _STEPS, _SECONDS, _SURE, _DOUBT = 0.1, 100, 10.0, 1e-4, 0.4
+# The fewest pairs of a kind that are searched, and the fewest runs of an audit, where there are enough for all.
+_PAIRS, _FEWEST = 4, 300
+# The share of the error probability that is kept for a smaller pair; its search: steps, seconds, runs, and the levels
+# at which a step shows, or might show, a violation.
+_SHRUNK, _STEPS, _SECONDS, _RUNS, _SURE, _DOUBT = 0.1, 100, 10.0, 20_000, 1e-4, 0.4
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +205,8 @@ def audit_neighbours(
         good = isinstance(pair, Pair) or (isinstance(pair, Sequence) and len(pair) == 2)
         require(good, "pairs", "be Pairs or (data, neighbour)", f"{type(pair).__name__} as pair {k}")
         known.append(pair if isinstance(pair, Pair) else Pair(*pair, f"pair {k}"))
-    known = [pair for pair in known if not equal_datasets(pair.data, pair.neighbour)]  # equal ones show nothing
+    # Equal ones show nothing; around a data set there are none.
+    known = [pair for pair in known if pair.kind or not equal_datasets(pair.data, pair.neighbour)]
     require(len(known) > 0, "pairs", "hold at least one pair of neighbours that differ", "none")
     kinds = [kind for kind in _SHARES if any(_kind(pair) == kind for pair in known)]
     alpha, budget = (1 - confidence) * (1 - _SHRUNK if shrink else 1), trials if search is None else search
@@ -254,9 +255,11 @@ def audit_neighbours(
         try:
             audit = audited(pair, runs, level, seed, jobs=jobs, progress=progress, runs=runs_of, executor=executor)
         except InputError as error:
-            if _kind(pair) == "inside":
+            if not pair.kind:
                 raise
             failing.append(f"{error} ({pair.words})")
+            if pair.kind == "inside":
+                raise InputError(failing[-1]) from error
             return None
         return NeighbourAudit(pair, audit, len(pairs), searched)
 
@@ -266,11 +269,11 @@ def audit_neighbours(
             pairs_of = [pair for pair in known if _kind(pair) == kind]
             if search is not None and pairs_of[0].kind:
                 pairs_of = pairs_of[: max(_PAIRS, round(share * budget) // (2 * _LEAST))]
-            runs = max(_FEWEST, round(share * trials))
+            runs = max(100, min(_FEWEST, trials // 5), round(share * trials))
             result = worst(pairs_of, round(share * budget), runs, share * alpha)
             if result is not None:
                 found[kind] = result
-                if result.verdict == "violated" and kind != _APART:
+                if result.verdict == "violated":
                     break
     except KeyboardInterrupt as error:
         so_far = "; ".join(f"{result.verdict} on the pair {result.pair.words}" for result in found.values())
@@ -284,8 +287,7 @@ def audit_neighbours(
     if not (shrink and deciding.verdict == "violated" and deciding.pair.kind):
         return deciding
     size, until = min(max(2 * deciding.audit.trials, 200), 4_000), time.monotonic() + _SECONDS
-    steps = iter(range(1, min(_STEPS, 20_000 // size)))
-
+    steps = iter(range(1, min(_STEPS, _RUNS // size)))
     halfway = (deciding.audit.epsilon + deciding.epsilon_lower) / 2 if math.isfinite(deciding.audit.epsilon) else 0.0
 
     def shows(pair: Pair, doubt: bool = False) -> bool:

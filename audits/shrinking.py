@@ -30,7 +30,7 @@ def smaller(pair: Pair, shows: Callable[..., bool]) -> Pair:
     if min(len(pair.data), len(pair.neighbour)) == 0:
         return pair
     table, other = read_columns(pair.data), read_columns(pair.neighbour)
-    slots = _aligned(*([one.record(index) for index in range(len(one))] for one in (table, other)))
+    slots = _aligned(table.rows(), other.rows())
     held = [row for slot in slots for row in slot[: 1 if pair.kind == "beyond" else 2] if row is not None]
     known = [_Known([row[k] for row in held]) for k in range(len(table.values))]
     apart, alike = [slot for slot in slots if not _alike(slot)], [slot for slot in slots if _alike(slot)]
@@ -41,7 +41,8 @@ def smaller(pair: Pair, shows: Callable[..., bool]) -> Pair:
 
     def moved_inside(slot: Slot) -> Slot:
         ours, theirs = slot
-        return ours, theirs and tuple(column.nearest(value) for column, value in zip(known, theirs, strict=True))
+        others = ours or (None,) * len(known)
+        return ours, theirs and tuple(k.inside(*cells) for k, *cells in zip(known, theirs, others, strict=True))
 
     def holds(alike: list[Slot]) -> bool:
         if not shows(made(apart + alike)):
@@ -111,17 +112,11 @@ class _Known:
             return bool(self.low <= value <= self.high)
         return repr(value) in set(map(repr, self.values))
 
-    def nearest(self, value: Any) -> Any:
-        """Return a value in the range, for one that may lie outside: the end on its side."""
-        if self.holds(value):
-            return value
-        return (
-            self.low
-            if _is_number(value) and value < self.low
-            else self.high
-            if self.low < self.high
-            else self.values[0]
-        )
+    def inside(self, value: Any, other: Any) -> Any:
+        """Return a value in the range, far from the ``other`` dataset's, for one that may lie outside."""
+        if self.holds(value) or self.low == self.high:
+            return value if self.holds(value) else self.values[0]
+        return self.low if _is_number(other) and other - self.low > self.high - other else self.high
 
     def simpler(self, value: Any) -> Iterator[Any]:
         """Yield simpler values on the same side of the range, the simplest first."""
@@ -146,4 +141,4 @@ def _words(table: Columns, ours: list[Row], theirs: list[Row]) -> str:
     if sum(map(len, texts)) <= _LONGEST:
         return " against ".join(f"[{text}]" for text in texts)
     differ = [moved(table, a, b) for a, b in zip(ours, theirs, strict=False) if repr(a) != repr(b)]
-    return f"{len(ours)} and {len(theirs)} records" + (f", {differ[0]}" if len(ours) == len(theirs) else "")
+    return f"{len(ours)} and {len(theirs)} records" + (f", {differ[0]}" if differ and len(ours) == len(theirs) else "")

@@ -26,7 +26,7 @@ INNER = {
     "dpcheck.audits.step_parts": ("TrainingStep",),
     "dpcheck.adapters.jax_privacy": ("training_step",),
     "dpcheck.adapters.opacus": ("training_step",),
-    "dpcheck.audits.neighbours": ("Pair", "patterns", "replaced", "removed", "drawn", "canary"),
+    "dpcheck.audits.neighbours": ("Pair", "patterns", "replaced", "removed", "around", "drawn", "canary"),
     "dpcheck.audits.noise": ("audit_noise_sample",),
     "dpcheck.audits.running.isolated": ("Limits",),
     "dpcheck.audits.running.recorder": ("Recorder", "Silenced"),

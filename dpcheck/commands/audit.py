@@ -270,9 +270,12 @@ def _sentence(options: Namespace, audit: Any) -> str:
     if audit.verdict == "violated" and options.neighbours is None:
         lines[-1] += "; for a claim on records added or removed: --neighbours add_or_remove_one"
     if audit.verdict == "violated" and audit.pair.outside:
-        lines.append("next: clip records to a range that does not depend on them, or leave these out: --records inside")
+        lines.append(
+            "next: clip or drop such records by a rule that does not depend on the data; or leave them out: "
+            "--records inside"
+        )
     if any(other.verdict == "violated" for other in audit.others):
-        lines.append("next: where a record may be NaN or infinite, count that: --records any")
+        lines.append("next: where a record may be NaN, infinite or missing, count that: --records any")
     return "\n".join(textwrap.fill(line, terminal.width(), subsequent_indent="  ") for line in lines)
 
 
