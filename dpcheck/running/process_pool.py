@@ -14,7 +14,7 @@ import sys
 import sysconfig
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.errors import InputError, one_line, raised, require, require_count
-from dpcheck.running.executor import Executor, LostWorkersError, Threads, workers
+from dpcheck.running.executor import Executor, LostWorkersError, Result, Serial, Task, Threads, workers
 from dpcheck.running.processes import end_with_parent
 
 _INSTALLED = {"site-packages", "dist-packages"}
@@ -190,6 +190,15 @@ class Processes(Executor):
         self.jobs = jobs
         self._pool: ProcessPoolExecutor | None = None
         self._work: Callable[[Any], Any] | None = None
+
+    def _run(
+        self, work: Callable[[Task], Result], chunks: Iterable[Task], *, in_order: bool
+    ) -> Iterator[tuple[Task, Result]]:
+        """Run the chunks here where JAX is at work: its threads stay behind when a process forks, which then hangs."""
+        jax = sys.modules.get("jax._src.xla_bridge")
+        if jax is not None and getattr(jax, "backends_are_initialized", lambda: True)():
+            return Serial()._run(work, chunks, in_order=in_order)
+        return super()._run(work, chunks, in_order=in_order)
 
     def _begin(self, work: Callable[[Any], Any]) -> None:
         if self._pool is not None and self._work is work and not self._pool._broken:
