@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 _SCHEMES = ("with_replacement", "without_replacement", "poisson")
 # The fewest simulations; there are more if a p-value as small as the level requires them.
 _SIMULATIONS = 399
+_DRAWS, _FEWEST_COUNTED = 100_000, 200  # of records, and minibatches, in which all records are counted
 UNEVEN = "some records are drawn more often than others"
 
 
@@ -159,6 +160,46 @@ def favoured_record(drawn: Sequence[Any], scheme: str, population: int, batch: i
     tails = np.minimum(law.cdf(hits), law.sf(hits - 1))
     record = int(tails.argmin())
     return record, int(hits[record]), trials * chance, min(1.0, 2 * population * float(tails[record]))
+
+
+def unevenness(drawn: Sequence[Any], scheme: str, population: int, batch: int, *, level: float, seed: int) -> str:
+    """Return a clause on a record, or on all, drawn too often or too rarely; "" where none is seen at that level.
+
+    Either test has half the level. That of all records compares the variance of their numbers of draws with simulated
+    ones, where the chi-square law, which is near but no bound, makes that worth its time.
+
+    drawn : record numbers of each minibatch
+    """
+    record, seen, due, p_value = favoured_record(drawn, scheme, population, batch)
+    if p_value <= level / 2:
+        return f"record {record} is drawn {seen} times in {len(drawn)} minibatches, {due:.4g} are due"
+    if scheme == "without_replacement":  # which is simulated draw by draw
+        drawn = drawn[: max(_FEWEST_COUNTED, _DRAWS // batch)]
+    steps, rate, rng = len(drawn), batch / population, np.random.default_rng([seed, 2])
+    hits = np.bincount(np.concatenate([np.asarray(rows, np.int64) for rows in drawn]), minlength=population)
+    variance = hits.var()
+    chance = {
+        "poisson": steps * rate * (1 - rate), "without_replacement": steps * rate * (1 - rate),
+        "with_replacement": steps * rate * (1 - 1 / population),
+    }[scheme]  # fmt: skip
+    if chance == 0 or stats.chi2(max(population - 1, 1)).sf(population * variance / chance) > 10 * level:
+        return ""
+    simulations, order = math.ceil(4 / level), np.arange(population)
+    sizes, out = np.full(steps, batch), np.empty((steps, batch), np.int64)
+    more = 0
+    for _ in range(simulations):
+        if scheme == "poisson":
+            counts = rng.binomial(steps, rate, population)
+        elif scheme == "with_replacement":
+            counts = rng.multinomial(steps * batch, np.full(population, 1 / population))
+        else:
+            draw(rng, order, sizes, False, out)
+            counts = np.bincount(out.ravel(), minlength=population)
+        more += counts.var() >= variance
+        if (1 + more) / (1 + simulations) > level / 2:
+            return ""
+    spread = math.sqrt(max(variance - chance, 0.0)) / (steps * rate)
+    return f"{UNEVEN}: in {steps} minibatches their numbers vary by {spread:.0%} more than by chance"
 
 
 def _rectangular(drawn: Any) -> Index:

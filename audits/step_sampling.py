@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 
 from dpcheck.audits.constants import Difference, audit_constants
-from dpcheck.audits.sampling import UNEVEN, audit_sampling, favoured_record
+from dpcheck.audits.sampling import UNEVEN, audit_sampling, unevenness
 from dpcheck.audits.step_parts import StepFinding, TrainingStep, taken
 from dpcheck.errors import raised
 from dpcheck.events import Neighbours, Scheme
@@ -42,15 +42,14 @@ def sampling_finding(
     audit = audit_sampling(
         drawn[:_MINIBATCHES], scheme=scheme, population=population, batch=batch, confidence=1 - 0.8 * alpha, seed=seed
     )
-    record, seen, due, p_value = favoured_record(drawn, scheme, population, batch)
-    uneven = p_value <= 0.2 * alpha and (audit.verdict == "consistent" or audit.reason == UNEVEN)
+    uneven = ""
+    if audit.verdict == "consistent" or audit.reason == UNEVEN:
+        uneven = unevenness(drawn, scheme, population, batch, level=0.2 * alpha, seed=seed)
     counted = f"and each record was counted in {len(drawn)}"
     if audit.verdict == "consistent" and not uneven:
         return StepFinding("sampling", "consistent", f"{audit.reason} ({audit.steps} of them, {counted})")
-    if uneven:
-        reason = f"record {record} is drawn {seen} times in {len(drawn)} minibatches, {due:.4g} are due"
-    else:
-        reason = "minibatches are cut from a shuffled epoch" if _shuffled(drawn, population) else audit.reason
+    shuffled = not uneven and _shuffled(drawn, population)
+    reason = uneven or ("minibatches are cut from a shuffled epoch" if shuffled else audit.reason)
     return StepFinding(
         "sampling", "violated", f"{reason}, but were accounted as {scheme.replace('_', ' ')}",
         f"Draw each minibatch by {scheme.replace('_', ' ')} sampling, or account for what the loader does",

@@ -40,6 +40,7 @@ from dpcheck.errors import (
     require_seed,
 )
 from dpcheck.events import Neighbours, Repeated, Sampled, Scheme
+from dpcheck.running.compilations import compilations_said
 
 Floats = NDArray[np.float64]
 _UNSEEDED = (
@@ -62,6 +63,7 @@ _CORRELATED = StepFinding(
 _ACCURACY = 2e-3  # relative: claims are calibrated by accountants that round
 
 
+@compilations_said()
 def audit_training_step(
     step: TrainingStep | Callable[[Any], TrainingStep], records: Any, *, batch: int, steps: int,
     scheme: Scheme | Literal["cyclic_poisson"] = "poisson", cycle: int = 1,

@@ -22,6 +22,7 @@ from dpcheck.errors import StoreError, raised, require
 from dpcheck.report.findings import Finding, Report, provenance
 from dpcheck.report.history import keep_run
 from dpcheck.report.results import Catalogue
+from dpcheck.running.compilations import compilations_said
 from dpcheck.running.executor import Executor, workers
 from dpcheck.running.store import open_store
 from dpcheck.solvers import ALGORITHMS, algorithm
@@ -112,7 +113,8 @@ def check(
         if on_finding is not None:
             on_finding(finding)
 
-    with nullcontext() if store is None else closing(open_store(store, "store")) as opened:
+    kept = nullcontext() if store is None else closing(open_store(store, "store"))
+    with compilations_said(), kept as opened:
         context = replace(context, store=opened)
         for name, title, stage in _stages(context, chosen, others, measured):
             current, began = title, time.perf_counter()

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.audits.sampling import audit_sampling, favoured_record
+from dpcheck.audits.sampling import audit_sampling, unevenness
 from dpcheck.checks.context import Context
 from dpcheck.checks.subject import MINIBATCHES, Minibatches, Subject
 from dpcheck.events import Event, Repeated, Sampled
@@ -53,7 +53,9 @@ def compared(case: Minibatches) -> Finding:
             drawn[:MINIBATCHES], scheme=scheme, population=case.records, batch=round(batch), confidence=_CONFIDENCE,
             seed=case.seeds[look],
         )  # fmt: skip
-        uneven = "" if audit.verdict == "violated" else _uneven(drawn, scheme, case.records, round(batch))
+        uneven = ""
+        if audit.verdict != "violated":
+            uneven = unevenness(drawn, scheme, case.records, round(batch), level=1 - _CONFIDENCE, seed=case.seeds[look])
         if audit.verdict == "consistent" and not uneven:
             break
     assert audit is not None
@@ -62,16 +64,6 @@ def compared(case: Minibatches) -> Finding:
     wrong = f"{audit.reason}; declared is {scheme.replace('_', ' ')}, {batch:g} of {case.records}"
     reason = wrong if audit.verdict == "violated" else case.agreed or audit.reason
     return case.finding(audit.verdict, reason, evidence={"audit": audit.to_dict()})
-
-
-def _uneven(drawn: Sequence[Any], scheme: str, records: int, batch: int) -> str:
-    """Return a clause on the record that is drawn too often or too rarely, nothing where none is."""
-    record, seen, due, p_value = favoured_record(drawn, scheme, records, batch)
-    return (
-        f"record {record} is drawn {seen} times in {len(drawn)} minibatches, {due:.4g} are due"
-        if (p_value <= 1 - _CONFIDENCE)
-        else ""
-    )
 
 
 def _misstated(case: Minibatches, sampled: Sequence[Sampled]) -> str:

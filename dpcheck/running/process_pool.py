@@ -14,7 +14,7 @@ import sys
 import sysconfig
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.errors import InputError, one_line, raised, require, require_count
-from dpcheck.running.executor import Executor, LostWorkersError, Threads, one_blas_thread, workers
+from dpcheck.running.executor import Executor, LostWorkersError, Result, Task, Threads, one_blas_thread, workers
 from dpcheck.running.processes import end_with_parent
 
 _INSTALLED = {"site-packages", "dist-packages"}
@@ -183,6 +183,15 @@ class Processes(Executor):
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs
         self._pool: ProcessPoolExecutor | None = None
+
+    def _run(
+        self, work: Callable[[Task], Result], chunks: Iterable[Task], *, in_order: bool
+    ) -> Iterator[tuple[Task, Result]]:
+        """Run the chunks here where JAX is at work: its threads stay behind when a process forks, which then hangs."""
+        jax = sys.modules.get("jax._src.xla_bridge")
+        if jax is not None and getattr(jax, "backends_are_initialized", lambda: True)():
+            return ((chunk, work(chunk)) for chunk in chunks)
+        return super()._run(work, chunks, in_order=in_order)
 
     def _begin(self, work: Callable[[Any], Any]) -> None:
         if self._pool is not None and self._work is work and not self._pool._broken:

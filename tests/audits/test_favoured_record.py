@@ -1,4 +1,4 @@
-"""The record that is drawn most or least: how often a correct sampler is called uneven, and what is found."""
+"""Records that are drawn too often or too rarely: how often a correct sampler is called so, and what is found."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcheck.audits.sampling import favoured_record
+from dpcheck.audits.sampling import UNEVEN, favoured_record, unevenness
 
 N, BATCH, STEPS, RUNS, LEVEL = 50, 5, 100, 2000, 0.05
 DRAWS = {
@@ -21,6 +21,32 @@ def test_a_correct_sampler_keeps_the_level(scheme):
     rng = np.random.default_rng(0)
     alarms = sum(favoured_record(DRAWS[scheme](rng), scheme, N, BATCH)[-1] <= LEVEL for _ in range(RUNS))
     assert alarms <= stats.binom.ppf(0.9999, RUNS, LEVEL), alarms
+
+
+@pytest.mark.parametrize("scheme", DRAWS)
+def test_both_tests_together_keep_the_level(scheme):
+    rng = np.random.default_rng(1)
+    alarms = sum(bool(unevenness(DRAWS[scheme](rng), scheme, N, BATCH, level=LEVEL, seed=seed)) for seed in range(RUNS))
+    assert 0 < alarms <= stats.binom.ppf(0.9999, RUNS, LEVEL), alarms
+
+
+def weighted(scheme, rng, weights, steps):
+    """Minibatches in which records come as often as their weights say."""
+    n, chances = len(weights), weights / weights.sum()
+    if scheme == "poisson":
+        return [np.flatnonzero(row) for row in rng.random((steps, n)) < 10 * chances]
+    return [rng.choice(n, 10, replace=scheme == "with_replacement", p=chances) for _ in range(steps)]
+
+
+@pytest.mark.parametrize("scheme", DRAWS)
+def test_weights_of_ten_per_cent_are_found_in_a_thousand_minibatches(scheme):
+    """At the level that a training step leaves to it, one in 500."""
+    rng = np.random.default_rng(2)
+    for seed in range(5):
+        weights = rng.permutation(np.repeat([0.9, 1.1], 50))
+        found = unevenness(weighted(scheme, rng, weights, 1000), scheme, 100, 10, level=0.002, seed=seed)
+        assert UNEVEN in found or "are due" in found
+        assert not unevenness(weighted(scheme, rng, np.ones(100), 1000), scheme, 100, 10, level=0.002, seed=seed)
 
 
 def test_a_record_that_is_never_drawn_is_found():

@@ -227,3 +227,12 @@ def test_what_is_returned_as_it_came_is_found_in_every_kind_of_table(kind):
     assert {"rows", "values", "greatest"} <= {seen.topic for seen in audit.observations}
     assert "kind" not in {seen.topic for seen in audit.observations}
     assert audit.to_dict()["observations"][0]["verdict"] == "violated"
+
+
+def test_a_bound_that_seldom_shows_is_found_from_the_side_where_it_never_does():
+    def pipeline(data, rng):
+        return [min(data) if rng.random() < 0.3 else rng.random()]
+
+    [seen, *_] = dpcheck.audit_tables(pipeline, [1.0, 2.0], [1.0, -50.0], epsilon=1.0).observations
+    assert seen.event.startswith("min(output) < ")
+    assert (seen.on_data, seen.on_neighbour > 0) == (0, True)

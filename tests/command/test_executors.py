@@ -8,8 +8,10 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -23,6 +25,7 @@ from dpcheck.catalogue.zhang2022.rate_minimisation import EXPERIMENTS
 from dpcheck.checks.context import Context
 from dpcheck.checks.rates import points
 from dpcheck.errors import InputError
+from dpcheck.running.compilations import compilations_said
 from dpcheck.running.executor import Executor, LostWorkersError, Threads
 from dpcheck.running.process_pool import Processes, executor
 
@@ -229,3 +232,32 @@ def test_a_mechanism_of_ones_own_travels_to_a_cluster(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert said[0] == said[1]
     assert json.loads(said[0])["trials"] == 2000
+
+
+def test_processes_work_here_once_jax_has_threads(monkeypatch):
+    """A process that forks leaves JAX's threads behind, and its workers would wait for them for ever."""
+    with Processes(2) as pool:
+        assert {pid for _, pid in pool.map(lambda _: os.getpid(), range(4))}.isdisjoint({os.getpid()})
+    for started in (False, True):
+        bridge = SimpleNamespace(backends_are_initialized=lambda started=started: started)
+        monkeypatch.setitem(sys.modules, "jax._src.xla_bridge", bridge)
+        with Processes(2) as pool:
+            assert ({pid for _, pid in pool.map(lambda _: os.getpid(), range(4))} == {os.getpid()}) is started
+
+
+def test_what_jax_compiles_again_and_again_is_said_once(monkeypatch):
+    listeners = []
+    jax = SimpleNamespace(monitoring=SimpleNamespace(register_event_duration_secs_listener=listeners.append))
+    monkeypatch.setitem(sys.modules, "jax", jax)
+    event = "/jax/core/compile/backend_compile_duration"
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        with compilations_said():
+            for _ in range(60):
+                listeners[0](event, 0.3)
+                listeners[0]("/jax/other", 100.0)
+        with compilations_said():
+            listeners[0](event, 100.0)  # one that is long
+        listeners[0](event, 0.3)
+    assert len(listeners) == 1
+    assert [str(each.message)[:30] for each in said] == ["JAX compiled 21 times, in 6 s "]
