@@ -91,7 +91,7 @@ def privacy(request: pytest.FixtureRequest) -> Callable[..., None]:
         from dpcheck.audits.membership import audit_privacy
         from dpcheck.errors import raised
         from dpcheck.source import place_of
-        from dpcheck.testing import code_at_fault, require_private
+        from dpcheck.testing import require_private, told_inside
 
         log.keep(state="begins")
         try:
@@ -103,8 +103,8 @@ def privacy(request: pytest.FixtureRequest) -> Callable[..., None]:
         shown = {name: getattr(audit, name) for name in _KEPT if name != "place"} | {"place": place}
         log.keep(state="ends", expected=expected, **shown)
         if expected == "consistent":
-            given = {**shared, **arguments}
-            require_private(audit, *code_at_fault(audit, mechanism, data, neighbour, given.get("vectorized", False)))
+            vectorized = (shared | arguments).get("vectorized", False)
+            require_private(audit, place, told_inside(audit, mechanism, data, neighbour, vectorized))
         elif audit.verdict != expected:
             raise AssertionError(f"{audit.verdict} where {expected} is expected of {place}: {audit.event}")
 

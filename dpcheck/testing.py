@@ -97,13 +97,11 @@ def assert_private(
         mechanism, data, neighbour, epsilon=epsilon, delta=None if claim is not None and delta == 0 else delta,
         claim=claim, trials=trials, confidence=confidence, seed=seed, seeded=seeded, jobs=jobs, vectorized=vectorized,
     )  # fmt: skip
-    require_private(audit, *code_at_fault(audit, mechanism, data, neighbour, vectorized))
+    require_private(audit, place_of(mechanism), told_inside(audit, mechanism, data, neighbour, vectorized))
 
 
-def code_at_fault(
-    audit: PrivacyAudit, mechanism: Callable[..., Any], data: Any, neighbour: Any, vectorized: bool
-) -> tuple[str, str]:
-    """Return the mechanism's place, and where its audit is violated, that of a line and what it does.
+def told_inside(audit: PrivacyAudit, mechanism: Callable[..., Any], data: Any, neighbour: Any, vectorized: bool) -> str:
+    """Return what a line of a mechanism does whose audit is violated, and its place; nothing of another.
 
     Parameters
     ----------
@@ -114,15 +112,15 @@ def code_at_fault(
 
     Returns
     -------
-    tuple of str
-        The place, and a clause, which may be empty.
+    str
+        A clause.
     """
     from dpcheck.audits.inside import inside
 
     if audit.verdict != "violated":
-        return place_of(mechanism), ""
+        return ""
     words, place = inside(mechanism, data, neighbour, vectorized=vectorized)
-    return place or place_of(mechanism), words
+    return f"{words} ({place})" if place else ""
 
 
 def require_private(audit: PrivacyAudit, place: str = "", words: str = "") -> None:
@@ -135,7 +133,7 @@ def require_private(audit: PrivacyAudit, place: str = "", words: str = "") -> No
     place : str
         File and line of the mechanism, which a failure names.
     words : str
-        What the code does at that line.
+        What the code does, and in which line.
 
     Raises
     ------
@@ -148,7 +146,7 @@ def require_private(audit: PrivacyAudit, place: str = "", words: str = "") -> No
         raise AssertionError(
             f"epsilon >= {audit.epsilon_lower:.4g} where {audit.epsilon:.4g} is claimed, at delta {audit.delta:g} with "
             f"confidence {audit.confidence:g}: not {audit.claim.replace('privacy', 'private')}\n"
-            f"witness: {audit.witness}\n{f'inside: {words}' + chr(10) if words else ''}{_again(audit, place)}"
+            f"witness: {audit.witness}\n{_again(audit, place)}" + (f"\ninside: {words}" if words else "")
         )
     if audit.verdict == "inconclusive":
         raise AssertionError(
