@@ -177,9 +177,15 @@ def chosen(counts, rng):
     return rng.choice(len(p), p=p / p.sum())  # here
 
 
+def answers_until_near(values, rng):
+    answer = sum(values) + rng.laplace(scale=9.0)
+    return answer if abs(answer - sum(values)) < 9 else 0.0  # here
+
+
 @pytest.mark.parametrize(
     ("mechanism", "data", "neighbour", "words"),
-    [(range_of_the_data, [1.0, 2, 3], [1.0, 2, 9], "draws noise, or chooses"),
+    [(answers_until_near, [0.0, 0], [0.0, 5], "reads the data after the noise"),
+     (range_of_the_data, [1.0, 2, 3], [1.0, 2, 9], "draws noise, or chooses"),
      (no_noise_where_empty, np.array([3, 0]), np.array([3, 1]), "number 1 of the output was the same"),
      (chosen, np.array([3.0, 0]), np.array([3.0, 1]), "draws noise, or chooses")],
 )  # fmt: skip
