@@ -104,12 +104,11 @@ class Encoder:
         numbers: list[str | _Count] = [*dict.fromkeys(chain.from_iterable(p.numbers for p in parts))]
         codes, usual = list[str | _Count](), dict[str, str]()
         for path in dict.fromkeys(chain.from_iterable(p.statements for p in parts)):
-            made = Counter(p.statements[path] for p in parts if path in p.statements)
+            made = {p.statements[path] for p in parts if path in p.statements}
             if len(made) == 1:
-                usual |= dict.fromkeys([path], *made)
-            if path != TYPE and (len(made) > 1 or (made.total() < len(parts) and not path.startswith("type("))):
+                usual[path] = made.pop()
+            elif path != TYPE:
                 codes.append(path)
-        codes.sort(key=usual.__contains__)  # those that are there or not, always the same, come last
         for path in dict.fromkeys(chain.from_iterable(p.members for p in parts)):
             sides = parts[: len(outcomes)], parts[len(outcomes) :]
             ours, theirs = (

@@ -212,6 +212,8 @@ class Parts:
         held = getattr(value, "__dict__", None)
         if isinstance(value, Iterator) or callable(value) or (held is None and path not in self.statements):
             require(False, "mechanism", "return values that can be compared", f"{path}: {type(value).__name__}")
+        if held:
+            self.statements[f"vars({path})"] = f"list(vars({path})) == {list(held)!r}"
         for name, item in (held or {}).items():
             self.walk(item, f"{path}.{name}", depth + 1)
 

@@ -42,6 +42,12 @@ def cities(bit: int, rng: Rng) -> set[str]:
     return {city for city in ("Rome", "Paris", "Berlin")[: 2 + bit] if rng.random() < 0.6}
 
 
+def member(bit: int, rng: Rng) -> list[str]:
+    """One word late in a long list of many."""
+    words = [*map(str, rng.integers(40, size=60))]
+    return [*words[:59], "odd"] if bit and rng.random() < 0.5 else words
+
+
 def day(bit: int, rng: Rng) -> datetime.date:
     return datetime.date(2020, 1, 1) + datetime.timedelta(int(rng.integers(20)) + 9 * bit)
 
@@ -71,6 +77,8 @@ LEAKS: dict[str, tuple[Callable[[int, Rng], Any], tuple[str, ...]]] = {
     "boolean": (lambda bit, rng: {"ok": bool(bit)}, ("output['ok'] is True", "output['ok'] is False")),
     "length": (lambda bit, rng: list(rng.normal(size=2 + bit + rng.integers(2))), ("len(output) ",)),
     "count": (lambda bit, rng: list("xyz")[: 2 + bit] * int(rng.integers(1, 3)), ("output", "'z'")),
+    "member": (member, ("output.count('odd') >= 1",)),
+    "attribute": (lambda bit, rng: SimpleNamespace(**{"a": 1, "b" * bit: None}), ("list(vars(output)) == ",)),
     "set": (cities, ("'Berlin' in output",)),
     "nested": (lambda bit, rng: {"a": [0, {"b": ("x", bit)}]}, ("output['a'][1]['b'][1] ",)),
     "object": (lambda bit, rng: SimpleNamespace(level="hi" if bit else "lo"), ("output.level == ",)),
@@ -180,11 +188,12 @@ def test_the_result_depends_on_no_way_of_running_it() -> None:
 
 def test_a_sequential_audit_goes_on_after_a_word_came() -> None:
     def late(bit: int, rng: Rng) -> Any:
-        return "word" if bit and rng.random() < 0.05 else rng.laplace()
+        return "word" if bit and rng.random() < 0.02 else rng.laplace()
 
     whole = audit_sequential(late, 1, 0, epsilon=1.0, most=3_000)
     assert (whole.verdict, whole.event.words) == ("violated", "type(output) is str")
     saved = json.loads(json.dumps(audit_sequential(late, 1, 0, epsilon=1.0, most=80).to_dict()))
+    assert (saved["verdict"], saved["state"]["width"]) == ("consistent", 3)
     assert audit_sequential(late, 1, 0, epsilon=1.0, most=3_000, earlier=saved).to_dict() == whole.to_dict()
 
 
