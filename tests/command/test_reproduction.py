@@ -214,6 +214,15 @@ def test_outputs_and_data_sets_of_other_kinds(tmp_path, rows):
     assert run(tmp_path / "r.py")[::2] == (1, "")
 
 
+def test_the_set_that_is_shortest_to_write_is_taken(tmp_path):
+    a, b, score = outputs_of("trees", 1200)
+    looks = [audit_of(best_set(each, a, b), a, b, 0.1).looks[0] for each in (score, Coordinate(2, 6), score)]
+    audit = SimpleNamespace(verdict="violated", looks=looks, trials=len(a), seed=0)
+    Reproduction(str(tmp_path / "r.py"), []).write(audit, ([1], [0]), "m:f", vectorized=False)
+    assert "return x[2]" in (tmp_path / "r.py").read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["r.py"]
+
+
 # The command
 
 

@@ -27,7 +27,7 @@ from dpcheck.audits import membership
 from dpcheck.audits.step_parts import TrainingStep
 
 sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "audits")]
-TRIALS = 4_000
+TRIALS = 2_000
 
 
 def gaussian(shift: float, delta: float) -> float:
