@@ -95,6 +95,8 @@ def test_what_lies_outside_is_marked_and_can_be_left_out():
     assert {pair.kind for pair in around(data, records="inside")} == {"inside"}
     assert {pair.kind for pair in around(data, records="any")} == {"inside", "beyond"}
     assert "not finite" not in {pair.kind for pair in around(np.array([1, 2]))}  # which cannot hold it
+    beyond = [pair.neighbour for pair in around(["a", "b", "b"]) if pair.kind == "beyond"]
+    assert all(len(set(words) - {"a", "b"}) == 1 for words in beyond) and len(beyond) == 3
     held = [math.nan, 1.0, 2.0]
     assert any(np.isnan(p.neighbour).sum() == 2 for p in around(held) if p.kind == "inside")
     assert len(around(np.zeros((50, 400)) + np.arange(50.0)[:, None])) <= 100

@@ -112,6 +112,7 @@ def test_a_csv_of_numbers_is_an_array(tmp_path):
         found = read(tmp_path, text)
         assert type(found) is np.ndarray and found.tolist() == [[1.0, 2.0], [3.0, 4.0]]
     for text in ("a,b\n1,\n3,4", "a,b\n1,NA\n3,4", "a,b\n1,nan\n3,4", "1,\n3,4"):
+        assert type(read(tmp_path, text)) is np.ndarray
         np.testing.assert_array_equal(read(tmp_path, text), [[1.0, np.nan], [3.0, 4.0]])
 
 
