@@ -127,7 +127,7 @@ class Sampled:
     def __post_init__(self) -> None:
         good = isinstance(self.mechanisms, tuple) and len(self.mechanisms) > 0
         good = good and (all(isinstance(part, Gaussian) for part in self.mechanisms) or self.laplace)
-        require(good, "mechanisms", "be a nonempty tuple of Gaussian, or one Laplace", self.mechanisms)
+        require(good, "mechanisms", "be a tuple such as (Gaussian(1.5),), or one of a Laplace", self.mechanisms)
         schemes, relations = get_args(Scheme), get_args(Neighbours)
         require(self.scheme in schemes, "scheme", f"be one of {', '.join(schemes)}", self.scheme)
         if self.neighbours is None:

@@ -209,9 +209,10 @@ def dataset(text: str, name: str) -> Any:
             raise
         raise InputError(f"{name} must {wanted}, got {one_line(text)[:80]}: {one_line(error)}") from error
     try:
-        return np.asarray(value) if isinstance(value, list) else value
+        array = np.asarray(value)
     except (ValueError, OverflowError):  # rows of different lengths, or large numbers: a list is a dataset too
         return value
+    return array if isinstance(value, list) and array.dtype.kind in "biuf" else value
 
 
 def _parquet(path: Path, name: str) -> Any:
