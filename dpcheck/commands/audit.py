@@ -44,8 +44,8 @@ def add_options(parser: ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--data",
-        help="dataset: JSON (numbers become an array), or a .npy, .csv, .json or .parquet file; a CSV of numbers is an array, without its line "
-        "of names and with NaN for what is missing; one with words, and Parquet, is a pandas DataFrame",
+        help="dataset: JSON, or a .npy, .csv, .json or .parquet file; numbers are an array, in a CSV without its line of "
+        "names and with NaN for what is missing; a CSV with words, and Parquet, is a pandas DataFrame",
     )
     group.add_argument("--neighbour", help="the neighbouring dataset, likewise; where it is left out, it is searched")
     claimed = group.add_mutually_exclusive_group()

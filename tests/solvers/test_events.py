@@ -36,7 +36,7 @@ def test_limiting_multipliers_are_accepted() -> None:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        (((), "poisson", 10, 1), "mechanisms must be a nonempty tuple of Gaussian, or one Laplace, got ()"),
+        (((), "poisson", 10, 1), "mechanisms must be a tuple such as (Gaussian(1.5),), or one of a Laplace, got ()"),
         (([Gaussian(1.0)], "poisson", 10, 1), "mechanisms must be a nonempty tuple"),
         (((Laplace(1.0), Laplace(1.0)), "poisson", 10, 1), "mechanisms must be a nonempty tuple"),
         (((Laplace(1.0), Gaussian(1.0)), "poisson", 10, 1), "mechanisms must be a nonempty tuple"),
