@@ -40,12 +40,12 @@ def add_options(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("what is audited, and what is claimed of it")
     group.add_argument(
         "mechanism", nargs="?", metavar="MODULE:FUNCTION",
-        help="(dataset, rng) -> number or array, where rng is a numpy.random.Generator; or FILE.py:FUNCTION",
+        help="(dataset, rng) -> any output, where rng is a numpy.random.Generator; or FILE.py:FUNCTION",
     )  # fmt: skip
     group.add_argument(
         "--data",
-        help="dataset: JSON, or a .npy, .csv, .json or .parquet file; numbers are an array, in a CSV without its line of "
-        "names and with NaN for what is missing; a CSV with words, and Parquet, is a pandas DataFrame",
+        help="dataset: JSON, or a .npy, .csv, .json or .parquet file; numbers are an array, in a CSV without its line "
+        "of names and with NaN for what is missing; a CSV with words, and Parquet, is a pandas DataFrame",
     )
     group.add_argument("--neighbour", help="the neighbouring dataset, likewise; where it is left out, it is searched")
     claimed = group.add_mutually_exclusive_group()
