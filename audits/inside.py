@@ -63,6 +63,8 @@ def inside(mechanism: Callable[..., Any], data: Any, neighbour: Any, *, vectoriz
         words, line = (f"{bare}; {words}", line) if words else (f"{bare}; {lines.made[0]}", lines.made[1])
     elif not words:
         words, line = lines.made
+        if lines.noise and lines.query in (0, lines.noise):  # that a line draws says nothing of what is wrong
+            words = ""
     return words, place_of(mechanism, line)
 
 

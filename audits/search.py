@@ -23,7 +23,7 @@ from dpcheck.audits.output_sets import choose
 from dpcheck.audits.running import KeptRuns, Runner
 from dpcheck.audits.running.datasets import equal_datasets
 from dpcheck.audits.shrinking import smaller
-from dpcheck.errors import InputError, require, require_confidence, require_count, require_seed
+from dpcheck.errors import InputError, raised, require, require_confidence, require_count, require_seed
 from dpcheck.shown import Shown
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def audit_neighbours(
     Parameters
     ----------
     mechanism : callable
-        ``(dataset, rng) -> number or array``, or with ``vectorized`` ``(dataset, rng, size) -> array`` of shape (size,)
+        ``(dataset, rng) -> any output``, or with ``vectorized`` ``(dataset, rng, size) -> array`` of shape (size,)
         or (size, ...); as in :func:`dpcheck.audit_privacy`.
     pairs : iterable of Pair or of (data, neighbour)
         Pairs of neighbouring datasets, such as those of :mod:`dpcheck.audits.neighbours`; at least one.
@@ -226,8 +226,12 @@ def audit_neighbours(
             a, b = runner.pair(streams, size)
         except InputError as error:
             raise InputError(f"{error} ({pair.words})") from error
-        stated = claimed.epsilon_at(delta)
-        codes = 0 if runner.encoder is None else runner.encoder.layout.codes
+        layout = None if runner.encoder is None else runner.encoder.layout
+        for dataset, rows in ((pair.data, a), (pair.neighbour, b)):
+            # A record that was made up, and is refused whenever it comes, may be none that can occur.
+            if layout is not None and _kind(pair) != "inside" and layout.raised(rows) == len(rows):
+                raise InputError(f"mechanism refuses it: {_error(mechanism, dataset)} ({pair.words})")
+        stated, codes = claimed.epsilon_at(delta), 0 if layout is None else layout.codes
         return choose(a, b, runs, claimed, epsilon=stated, delta=delta, alpha=level, codes=codes)[0].promise
 
     def worst(pairs: list[Pair], budget: int, runs: int, level: float) -> NeighbourAudit | None:
@@ -310,6 +314,13 @@ def audit_neighbours(
     except KeyboardInterrupt:
         pass  # the verdict stands without it
     return deciding
+
+
+def _error(mechanism: Callable[..., Any], dataset: Any) -> str:
+    try:
+        return type(mechanism(dataset, np.random.default_rng(0))).__name__
+    except Exception as error:
+        return raised(error)
 
 
 def _kind(pair: Pair) -> str:

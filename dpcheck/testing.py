@@ -53,7 +53,7 @@ def assert_private(
     Parameters
     ----------
     mechanism : callable
-        ``(dataset, rng) -> number or array``, or with ``vectorized`` ``(dataset, rng, size) -> array`` of shape (size,)
+        ``(dataset, rng) -> any output``, or with ``vectorized`` ``(dataset, rng, size) -> array`` of shape (size,)
         or (size, ...).
     data, neighbour : object
         Two datasets that differ in one record, in any form that the mechanism takes.

@@ -50,8 +50,6 @@ AUDITS: dict[str, Callable[[Any], Any]] = {
     "audit_sensitivity": lambda value: dpcheck.audit_sensitivity(lambda data: value, [1, 2], [3], claimed=1.0),
     "audit_noise": lambda value: dpcheck.audit_noise(lambda data, rng: value, [1], scale=1.0, trials=50),
     "audit_randomness": lambda value: dpcheck.audit_randomness(lambda data, rng: value, [1], [2]),
-    "audit_privacy": lambda value: dpcheck.audit_privacy(lambda data, rng: value, [1], [2], epsilon=1.0),
-    "audit_sequential": lambda value: dpcheck.audit_sequential(lambda data, rng: value, [1], [2], epsilon=1.0),
 }
 
 

@@ -192,7 +192,7 @@ def answers_until_near(values, rng):
 def test_the_inside_of_a_mechanism_is_named(mechanism, data, neighbour, words):
     said, place = inside(mechanism, data, neighbour)
     assert words in said and place.endswith(f":{line_of(mechanism)}")
-    with pytest.raises(AssertionError, match="inside: "):
+    with pytest.raises(AssertionError, match="hint: "):
         dpcheck.testing.assert_private(mechanism, data, neighbour, epsilon=0.05, trials=20_000)
 
 

@@ -527,8 +527,8 @@ AT = "yang2022.theorem_1 n=10000 epsilon=0.5 delta=1e-8 T=100 G_w=1 G_v=2"
 FURTHER = {  # what follows a command, line by line
     "audit users_own:": """
         returns_iterator %A; raises %A; nests %A; randomness_of_its_own %A; takes_size %A
-        f --data headed.csv --neighbour 0 --epsilon 1; f --data marks.csv --neighbour 0 --epsilon 1
-        f %A --unseeded --jobs 2; f --data words.csv --neighbour 0 --epsilon 1""",
+        f --data headed.csv --neighbour 0 --epsilon 1
+        f %A --unseeded --jobs 2""",
     "show ": f"""
         {AT} epsilon=3; {AT} delta=1; {AT} n=-1; {AT} k=1; yang2022.theorem_1 n=10; yang2022.theorem_1 n=ten
         yang2022.theorem2a; Y17""",
@@ -599,7 +599,6 @@ def command_lines() -> list[tuple[str, ...]]:
         "text.npy",
         "empty.csv",
         "names.csv",
-        "words.csv",
         "ragged.csv",
     ]
     data += ["nosuch.csv", "empty.json", "deep.json", "nosuch.json", ".", LONG, "digits.json", "\x1b[2J", "a" * 5_000]

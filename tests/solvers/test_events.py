@@ -37,9 +37,9 @@ def test_limiting_multipliers_are_accepted() -> None:
     ("fields", "words"),
     [
         (((), "poisson", 10, 1), "mechanisms must be a tuple such as (Gaussian(1.5),), or one of a Laplace, got ()"),
-        (([Gaussian(1.0)], "poisson", 10, 1), "mechanisms must be a nonempty tuple"),
-        (((Laplace(1.0), Laplace(1.0)), "poisson", 10, 1), "mechanisms must be a nonempty tuple"),
-        (((Laplace(1.0), Gaussian(1.0)), "poisson", 10, 1), "mechanisms must be a nonempty tuple"),
+        (([Gaussian(1.0)], "poisson", 10, 1), "mechanisms must be a tuple such as"),
+        (((Laplace(1.0), Laplace(1.0)), "poisson", 10, 1), "mechanisms must be a tuple such as"),
+        (((Laplace(1.0), Gaussian(1.0)), "poisson", 10, 1), "mechanisms must be a tuple such as"),
         (((Laplace(1.0),), "with_replacement", 10, 1), "mechanisms must not be Laplace when scheme is with_rep"),
         ((ONE, "shuffled", 10, 1), "scheme must be one of poisson, without_replacement"),
         ((ONE, "poisson", 0, 0), "population must be a whole number >= 1, got 0"),
