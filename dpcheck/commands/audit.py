@@ -207,7 +207,7 @@ def _audit_one(options: Namespace, store: Store | None) -> _Made:
         value = getattr(options, name)
         require(not given or value is None, f"--{name}", "be left out beside --neighbour", value)
     require(given or not (one or options.isolate), "--neighbour", "be given beside --sequential and --isolate", "none")
-    for name, value in (("--claim", options.claim), ("--plot", options.plot)):
+    for name, value in (("--claim", options.claim), ("--plot", options.plot), ("--repro", options.repro)):
         require(not (one and value), name, "be left out of a sequential audit", value)
     kept = store is not None
     require(
