@@ -266,9 +266,9 @@ def clipping_finding(
         ), canary  # fmt: skip
     if too_large and times < 1.01 and _averages(query, records, canary, candidates[int(np.argmin(moved))]):
         reason = (
-            f"one record alone moves the gradient by {largest:.4g}, as do {_SAME} equal ones, and {clip:.4g} is allowed"
+            f"one record alone moves the gradient by {largest:.4g}, as do {_SAME} equal ones, and {clip:.4g} is "
+            f"allowed: the sum is divided by the minibatch's own size ({looked})"
         )
-        reason += f": the sum is divided by the minibatch's own size ({looked})"
         change = "Divide the sum of clipped gradients by a public number, such as the expected size of a minibatch"
     elif too_large:
         reason = f"one record alone has a gradient of norm {largest:.4g}, at most {clip:.4g} is allowed ({looked})"
@@ -313,9 +313,8 @@ def _looked_at(query: Query, records: Any, width: int, seed: int) -> tuple[list[
 
 def _candidates(records: Any, outlier: Callable[[Any, float], Any] | None) -> list[Any]:
     """Return each record, and where it can be made larger, two outliers in its direction and against it."""
-    able = outlier is not None or isinstance(records, np.ndarray)
-    able = able and outlier is not _as_it_is
-    grow = outlier if outlier is not None else _product
+    able = outlier is not _as_it_is and (outlier is not None or isinstance(records, np.ndarray))
+    grow = outlier or _product
     return [
         record if factor == 1 else grow(record, factor)
         for record in records
@@ -373,11 +372,7 @@ def _draws(step: TrainingStep, records: Any, rounded: float) -> bool:
 
 
 def _chosen(records: Any, count: int, seed: int) -> list[int]:
-    """Return the numbers of the records to look at one by one, in order.
-
-    All of them where they are at most ``count``; else the largest and the smallest by norm, if records are arrays of
-    numbers, and others drawn by chance.
-    """
+    """Return the numbers of so many records in order: the largest and the smallest by norm, and others by chance."""
     population = len(records)
     if population <= count:
         return list(range(population))
