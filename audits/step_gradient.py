@@ -284,8 +284,7 @@ def clipping_finding(
         change = "Clip each record's gradient by itself (microbatches of one), and divide by a public number"
     else:
         reason, change = audit.reason, "Make the gradient a sum of clipped gradients, each of its own record alone"
-    verdict = "violated" if too_large else audit.verdict
-    return StepFinding("clipping", verdict, reason, change), canary
+    return StepFinding("clipping", "violated" if too_large else audit.verdict, reason, change), canary
 
 
 def _averages(query: Query, records: Any, one: Any, other: Any) -> bool:
