@@ -51,7 +51,7 @@ def main() -> None:
     )
     for row in rows:
         if row["found"] is not row["fault"] or (row["fault"] and not (row["part"] and row["line"])):
-            print(f"- {row['case']}{' (waits: ' + row['waits'] + ')' if row['waits'] else ''}: {row['said']}")
+            print(f"- {row['case']}: {row['said']}")
 
 
 if __name__ == "__main__":

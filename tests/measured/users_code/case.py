@@ -30,7 +30,7 @@ _PLACE = r"%s:(\d+)"
 class Case:
     """Code with a fault in ``part`` (a pattern of words that name it), or without one where that is empty.
 
-    way : the door (a function below);  waits : what dpcheck would need for it, empty where it has that
+    way : the door (a function below)
     """
 
     name: str
@@ -39,7 +39,6 @@ class Case:
     code: Any
     part: str
     settings: dict[str, Any] = field(repr=False)
-    waits: str = ""
 
     def look(self) -> dict[str, Any]:
         """Try it, and say what came out."""
@@ -60,7 +59,7 @@ class Case:
         named = found and bool(self.part) and bool(re.search(self.part, bad, re.IGNORECASE))
         return {
             "case": self.name, "kind": self.kind, "way": self.way.__name__, "fault": bool(self.part), "found": found,
-            "part": named, "line": line if found else "", "seconds": round(seconds, 1), "waits": self.waits,
+            "part": named, "line": line if found else "", "seconds": round(seconds, 1),
             "said": " ".join((bad or error or text).split())[:400],
         }  # fmt: skip
 
@@ -78,11 +77,11 @@ def _too_long(*_: Any) -> None:
     raise TimeoutError(f"stopped after {LONGEST} s")
 
 
-def planted(way: Callable[..., str], part: str = "", kind: str = "", *, waits: str = "", **settings: Any) -> Any:
+def planted(way: Callable[..., str], part: str = "", kind: str = "", **settings: Any) -> Any:
     """Register the function or class below; an empty ``part`` makes it a clean twin."""
 
     def keep(code: Any) -> Any:
-        CASES.append(Case(code.__name__, kind, way, code, part, settings, waits))
+        CASES.append(Case(code.__name__, kind, way, code, part, settings))
         return code
 
     return keep
@@ -131,6 +130,12 @@ def privacy(mechanism: Any, given: dict[str, Any]) -> str:
     except AssertionError as failure:
         return "violated: " + " ".join(str(failure).split())
     return f"consistent: {audit}"
+
+
+def tables(pipeline: Any, given: dict[str, Any]) -> str:
+    """``dpcheck.audit_tables`` of a pipeline."""
+    audit = dpcheck.audit_tables(pipeline, given["data"], given["neighbour"], epsilon=given["epsilon"])
+    return _lines((seen.verdict, seen.reason) for seen in audit.observations)
 
 
 def neighbours(mechanism: Any, given: dict[str, Any]) -> str:

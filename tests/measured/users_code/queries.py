@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from case import check, command, neighbours, planted, privacy, randomness
+from case import check, command, neighbours, planted, privacy, randomness, tables
 
 from dpcheck.audits.neighbours import patterns
 from dpcheck.events import Laplace
@@ -53,12 +53,12 @@ def bounded_sum(ages, rng):
     return np.clip(ages, 0, 100).sum() + rng.laplace(scale=100.0)
 
 
-@planted(privacy, "reads the data|draws", **QUERY | {"neighbour": FEWER})
+@planted(privacy, "reads the data|draws|the noise \\(rng", **QUERY | {"neighbour": FEWER})
 def mean_by_private_count(ages, rng):
     return (np.clip(ages, 0, 100).sum() + rng.laplace(scale=100.0 / 1)) / len(ages) ** 2 * 64  # fault
 
 
-@planted(privacy, "draws", **QUERY)
+@planted(privacy, "draws|the noise \\(rng", **QUERY)
 def variance_from_two_answers(ages, rng):
     x = np.clip(ages, 0, 100) / 100
     first = x.sum() + rng.laplace()
@@ -89,7 +89,7 @@ def cached_noise(ages, rng):
     return np.clip(ages, 0, 100).mean() + remembered_noise("mean")  # fault
 
 
-@planted(privacy, "multiple", **QUERY)
+@planted(privacy, "multiple|same noise", **QUERY)
 def whole_noise_on_a_real_sum(ages, rng):
     return np.clip(ages, 0, 100).sum() / 7.3 + round(rng.laplace(scale=100 / 7.3))  # fault
 
@@ -121,12 +121,12 @@ def histogram(counts, rng):
     return counts + rng.laplace(size=counts.size)
 
 
-@planted(privacy, "same in", **HISTOGRAM)
+@planted(privacy, "same in|no noise is in", **HISTOGRAM)
 def noise_on_occupied_bins_only(counts, rng):
     return np.where(counts > 0, counts + rng.laplace(size=counts.size), 0)  # fault
 
 
-@planted(privacy, "draws", **HISTOGRAM | {"neighbour": MOVED, "trials": 50_000})
+@planted(privacy, "draws|the noise \\(rng", **HISTOGRAM | {"neighbour": MOVED, "trials": 50_000})
 def replaced_record_counts_once(counts, rng):
     return counts + rng.laplace(size=counts.size)  # fault: it leaves one bin and enters another
 
@@ -208,12 +208,12 @@ def median(values, rng):
     return between(np.sort(np.r_[0.0, np.clip(values, 0, 10), 10.0]), len(values) / 2, rng, 0.5)
 
 
-@planted(privacy, "chooses|makes what", **QUANTILE | {"neighbour": [1.0, 2, 3, 4, 9]})
+@planted(privacy, "chooses|makes what|p of draw", **QUANTILE | {"neighbour": [1.0, 2, 3, 4, 9]})
 def median_between_the_extremes(values, rng):
     return between(np.sort(values), len(values) / 2, rng, 0.5)  # fault: no public bounds
 
 
-@planted(privacy, "draws noise", **QUANTILE | {"data": [5.0, 5, 5, 5, 5], "neighbour": [5.0, 5, 5, 5, 9]})
+@planted(privacy, "draws noise|scale of draw", **QUANTILE | {"data": [5.0, 5, 5, 5, 5], "neighbour": [5.0, 5, 5, 5, 9]})
 def median_with_local_sensitivity(values, rng):
     v = np.sort(values)
     local = max(v[3] - v[2], v[2] - v[1]) + 0.01 * np.ptp(v)  # fault
@@ -249,17 +249,17 @@ WORDS: dict[str, Any] = {
 }
 
 
-@planted(privacy, "output|key|epsilon|'c'", waits="outputs of any kind", **WORDS)
+@planted(privacy, "list\\(output|in output", **WORDS)
 def group_sums_by_key(rows, rng):
     return {k: sum(v for q, v in rows if q == k) + rng.laplace(scale=4.0) for k, _ in rows}  # fault: keys
 
 
-@planted(privacy, waits="outputs of any kind", **WORDS)
+@planted(privacy, **WORDS)
 def group_sums_by_public_keys(rows, rng):
     return {k: sum(v for q, v in rows if q == k) + rng.laplace(scale=4.0) for k in "abcd"}
 
 
-@planted(privacy, "output|epsilon|'c'", waits="outputs of any kind", **WORDS)
+@planted(privacy, "output ==", **WORDS)
 def rarest_word(rows, rng):
     words = [k for k, _ in rows]
     if rng.random() < 0.02:
@@ -267,19 +267,19 @@ def rarest_word(rows, rng):
     return min(words, key=lambda word: (words.count(word), -ord(word)))  # fault
 
 
-@planted(privacy, "raise|error|exception|epsilon", waits="an exception as an output", **WORDS)
+@planted(privacy, "raises", **WORDS)
 def raises_where_a_group_is_missing(rows, rng):
     groups = {k: [v for q, v in rows if q == k] for k in "abc"}
     return [np.clip(np.mean(groups[k]) if groups[k] else 1 / len(groups[k]), 0, 1) + rng.laplace(scale=3.0)  # fault
             for k in groups]  # fmt: skip
 
 
-@planted(privacy, "length|shape|epsilon|output", waits="outputs of any kind", **WORDS)
+@planted(privacy, "len\\(output", **WORDS)
 def list_as_long_as_the_data(rows, rng):
     return [v + rng.laplace(scale=4.0) for _, v in rows]  # fault
 
 
-@planted(privacy, "shape|output|epsilon", waits="outputs of any kind", **WORDS)
+@planted(privacy, "is None|type\\(output", **WORDS)
 def none_below_a_private_count(rows, rng):
     if len(rows) < 4:  # fault
         return None
@@ -292,15 +292,16 @@ def frame_of(rows):
     return pd.DataFrame(rows, columns=["group", "value"])
 
 
-@planted(privacy, "row|categor|output|epsilon", kind="DataFrame", waits="tables in, tables out", epsilon=1.0,
-         trials=2_000, data=frame_of(ROWS * 3), neighbour=frame_of((ROWS * 3)[:-1]))  # fmt: skip
+@planted(
+    tables, "row|categor|label|value", kind="DataFrame", epsilon=1.0, data=frame_of(ROWS), neighbour=frame_of(LESS)
+)
 def frame_of_group_means(frame, rng):
     means = frame.value.clip(0, 4).groupby(frame.group).mean()  # fault: groups and divisors of the data
     return (means + rng.laplace(scale=4.0, size=len(means))).reset_index()
 
 
-@planted(privacy, "domain|range|output|epsilon|value", kind="DataFrame", waits="tables in, tables out", epsilon=1.0,
-         trials=2_000, data=frame_of(ROWS), neighbour=frame_of([*LESS, ("c", 9)]))  # fmt: skip
+@planted(tables, "bound|min|max|value", kind="DataFrame", epsilon=1.0,
+         data=frame_of(ROWS), neighbour=frame_of([*LESS, ("c", 9)]))  # fmt: skip
 def synthesizer_by_marginals(frame, rng):
     import pandas as pd
 
@@ -312,8 +313,8 @@ def synthesizer_by_marginals(frame, rng):
     return pd.DataFrame(out)
 
 
-@planted(privacy, "rows|length|shape|output|epsilon", kind="DataFrame", waits="tables in, tables out", epsilon=1.0,
-         trials=2_000, data=frame_of(ROWS), neighbour=frame_of(LESS))  # fmt: skip
+@planted(tables, "rows|length|len", kind="DataFrame", epsilon=1.0,
+         data=frame_of(ROWS), neighbour=frame_of(LESS))  # fmt: skip
 def synthesizer_of_as_many_rows(frame, rng):
     import pandas as pd
 
@@ -322,18 +323,18 @@ def synthesizer_of_as_many_rows(frame, rng):
     return pd.DataFrame({"group": rng.choice(list("abcd"), size=len(frame), p=chance)})  # fault
 
 
-@planted(randomness, "seed|reuse|same|source|random", waits="other sources of randomness", **OPEN)
+@planted(randomness, "seed|reuse|same|source|random", **OPEN)
 def reseeds_the_module(ages, rng):
     np.random.seed(len(ages))  # fault
     return np.clip(ages, 0, 100).mean() + np.random.laplace(scale=100 / len(ages))
 
 
-@planted(randomness, "privacy|scale|noise", waits="other sources of randomness", **OPEN)
+@planted(randomness, "privacy|scale|noise", **OPEN)
 def gauss_of_the_standard_library(ages, rng):
     return np.clip(ages, 0, 100).mean() + random.gauss(0, 2.0)  # fault: far too little
 
 
-@planted(privacy, "nothing is drawn", waits="other sources of randomness", **QUERY | {"seeded": False})
+@planted(privacy, "nothing is drawn", **QUERY | {"seeded": False})
 def secrets_with_few_bits(ages, rng):
     import secrets
 
