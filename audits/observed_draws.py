@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -144,17 +145,17 @@ def _notes(
         drawn.setdefault(draw.source, draw.place)
     drawn.pop("rng", None)
     for name, place in drawn.items():
-        words = f"it draws from {name} ({shown_place(place)}), not from rng: no fault where nobody seeds it"
+        words = f"it draws from {name} ({_shown(place)}), not from rng: no fault where nobody seeds it"
         yield Observation("source", "consistent", words)
     if "numpy.random" in drawn and numpy_was_seeded():
         words = "numpy.random was seeded before the audit: if the code itself does so, its noise repeats"
         yield Observation("source", "inconclusive", words)
     for name, place in few:
-        words = f"{name} is given small numbers as seeds: its noise has few values ({shown_place(place)})"
+        words = f"{name} is given small numbers as seeds: its noise has few values ({_shown(place)})"
         yield Observation("source", "inconclusive", words)
     for name, place in changing:
         words = f"{name} is given what changes from call to call and is not drawn, such as the time or a key it keeps"
-        yield Observation("source", "inconclusive", f"{words} ({shown_place(place)})")
+        yield Observation("source", "inconclusive", f"{words} ({_shown(place)})")
     if recorder.reused:
         words = f"a key or a seed is used again, for {' and '.join(dict.fromkeys(recorder.reused))}: that is not fresh"
         yield Observation("reuse", "inconclusive", words)
@@ -202,8 +203,14 @@ def name_of(draw: Draw) -> str:
     return f"{draw.source}.{draw.method}{_at(draw)}"
 
 
+def _shown(place: str) -> str:
+    """Return file and line; the line alone of what has no file, as at a prompt and in a notebook."""
+    file, _, line = place.rpartition(":")
+    return shown_place(place) if Path(file).is_file() else f"line {line}"
+
+
 def _at(draw: Draw) -> str:
-    return f" at {shown_place(draw.place)}" if draw.place else ""
+    return f" at {_shown(draw.place)}" if draw.place else ""
 
 
 def _kinds(draws: Sequence[Draw]) -> list[tuple[str, tuple[int, ...]]]:
@@ -233,4 +240,4 @@ def fixed_seeds(run: Runs, one: Recorder, other: Recorder) -> Iterator[str]:
         name, place = key
         on = [", ".join(dict.fromkeys(each.get(key, ["none"])))[:60] for each in values]
         given = f"{on[0]} in every run" if on[0] == on[1] else f"{on[0]} on data and {on[1]} on neighbour"
-        yield f"{name} is given {given} ({shown_place(place)})"
+        yield f"{name} is given {given} ({_shown(place)})"

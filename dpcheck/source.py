@@ -32,9 +32,11 @@ def code_of(function: Any) -> CodeType | None:
 
 
 def place_of(function: Callable[..., Any], line: int = 0) -> str:
-    """Return ``"dpcheck/catalogue/yang2022/nseg.py:49"`` for a function or a line of it; others as `shown_place`."""
+    """Return ``"dpcheck/catalogue/yang2022/nseg.py:49"`` for a function or a line of it; nothing for what was typed."""
     code = code_of(function)
-    return "" if code is None else shown_place(f"{code.co_filename}:{line or code.co_firstlineno}")
+    if code is None or not Path(code.co_filename).is_file():  # as at a prompt, and in a notebook
+        return ""
+    return shown_place(f"{code.co_filename}:{line or code.co_firstlineno}")
 
 
 def shown_place(place: str) -> str:

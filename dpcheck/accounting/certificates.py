@@ -58,7 +58,8 @@ def laplace_sum_curve(shift: float, count: int) -> Curve:
         where = np.concatenate([atoms, places[first:].ravel(), near])
         mass = np.concatenate([log_atoms, log_parts[first:].ravel(), cut])
         above = where > least
-        terms = mass[above] + np.log(-np.expm1(epsilon - where[above] * shift))
+        with np.errstate(divide="ignore"):  # at the edge, up to rounding, nothing lies above
+            terms = mass[above] + np.log(-np.expm1(epsilon - where[above] * shift))
         largest = float(np.max(terms))
         return min(largest + math.log(math.fsum(np.exp(terms - largest))), 0.0)
 

@@ -137,7 +137,7 @@ def right_flag_and_width(value: int, rng: np.random.Generator, size: int) -> Any
 CORRECT = [right_bits, right_counts, right_index_and_value, right_flag_and_width]
 
 
-def _without_joint_scores(a: Any, b: Any) -> Any:
+def _without_joint_scores(a: Any, b: Any, codes: int) -> Any:
     width = a.shape[1]
     return [*(histogram(Coordinate(i, width), a, b) for i in range(min(width, 32))), *fit(a, b)]
 
