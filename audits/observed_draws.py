@@ -97,13 +97,6 @@ def _look(run: Runs, dataset: Any, seed: int) -> Observation | None:
         key for key in seeds if key in run.fresh and all(map(_is_small, (v for run in seen for v in run.get(key, ()))))
     ]
     run.notes = list(_notes(recorders[0], few, [key for key, values in seeds.items() if values != again.get(key)]))
-    for name, value in recorders[0].kept.items():
-        if not value:
-            words = f"{name}, which it draws from, was given a seed that cannot be seen"
-            run.notes.append(Observation("source", "inconclusive", words))
-            continue
-        words = f"it draws from {name}, which was seeded with {value}: whoever knows the seed knows the noise"
-        return Observation("source", "violated", words)
     drawn = [_kinds(recorder.draws) for recorder in recorders]
     if any(kinds != drawn[0] for kinds in drawn):
         return Observation("reuse", "inconclusive", "calls with one seed draw differently: it keeps noise or a release")
@@ -156,6 +149,9 @@ def _notes(
     for name, place in changing:
         words = f"{name} is given what changes from call to call and is not drawn, such as the time or a key it keeps"
         yield Observation("source", "inconclusive", f"{words} ({_shown(place)})")
+    for name in (name for name, value in recorder.kept.items() if not value):
+        words = f"it draws from {name}, which was given a seed: whoever knows the seed knows its draws"
+        yield Observation("source", "inconclusive", words)
     if recorder.reused:
         words = f"a key or a seed is used again, for {' and '.join(dict.fromkeys(recorder.reused))}: that is not fresh"
         yield Observation("reuse", "inconclusive", words)
@@ -233,6 +229,9 @@ def _equal(a: Any, b: Any) -> bool:
 
 def fixed_seeds(run: Runs, one: Recorder, other: Recorder) -> Iterator[str]:
     """Say which seeds are the same in every run, or depend on the data alone."""
+    for name, seed in (one.kept | other.kept).items():
+        if seed:
+            yield f"it keeps {name}, which was seeded with {seed}, so that whoever knows the seed knows its draws"
     values = [_seeds(recorder) for recorder in (one, other)]
     fixed = [key for key in dict.fromkeys([*values[0], *values[1]]) if key not in run.fresh]
     keys = [key for key in fixed if key[0] != sources.KEY] or fixed  # a key is made of a seed

@@ -1,7 +1,7 @@
 """The sources of NumPy and of Python, drawing from the run inside (:mod:`.sources`), and generators that code keeps.
 
-A generator that the code makes without a seed, or keeps, is replaced by one that draws from the run; that of one that
-it keeps and that was seeded is noted.
+A generator that the code makes without a seed, or keeps, is replaced by one that draws from the run. One that it keeps
+and that was given a small seed goes on from where it stood, in each run: whoever knows the seed knows its draws.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _no_seed: str | None = None
 class _Generator(np.random.Generator):
     """Stands for a generator that the code made or keeps.
 
-    real : the one that it keeps;  known : its seed, "" where it was given one that cannot be seen
+    real : the one that it keeps;  known : its seed, "" where it was given one that may be secret or cannot be seen
     """
 
     source, real, known = "numpy.random.default_rng", _nothing, _no_seed
@@ -111,10 +111,12 @@ def _forwarding(kind: type, forward: Callable[..., Any], names: list[str]) -> No
     def method(name: str) -> Callable[..., Any]:
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
             run = current()
-            if run is not None and self.known is not None and isinstance(run.rng, Recorder):
-                run.rng.kept[self.source] = self.known
             if run is None:
                 return getattr(super(kind, self) if self.real is None else self.real, name)(*args, **kwargs)
+            if self.known is not None and isinstance(run.rng, Recorder):
+                run.rng.kept[self.source] = self.known
+            if self.known:
+                return getattr(run.copied(self.real), name)(*args, **kwargs)
             return forward(name, run, *args, source=self.source, **kwargs)
 
         return call
@@ -227,16 +229,24 @@ def _secure_attributes() -> list[tuple[Any, str, Any]]:
 
 # What a mechanism keeps
 
+_FEW = 2**32  # seeds that can all be tried: a larger one may have been drawn, and be secret
+
 
 @contextmanager
 def kept_generators(mechanism: Any) -> Iterator[None]:
-    """Let the generators that a mechanism keeps draw from the run inside; those with a seed say so."""
+    """Let the generators that a mechanism keeps draw from the run inside; those with a seed say so.
+
+    What a frozen object keeps stays: its draws show as a source that cannot be reached.
+    """
     with ExitStack() as after:
         for place, generator in _generators(mechanism):
             stand, name = _stand_for(generator), place.name.partition(",")[0].removeprefix("the attribute ")
             stand.source, stand.real = name, generator
+            try:
+                place.write(stand)
+            except AttributeError:
+                continue
             after.callback(place.write, generator)
-            place.write(stand)
         yield
 
 
@@ -245,7 +255,8 @@ def _stand_for(generator: Any) -> Any:
     if isinstance(generator, np.random.Generator):
         stand = _Generator(np.random.PCG64())
         entropy = getattr(generator.bit_generator.seed_seq, "entropy", None)
-        stand.known = str(entropy) if isinstance(entropy, int) and entropy < 2**64 else None
+        if isinstance(entropy, int) and entropy < 2**64:
+            stand.known = str(entropy) if entropy < _FEW else ""
     elif isinstance(generator, np.random.RandomState):
         stand = _RandomState()
         stand.known = "" if generator._bit_generator.seed_seq is None else None

@@ -101,7 +101,8 @@ class Recorder(np.random.Generator):
     seedings : list of Seeding
         What the code seeded meanwhile (:mod:`.sources`).
     kept : dict of str to str
-        Generators that the code keeps and drew from and that were seeded, with their seeds, "" where it cannot be seen.
+        Generators that the code keeps and drew from and that were seeded, with their seeds, "" where it may be secret
+        or cannot be seen.
     reused : list of str
         What was drawn with a key, or seeded with a seed, that was used before.
 

@@ -13,6 +13,7 @@ starts.
 
 from __future__ import annotations
 
+import copy
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -39,6 +40,7 @@ class Run:
     def __init__(self, rng: np.random.Generator, fresh: frozenset[tuple[str, str]]) -> None:
         self.rng, self.fresh = rng, fresh
         self.seeded: dict[str, Any] = {}  # the generators that took the place of a source when the run seeded it
+        self.copies: dict[int, Any] = {}  # of generators with a known seed, by the generator
         self.keys: dict[Any, Any] = {}  # what was drawn with a key
         self.after = ExitStack()  # what is put back after the run
 
@@ -55,6 +57,12 @@ class Run:
     def other(self, source: str, method: str, make: Callable[[np.random.Generator], Any]) -> Any:
         """Draw by ``make``, in the name of a source, what no method of the generator draws."""
         return self.draw(source, "other", method, make) if isinstance(self.rng, Recorder) else make(self.rng)
+
+    def copied(self, generator: Any) -> Any:
+        """Return the copy of a generator that draws in its place in this run."""
+        if id(generator) not in self.copies:
+            self.copies[id(generator)] = apart(copy.deepcopy, generator)
+        return self.copies[id(generator)]
 
     def note(self, name: str, value: Any) -> bool:
         """Note a seed; True if such seeds differ from run to run, so that what they seed is as good as unseeded.

@@ -44,8 +44,10 @@ FAULTS = {
     "noise that does not reach the output": (
         lambda x, rng: x.mean() + 0 * rng.normal(), "privacy", "direction without noise",
     ),
-    "a generator of its own": (lambda x, rng: x.mean() + OWN.normal(), "source", "OWN, which was seeded with 7"),
-    "a fair coin of its own": (lambda x, rng: rng.normal() + OWN.integers(2), "source", "OWN, which was seeded with 7"),
+    "a generator of its own": (lambda x, rng: x.mean() + OWN.normal(), "privacy", "OWN, which was seeded with 7"),
+    "a fair coin of its own": (
+        lambda x, rng: (x[1] > 0.5) ^ OWN.integers(2), "privacy", "OWN, which was seeded with 7",
+    ),
     "reseeded at each call": (
         lambda x, rng: x.mean() + np.random.default_rng(0).normal(), "privacy", "functions of the data alone",
     ),

@@ -11,7 +11,7 @@ import random
 import secrets
 import threading
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from random import gauss
 
 import numpy as np
@@ -105,7 +105,7 @@ OPEN = {
         "draws from integers",
     ),
     "the time": (lambda x: sum(x) + default_rng(next(CLOCK)).laplace(), "changes from call to call"),
-    "kept with a seed unseen": (lambda x: sum(x) + KEPT_OLD.laplace(), "a seed that cannot be seen"),
+    "kept with a seed unseen": (lambda x: sum(x) + KEPT_OLD.laplace(), "KEPT_OLD, which was given a seed"),
     "bits": (lambda x: (x[2] > 1) ^ (secrets.randbelow(4) == 0), "it draws from bytes"),
 }
 
@@ -280,3 +280,60 @@ def test_a_slow_mechanism_gets_no_hint():
     started = time.perf_counter()
     assert named_part(audit, lambda x, rng: time.sleep(0.05) or noisy(x, rng), DATA, NEIGHBOUR) == ""
     assert time.perf_counter() - started < 3
+
+
+def test_the_hint_is_quick_and_says_nothing_that_was_not_seen():
+    audit = audit_privacy(noisy, DATA, NEIGHBOUR, epsilon=1.0, trials=400)
+
+    def loop(x, rng):
+        total = 0
+        for value in x:
+            total += value
+        return total + int(rng.integers(3))
+
+    many = [*range(50_000)]
+    started = time.perf_counter()
+    assert "nothing is drawn" not in named_part(audit, loop, many, [*many[:-1], 0])
+    assert time.perf_counter() - started < 10
+    assert named_part(audit, lambda x, rng: time.sleep(1.2) or sum(x) // 1, DATA, NEIGHBOUR) == ""
+    assert named_part(audit, lambda x, rng: float(x) + int(rng.integers(3)), np.array(3.0), np.array(2.0)) == ""
+
+
+class Keeps:
+    def __init__(self, seed, how):
+        self.source, self.how = np.random.default_rng(seed), how
+
+    def __call__(self, x, rng):
+        return self.how(x, self.source, rng)
+
+
+@pytest.mark.parametrize(
+    ("seed", "how", "verdict"),
+    [
+        (7, lambda x, kept, rng: sum(x) + kept.laplace(), "violated"),
+        (7, lambda x, kept, rng: sum(x) - np.log(kept.random()), "violated"),
+        (7, lambda x, kept, rng: sum(x) + kept.laplace() + rng.laplace(), "consistent"),
+        (7, lambda x, kept, rng: np.array(x)[kept.permutation(len(x))].sum() + rng.laplace(), "consistent"),
+        (2**60 + 1, lambda x, kept, rng: sum(x) + kept.laplace(), "inconclusive"),
+        (None, lambda x, kept, rng: sum(x) + kept.laplace(), "consistent"),
+    ],
+)
+def test_a_kept_seed_is_a_fault_where_the_noise_hangs_on_it(seed, how, verdict):
+    keeps = Keeps(seed, how)
+    before = keeps.source, keeps.source.bit_generator.state
+    found = audit_randomness(keeps, DATA, NEIGHBOUR, epsilon=1.0)
+    assert found.verdict == verdict
+    assert (keeps.source, keeps.source.bit_generator.state) == before
+
+
+def test_what_a_frozen_object_keeps_is_said_to_be_out_of_reach():
+    @dataclass(frozen=True)
+    class Frozen:
+        source: np.random.Generator
+
+        def __call__(self, x, rng):
+            return sum(x) + self.source.laplace()
+
+    found = audit_randomness(Frozen(np.random.default_rng()), DATA, NEIGHBOUR, epsilon=1.0)
+    assert found.verdict == "inconclusive"
+    assert "cannot be reached" in found.observations[0].reason
