@@ -7,6 +7,7 @@ draws or clips is seen where it is called.
 from __future__ import annotations
 
 import dis
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from dpcheck.arrays import Floats, real_numbers
 from dpcheck.source import code_of
 
 _MOST_LINES, _MOST_NUMBERS = 3_000, 100_000  # watched in one call, and held of one variable
+_MOST_READ = 3_000_000  # numbers in one call, some 0.2 s
 _CLOSE = 1e-9  # relative: rounding
 
 
@@ -29,12 +31,14 @@ class Watched:
     draws : (line, (method, law, scales and chances)) of each draw
     changes : (place in the order, -1 for arguments; variable, "return" for what is returned; numbers)
     kept : lines after which what the probe sees was another
+    any_drawn : whether anything was drawn, watched or later
     """
 
     lines: list[int] = field(default_factory=list)
     draws: list[tuple[int, Any]] = field(default_factory=list)
     changes: list[tuple[int, str, Floats]] = field(default_factory=list)
     kept: list[int] = field(default_factory=list)
+    any_drawn: bool = False
 
 
 def watched(
@@ -50,6 +54,7 @@ def watched(
         pass
     finally:
         sys.settrace(before)
+    seen.result.any_drawn = bool(rng.draws)
     return seen.result
 
 
@@ -59,13 +64,13 @@ class _Watch:
         self.result = Watched()
         self.frame: FrameType | None = None
         self.held: dict[str, Floats | None] = {}
-        self.drawn, self.kept = 0, None
+        self.drawn, self.kept, self.read = 0, None, 0
 
     def entered(self, frame: FrameType, event: str, _: Any) -> Any:
         if frame.f_code is not self.code or self.frame is not None:
             return None
         self.frame, self.drawn = frame, len(self.rng.draws)
-        self.held = {name: _numbers(value) for name, value in frame.f_locals.items()}
+        self.held = {name: self._numbers(value) for name, value in frame.f_locals.items()}
         self.result.changes = [(-1, name, value) for name, value in self.held.items() if value is not None]
         self.kept = self.probe() if self.probe else None
         return self.traced
@@ -75,13 +80,20 @@ class _Watch:
             self._close(frame, {"return": returned} if event == "return" else {})
         if event == "line":
             self.result.lines.append(frame.f_lineno)
-        return self.traced if len(self.result.lines) < _MOST_LINES else None
+        if len(self.result.lines) >= _MOST_LINES or self.read > _MOST_READ:
+            sys.settrace(None)  # a tracer that returns None goes on
+        return self.traced
+
+    def _numbers(self, value: Any) -> Floats | None:
+        size = _size(value)
+        self.read += size if size <= _MOST_NUMBERS else 0
+        return _numbers(value) if size <= _MOST_NUMBERS else None
 
     def _close(self, frame: FrameType, more: dict[str, Any]) -> None:
         """Note what the line before has done."""
         order, line = len(self.result.lines) - 1, self.result.lines[-1]
         for name, value in {**frame.f_locals, **more}.items():
-            now, then = _numbers(value), self.held.get(name)
+            now, then = self._numbers(value), self.held.get(name)
             if now is not None and (then is None or not _same(now, then)):
                 self.result.changes.append((order, name, now))
             self.held[name] = now
@@ -111,6 +123,7 @@ class Lines:
     parted: int = 0
     scaled: int = 0
     later: int = 0
+    any_drawn: bool = False
 
     @property
     def told(self) -> tuple[str, int]:
@@ -129,7 +142,8 @@ class Lines:
     def made(self) -> tuple[str, int]:
         """The lines that make what the record moves and that draw noise, and the number of the one to look at."""
         made = [f"line {self.query} makes what the record moves"] if self.query not in (0, self.noise) else []
-        made += [f"line {self.noise} draws from rng"] if self.noise else ["nothing is drawn from rng"]
+        if self.noise or not self.any_drawn:
+            made.append(f"line {self.noise} draws from rng" if self.noise else "nothing is drawn from rng")
         return " and ".join(made), self.noise or self.query
 
 
@@ -174,26 +188,38 @@ def compared(one: Watched, other: Watched, records: int, read: Sequence[int] = (
             break
     noisy = [line for line, (_, law, *_) in one.draws if law]
     later = next((line for line in read if noisy and line > max(noisy)), 0)
-    return Lines(noise, query, mixed, parted, scaled, later)
+    return Lines(noise, query, mixed, parted, scaled, later, one.any_drawn)
 
 
-def _numbers(value: Any) -> Floats | None:
-    """Return a copy of the numbers of a variable, None where it is something else or too large."""
+def _size(value: Any) -> int:
+    """Return how many numbers there are in a variable, or how many there seem to be: reading them takes time."""
     try:
         if isinstance(value, Mapping):
             value = list(value.values())
-        if isinstance(value, (list, tuple)) and any(np.ndim(part) for part in value):
-            parts = [_numbers(part) for part in value]
-            if not all(part is not None and part.shape == parts[0].shape for part in parts if parts[0] is not None):
-                return np.concatenate([part.ravel() for part in parts if part is not None])
-        found = real_numbers(value, "it")
-        return np.array(found) if found.size <= _MOST_NUMBERS else None
+        if isinstance(value, (list, tuple)):
+            return len(value) * max(1, _size(value[0])) if value else 1
+        return max(1, math.prod(getattr(value, "shape", ())))
+    except Exception:  # whatever a stranger's class makes of being asked
+        return 1
+
+
+def _numbers(value: Any) -> Floats | None:
+    """Return a copy of the numbers of a variable, None where it is something else."""
+    try:
+        if isinstance(value, Mapping):
+            value = list(value.values())
+        return np.array(real_numbers(value, "it"))
     except Exception:  # whatever a stranger's class makes of being read
-        return None
+        if not isinstance(value, (list, tuple)) or not any(np.ndim(part) for part in value):
+            return None
+    parts = [found for part in value if (found := _numbers(part)) is not None]
+    return np.concatenate([part.ravel() for part in parts]) if parts else None
 
 
 def _same(one: Floats, other: Floats) -> bool:
     if one.shape != other.shape:
         return False
+    if np.array_equal(one, other):
+        return True
     with np.errstate(invalid="ignore"):
         return bool(np.allclose(one, other, rtol=_CLOSE, atol=0, equal_nan=True))

@@ -49,7 +49,7 @@ def explained(declared: Algorithm, released: Released, pair: Pair, seed: int) ->
             line = lines.query or lines.noise
             words = "nothing bounds what one record adds, the larger the more"
             words += f", up to line {line}" if line else ""
-    return f"; {words}", place_of(declared.code, line)
+    return f"; {words}" if words else "", place_of(declared.code, line)
 
 
 def parted(declared: Algorithm, released: Released, pair: Pair, seed: int) -> tuple[str, str]:
@@ -57,7 +57,7 @@ def parted(declared: Algorithm, released: Released, pair: Pair, seed: int) -> tu
     lines = lines_of(declared, released, pair, seed)
     words, line = replace(lines, mixed=0).told
     words, line = (words, line) if words else lines.made
-    return f"; {words}", place_of(declared.code, line)
+    return f"; {words}" if words else "", place_of(declared.code, line)
 
 
 def before(declared: Algorithm, data: Any, seed: int, chosen: set[int]) -> Iterator[tuple[int, Any, Memory]]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dpcheck
-from dpcheck.audits.inside import inside
+from dpcheck.audits.named_part import inside
 from dpcheck.audits.neighbours import Pair
 from dpcheck.audits.step_parts import TrainingStep
 from dpcheck.checks.context import Context
