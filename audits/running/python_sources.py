@@ -255,8 +255,8 @@ def _stand_for(generator: Any) -> Any:
     if isinstance(generator, np.random.Generator):
         stand = _Generator(np.random.PCG64())
         entropy = getattr(generator.bit_generator.seed_seq, "entropy", None)
-        if isinstance(entropy, int) and entropy < 2**64:
-            stand.known = str(entropy) if entropy < _FEW else ""
+        if not isinstance(entropy, int) or entropy < 2**64:  # without a seed it has 128 bits
+            stand.known = str(entropy) if isinstance(entropy, int) and entropy < _FEW else ""
     elif isinstance(generator, np.random.RandomState):
         stand = _RandomState()
         stand.known = "" if generator._bit_generator.seed_seq is None else None

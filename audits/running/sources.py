@@ -3,9 +3,9 @@
 Code draws where it likes: from module functions, from a generator that it makes or keeps, from the system. Inside
 :func:`drawing_from` all of these draw from one generator, so that a :class:`~.recorder.Recorder` sees, repeats and
 silences them as it does its own. Names are replaced wherever a module holds them, by functions that do what the
-original does for everybody else: other threads, and code outside the context, notice nothing. A source that the code
-seeds keeps its seed, since that is what the code does; the seed is noted. :mod:`.python_sources` and
-:mod:`.library_sources` say what stands for which name.
+original does for everybody else: other threads, and code outside the context, notice nothing, but for torch, whose one
+generator has a fixed seed meanwhile and is put back. A source that the code seeds keeps its seed, since that is what
+the code does; the seed is noted. :mod:`.python_sources` and :mod:`.library_sources` say what stands for which name.
 
 Out of reach are compiled code with randomness of its own (OpenDP, numba), other processes, and threads that the code
 starts.

@@ -299,6 +299,13 @@ def test_the_hint_is_quick_and_says_nothing_that_was_not_seen():
     assert named_part(audit, lambda x, rng: float(x) + int(rng.integers(3)), np.array(3.0), np.array(2.0)) == ""
 
 
+def test_a_hint_on_code_without_a_file_has_its_line_alone():
+    audit = audit_privacy(noisy, DATA, NEIGHBOUR, epsilon=1.0, trials=400)
+    typed = {}
+    exec("def low(x, rng):\n  y = rng.laplace()\n  return max(y, 0) + len([v for v in x if v > 1])", typed)
+    assert named_part(audit, typed["low"], DATA, NEIGHBOUR) == "line 3 reads the data after the noise"
+
+
 class Keeps:
     def __init__(self, seed, how):
         self.source, self.how = np.random.default_rng(seed), how
@@ -315,6 +322,7 @@ class Keeps:
         (7, lambda x, kept, rng: sum(x) + kept.laplace() + rng.laplace(), "consistent"),
         (7, lambda x, kept, rng: np.array(x)[kept.permutation(len(x))].sum() + rng.laplace(), "consistent"),
         (2**60 + 1, lambda x, kept, rng: sum(x) + kept.laplace(), "inconclusive"),
+        ([1, 2], lambda x, kept, rng: sum(x) + kept.laplace(), "inconclusive"),
         (None, lambda x, kept, rng: sum(x) + kept.laplace(), "consistent"),
     ],
 )
