@@ -125,8 +125,9 @@ def inside(
     if not (one.lines and other.lines):  # not called, or not in time
         return "", ""
     first = code.co_varnames[: code.co_argcount]
-    records = len(data) if hasattr(data, "__len__") else 0
-    lines = compared(one, other, records, reading(mechanism, next((name for name in first if name != "self"), "")))
+    records, others = (len(side) if hasattr(side, "__len__") else 0 for side in (data, neighbour))
+    name = next((name for name in first if name != "self"), "")
+    lines = compared(one, other, records, reading(mechanism, name, sizes=records != others))
     words, line = lines.told
     if bare := _without_noise(output, (data, neighbour)):
         words, line = (f"{bare}; {words}", line) if words else (f"{bare}; {lines.made[0]}", lines.made[1])

@@ -101,7 +101,7 @@ def _look(run: Runs, dataset: Any, seed: int) -> Observation | None:
     if any(kinds != drawn[0] for kinds in drawn):
         return Observation("reuse", "inconclusive", "calls with one seed draw differently: it keeps noise or a release")
     if used := " and ".join(name for name, was in moved.items() if was):
-        return Observation("source", "inconclusive", f"it draws from {used} in a way that is not recorded")
+        return Observation("source", "inconclusive", f"it, or another thread, draws unrecorded from {used}")
     if any(output.shape != outputs[0].shape or (output != outputs[0]).any() for output in outputs):
         reason = (
             "outputs differ for one seed: it draws from a source that cannot be reached, such as compiled code or a "

@@ -22,6 +22,7 @@ from dpcheck.source import code_of
 _MOST_LINES, _MOST_NUMBERS = 3_000, 100_000  # watched in one call, and held of one variable
 _MOST_READ = 3_000_000  # numbers in one call, some 0.2 s
 _CLOSE = 1e-9  # relative: rounding
+_SIZES = ("shape", "size", "ndim", "dtype")
 
 
 @dataclass
@@ -127,7 +128,7 @@ class Lines:
 
     @property
     def told(self) -> tuple[str, int]:
-        """What a line does that no private step does, and its number; nothing where none does."""
+        """What a line does that private code seldom does, and its number; nothing where none does."""
         if self.mixed:
             return f"line {self.mixed} lets one record change those of others", self.mixed
         if self.scaled:
@@ -147,13 +148,20 @@ class Lines:
         return " and ".join(made), self.noise or self.query
 
 
-def reading(function: Callable[..., Any], name: str) -> list[int]:
-    """Return the lines of a function that read one of its variables."""
+def reading(function: Callable[..., Any], name: str, *, sizes: bool) -> list[int]:
+    """Return the lines of a function that read one of its variables; ``sizes``: also its size alone."""
     code = code_of(function)
     if code is None:
         return []
-    read = (each for each in dis.get_instructions(code) if each.argval == name and each.opname.startswith("LOAD"))
-    return sorted({each.positions.lineno for each in read if each.positions and each.positions.lineno})
+    found = set()
+    steps = [each for each in dis.get_instructions(code) if each.opname not in ("PUSH_NULL", "CACHE")]
+    for before, each, after in zip([None, *steps], steps, [*steps[1:], None], strict=False):
+        size = not sizes and (
+            (before is not None and before.argval == "len") or (after is not None and after.argval in _SIZES)
+        )
+        if each.argval == name and each.opname.startswith("LOAD") and not size and each.positions:
+            found.add(each.positions.lineno or 0)
+    return sorted(found - {0})
 
 
 def compared(one: Watched, other: Watched, records: int, read: Sequence[int] = ()) -> Lines:

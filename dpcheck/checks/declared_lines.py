@@ -33,7 +33,8 @@ def lines_of(declared: Algorithm, released: Released, pair: Pair, seed: int) -> 
         watched(declared.code, partial(released, data), Recorder(seed)) for data in (pair.data, pair.neighbour)
     )
     arguments = [*inspect.signature(declared.code).parameters]
-    read = reading(declared.code, arguments[0 if declared.step is None else 1])
+    sizes = len(pair.data) != len(pair.neighbour)
+    read = reading(declared.code, arguments[0 if declared.step is None else 1], sizes=sizes)
     return compared(one, other, len(pair.data), read)
 
 

@@ -196,5 +196,17 @@ def test_the_inside_of_a_mechanism_is_named(mechanism, data, neighbour, words):
         dpcheck.testing.assert_private(mechanism, data, neighbour, epsilon=0.05, trials=20_000)
 
 
+def divides_by_the_number(values, rng):
+    noisy = max(0.0, sum(values) + rng.laplace(scale=0.1))  # here
+    return noisy / len(values) / values.shape[0]
+
+
+def test_the_number_of_records_is_no_reading_of_the_data():
+    words, _ = inside(divides_by_the_number, np.array([1.0, 2, 3]), np.array([1.0, 2, 9]))
+    assert "after the noise" not in words
+    words, _ = inside(divides_by_the_number, np.array([1.0, 2, 3]), np.array([1.0, 2]))
+    assert "after the noise" in words  # where the number itself differs
+
+
 def test_code_that_cannot_be_watched_has_no_line():
     assert inside(max, [1.0], [2.0]) == ("", "")
