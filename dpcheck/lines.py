@@ -159,7 +159,8 @@ def reading(function: Callable[..., Any], name: str, *, sizes: bool) -> list[int
         size = not sizes and (
             (before is not None and before.argval == "len") or (after is not None and after.argval in _SIZES)
         )
-        if each.argval == name and each.opname.startswith("LOAD") and not size and each.positions:
+        several = each.argval if isinstance(each.argval, tuple) else (each.argval,)  # as Python 3.13 loads variables
+        if name in several and "LOAD" in each.opname and not size and each.positions:
             found.add(each.positions.lineno or 0)
     return sorted(found - {0})
 
