@@ -282,7 +282,7 @@ def audit_neighbours(
     except KeyboardInterrupt as error:
         so_far = "; ".join(f"{result.verdict} on the pair {result.pair.words}" for result in found.values())
         raise (KeyboardInterrupt(f"so far {so_far}") if so_far else error) from None
-    counted = [result for kind, result in found.items() if kind != _APART] or list(found.values())
+    counted = [result for kind, result in found.items() if kind != _APART or kinds == [_APART]]
     if not counted:
         raise InputError(failing[0])
     deciding = next((result for result in counted if result.verdict == "violated"), counted[0])
