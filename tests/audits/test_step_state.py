@@ -153,3 +153,7 @@ def test_steps_with_less_noise_count_more(seed):
     claimed = certify(Repeated(Gaussian(scale), steps), 1e-5).epsilon
     seen = audit_one_run(planted(train, records, canaries, along), width, epsilon=claimed, delta=1e-5, seed=seed)
     assert seen.verdict == "violated" and seen.epsilon_lower > 4, seen
+
+
+def test_steps_that_move_along_no_canary_say_nothing():
+    assert along(np.zeros((2, 40)), np.eye(40)).tolist() == [0.0] * 40

@@ -168,6 +168,27 @@ def test_noise_that_is_exactly_enough_keeps_the_level(pipeline):
     assert alarms <= stats.binom.ppf(0.999, audits, 0.05), alarms
 
 
+def test_what_is_judged_are_fresh_runs_and_its_levels_sum_to_the_whole(monkeypatch):
+    """Levels of all candidates at all looks, where none is rejected though each seems likely to be."""
+    drawn, levels = [], []
+
+    def pipeline(data, rng):
+        drawn.append(rng.random())
+        return np.zeros(2, float if told(data, rng) else int)
+
+    def refused(x, y, count, epsilon, *, delta, alpha):
+        if (x, y) == (count, 0):  # how many runs it takes
+            return True
+        levels.append(alpha)
+        return False
+
+    monkeypatch.setattr("dpcheck.audits.tables.rejects", refused)
+    dpcheck.audit_tables(pipeline, [1] * 20, [1] * 21, epsilon=0.2)
+    assert drawn[:16] == drawn[16:32]
+    assert len(set(drawn)) == len(drawn) - 16 > 4000
+    assert 0.045 < sum(levels) <= 0.05
+
+
 def test_the_same_noise_is_too_little_for_less():
     for pipeline in (noisy_rows, noisy_column, noisy_failure, noisy_type):
         assert dpcheck.audit_tables(pipeline, [1] * 20, [1] * 21, epsilon=0.2).verdict == "violated"
