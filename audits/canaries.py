@@ -146,8 +146,7 @@ def along(released: ArrayLike, directions: ArrayLike) -> Floats:
     require(good, "directions", "have shape (m, k) or (steps, m, k)", towards.shape)
     unit = towards / np.maximum(np.linalg.norm(towards, axis=-1, keepdims=True), 1e-300)
     products = seen @ unit.T if towards.ndim == 2 else np.einsum("smk,sk->sm", unit, seen)
-    if products.shape[1] < _WEIGHED:
+    if products.shape[1] < _WEIGHED or not (variance := products.var(axis=1)).any():
         return np.asarray(products.sum(axis=0))
-    variance = products.var(axis=1)
-    weights = 1 / np.maximum(variance, 1e-12 * max(float(variance.max()), 1e-300))
+    weights = 1 / np.maximum(variance, 1e-12 * variance.max())
     return np.asarray(weights @ products / weights.mean())

@@ -177,7 +177,8 @@ def unevenness(drawn: Sequence[Any], scheme: str, population: int, batch: int, *
         drawn = drawn[: max(_FEWEST_COUNTED, _DRAWS // batch)]
     steps, rate, rng = len(drawn), batch / population, np.random.default_rng([seed, 2])
     hits = np.bincount(np.concatenate([np.asarray(rows, np.int64) for rows in drawn]), minlength=population)
-    variance = hits.var()
+    squared = _square(np.bincount(hits))
+    variance = squared / population**2
     chance = {
         "poisson": steps * rate * (1 - rate), "without_replacement": steps * rate * (1 - rate),
         "with_replacement": steps * rate * (1 - 1 / population),
@@ -186,20 +187,30 @@ def unevenness(drawn: Sequence[Any], scheme: str, population: int, batch: int, *
         return ""
     simulations, order = math.ceil(4 / level), np.arange(population)
     sizes, out = np.full(steps, batch), np.empty((steps, batch), np.int64)
+    law = stats.binom(steps, rate).pmf(np.arange(steps + 1))
     more = 0
     for _ in range(simulations):
-        if scheme == "poisson":
-            counts = rng.binomial(steps, rate, population)
+        if scheme == "poisson":  # independent numbers: how many records have each is drawn at once
+            records = rng.multinomial(population, law / law.sum())
         elif scheme == "with_replacement":
-            counts = rng.multinomial(steps * batch, np.full(population, 1 / population))
+            records = np.bincount(rng.multinomial(steps * batch, np.full(population, 1 / population)))
         else:
             draw(rng, order, sizes, False, out)
-            counts = np.bincount(out.ravel(), minlength=population)
-        more += counts.var() >= variance
+            records = np.bincount(np.bincount(out.ravel(), minlength=population))
+        more += _square(records) >= squared
         if (1 + more) / (1 + simulations) > level / 2:
             return ""
     spread = math.sqrt(max(variance - chance, 0.0)) / (steps * rate)
     return f"{UNEVEN}: in {steps} minibatches their numbers vary by {spread:.0%} more than by chance"
+
+
+def _square(records: Index) -> int:
+    """Return the variance of how often records are drawn, times their number squared: whole, so that ties are seen.
+
+    records : how many are drawn 0, 1, 2 ... times
+    """
+    times = np.arange(len(records))
+    return int(records.sum()) * int(records @ times**2) - int(records @ times) ** 2
 
 
 def _rectangular(drawn: Any) -> Index:

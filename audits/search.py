@@ -166,7 +166,8 @@ def audit_neighbours(
         data set are searched.
     shrink : bool
         Whether a pair around a data set that shows a violation is made smaller: fewer records, simpler values. A tenth
-        of the error probability is kept for the audit of the smaller pair.
+        of the error probability is kept for the audit of the smaller pair. Which pair that is may hang on the
+        machine, as it is sought for 10 seconds at most; the verdict does not.
     kept : callable, optional
         Returns, for the two datasets of a pair that is audited, what ``runs`` is in :func:`dpcheck.audit_privacy`.
     executor : Executor, optional
@@ -282,7 +283,7 @@ def audit_neighbours(
     except KeyboardInterrupt as error:
         so_far = "; ".join(f"{result.verdict} on the pair {result.pair.words}" for result in found.values())
         raise (KeyboardInterrupt(f"so far {so_far}") if so_far else error) from None
-    counted = [result for kind, result in found.items() if kind != _APART] or list(found.values())
+    counted = [result for kind, result in found.items() if kind != _APART or kinds == [_APART]]
     if not counted:
         raise InputError(failing[0])
     deciding = next((result for result in counted if result.verdict == "violated"), counted[0])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -98,11 +101,8 @@ def _collect(value: Any, place: str, found: Properties) -> None:
     if not isinstance(value, pd.DataFrame | pd.Series):
         value = pd.Series(np.ravel(value) if np.ndim(value) else [value])
     found[place, "rows"] = len(value)
-    index = f"{place}.index"
-    if value.index.equals(pd.RangeIndex(len(value))):
-        found |= {(index, "type"): "int64", (index, "values"): range(len(value)), (index, "greatest"): len(value) - 1}
-    else:
-        _column(value.index.to_series(), index, found)
+    if not value.index.equals(pd.RangeIndex(len(value))):
+        _column(value.index.to_series(), f"{place}.index", found)
     if isinstance(value, pd.Series):
         _column(value, place, found)
         return
@@ -146,11 +146,23 @@ class Candidate:
     strength: float
 
 
-def candidates(runs: Sequence[Properties], others: Sequence[Properties], delta: float) -> Iterator[Candidate]:
-    """Yield for every property that differs though the noise is the same the events that tell the sides best.
+def above(x: int, y: int, runs: int, epsilon: float, delta: float) -> bool:
+    """Say whether the shares of runs lie above what the claim allows."""
+    return x > math.exp(min(epsilon, 700)) * y + delta * runs
+
+
+def candidates(
+    runs: Sequence[Properties], others: Sequence[Properties], epsilon: float, delta: float
+) -> Iterator[Candidate]:
+    """Yield for every property that differs though the noise is the same the events above the claim that tell best.
 
     runs, others : properties of outputs on either data set; those at one place were made from one random stream
     """
+
+    @cache  # there are many events, and few numbers of hits
+    def strength(x: int, y: int) -> float:
+        return float(score(max(x, y), min(x, y), len(runs), 1.0, delta))
+
     for key in dict.fromkeys(key for run in (*runs, *others) for key in run):
         a, b = ([run.get(key, _ABSENT) for run in side] for side in (runs, others))
         fails = [
@@ -159,12 +171,9 @@ def candidates(runs: Sequence[Properties], others: Sequence[Properties], delta: 
         if all(fail or one is other or one == other for fail, one, other in zip(fails, a, b, strict=True)):
             continue  # what is missing because a run raised shows nothing more than that
         there = [[value for value in side if value is not _ABSENT and value is not None] for side in (a, b)]
-        found = []
-        for relation, value, *hits in _counted(key[1], *there):
-            side, high, low = int(hits[1] > hits[0]), max(hits), min(hits)
-            strength = float(score(high, low, len(a), 1.0, delta))
-            found.append(Candidate(Event(*key, relation, value), side, (high, low), strength))
-        yield from sorted(found, key=lambda candidate: -candidate.strength)[:PER_PROPERTY]
+        likely = (e for e in _counted(key[1], *there) if above(max(e[2:]), min(e[2:]), len(runs), epsilon, delta))
+        for relation, value, x, y in heapq.nlargest(PER_PROPERTY, likely, key=lambda event: strength(*event[2:])):
+            yield Candidate(Event(*key, relation, value), int(y > x), (max(x, y), min(x, y)), strength(x, y))
 
 
 def _counted(topic: str, a: Sequence[Any], b: Sequence[Any]) -> Iterator[tuple[str, Any, int, int]]:
@@ -172,7 +181,7 @@ def _counted(topic: str, a: Sequence[Any], b: Sequence[Any]) -> Iterator[tuple[s
     if topic in _ORDERED:
         for low, high in itertools.pairwise(sorted({*a, *b})):
             cut = low + (high - low) / 2
-            x, y = (sum(value >= cut for value in side) for side in (a, b))
+            x, y = (int(sum(value >= cut for value in side)) for side in (a, b))
             yield ">=", cut, x, y
             yield "<", cut, len(a) - x, len(b) - y
         return

@@ -213,6 +213,8 @@ def test_pairs_on_which_the_mechanism_fails_are_left_out():
     assert any("too old" in words for words in found.failing)
     with pytest.raises(InputError, match="ZeroDivisionError"):
         audit(lambda d, rng: 1 / 0, AGES)
+    with pytest.raises(InputError, match="ZeroDivisionError"):  # NaN alone, which does not fail, decides nothing
+        audit(lambda d, rng: 1.0 if np.isnan(d).any() else 1 / 0, AGES)
 
 
 def test_an_interrupt_keeps_what_is_known():

@@ -8,6 +8,7 @@ import pytest
 from dpcheck import InputError, audit_one_run, audit_training_step, certify
 from dpcheck.audits.canaries import along, made_canaries, planted
 from dpcheck.audits.step_parts import TrainingStep
+from dpcheck.audits.step_state import memory_of, state_finding
 from dpcheck.events import Gaussian, Repeated
 
 N, BATCH = 32, 8
@@ -91,6 +92,26 @@ def test_state_that_was_released_is_no_finding(kind, seed):
     assert seen.verdict == "consistent", seen
 
 
+def test_rounding_that_a_large_learning_rate_multiplies_is_no_finding():
+    """In single precision it moves the next release by some millionths of the noise, where 138 thousandths leak."""
+
+    def verdict(private, seed):
+        kept = [np.zeros(20, np.float32)]
+
+        def gradient(w, batch, rng):
+            alone = total(kept[0], batch).astype(np.float32)
+            release = (alone + rng.normal(size=20).astype(np.float32)) / np.float32(BATCH)
+            kept[0] = kept[0] - (np.float32(0.01) * alone if private else np.float32(100) * release)
+            return release
+
+        step = TrainingStep(gradient, poisson, clip=1.0, noise=1 / BATCH)
+        records = np.random.default_rng(0).normal(size=(N, 20)).astype(np.float32)
+        return state_finding(step, memory_of(step), records, BATCH, seed).verdict
+
+    assert [verdict(private=False, seed=seed) for seed in range(5)] == ["consistent"] * 5
+    assert [verdict(private=True, seed=seed) for seed in range(5)] == ["violated"] * 5
+
+
 def test_state_that_a_library_draws_noise_for_is_not_judged():
     kept = np.zeros(2)
 
@@ -132,3 +153,7 @@ def test_steps_with_less_noise_count_more(seed):
     claimed = certify(Repeated(Gaussian(scale), steps), 1e-5).epsilon
     seen = audit_one_run(planted(train, records, canaries, along), width, epsilon=claimed, delta=1e-5, seed=seed)
     assert seen.verdict == "violated" and seen.epsilon_lower > 4, seen
+
+
+def test_steps_that_move_along_no_canary_say_nothing():
+    assert along(np.zeros((2, 40)), np.eye(40)).tolist() == [0.0] * 40
