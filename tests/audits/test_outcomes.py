@@ -9,8 +9,10 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import re
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Callable
 from fractions import Fraction
 from types import SimpleNamespace
@@ -99,6 +101,53 @@ LEAKS: dict[str, tuple[Callable[[int, Rng], Any], tuple[str, ...]]] = {
     "message": (lambda bit, rng: fails(1, rng, 0.5) if bit else fails(0, rng), ("raises ValueError",)),
     "jointly": (joint, ("(output['a'], output['b']) in {", "learned trees")),
 }  # fmt: skip
+
+
+class Silent:
+    """An object whose words and attributes say nothing."""
+
+    __slots__ = ("held",)
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+    def __repr__(self) -> str:
+        return "Silent"
+
+
+class Library(Silent):
+    """An array of another library, without attributes that are seen."""
+
+    __slots__ = ()
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        return np.asarray(self.held)
+
+
+def late(value: float) -> Any:
+    """Return 1,000 numbers of which one late one has a value."""
+    return [0.0] * 700 + [value] + [0.0] * 299
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "words"),
+    [
+        (lambda bit, rng: {"w": Library(rng.laplace(size=2) + 9 * bit)}, r"output\['w'\]\[\d\]"),
+        (lambda bit, rng: Silent(rng.laplace() + 9 * bit), "output.held"),
+        (lambda bit, rng: {"w": np.array(late(rng.laplace() + 9 * bit))}, r"output\['w'\]\[700\]"),
+        (lambda bit, rng: {"w": late(rng.laplace() + 9 * bit)}, r"output\['w'\]\[700\]"),
+        (lambda bit, rng: dict(enumerate(late(rng.laplace() + 9 * bit))), r"output\[700\]"),
+        (lambda bit, rng: {Silent(bit)}, r"\.held == "),
+        (lambda bit, rng: {"x": pd.NA if bit else 1}, r"output\['x'\]"),
+        (lambda bit, rng: {"d": deque(["a", "bc"[bit]])}, r"output\['d'\]"),
+        (lambda bit, rng: {"a": rng.laplace() + 9 * bit}.values(), r"output\[0\]"),
+    ],
+)
+def test_no_number_is_hidden(mechanism: Any, words: str) -> None:
+    """Neither in an object, nor late in a long list, nor behind so many others that not all have a column."""
+    audit = audit_privacy(mechanism, 1, 0, epsilon=1.0, trials=400)
+    assert audit.verdict == "violated", audit
+    assert re.search(words, audit.event.words), audit.event.words
 
 
 class Twin:
@@ -217,6 +266,10 @@ def test_what_cannot_be_compared_is_refused() -> None:
     for output in (len, iter([1]), object()):
         with pytest.raises(InputError, match=r"^mechanism must return values that can be compared, got output: "):
             audit_privacy(lambda bit, rng, output=output: output, 1, 0, epsilon=1.0)
+    with pytest.raises(
+        InputError, match=r"^mechanism must return values that can be compared, got ZeroDivisionError: "
+    ):
+        audit_privacy(lambda bit, rng: type("Odd", (), {"__repr__": lambda _: 1 / 0})(), 1, 0, epsilon=1.0)
     endless: list[Any] = []
     endless.append(endless)
     with pytest.raises(InputError, match="nested at most 16 deep"):
