@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from dpcheck.audits.running.outcomes import TYPE, Parts
 from dpcheck.errors import one_line, require
@@ -108,6 +107,8 @@ def _cells(parts: Sequence[Parts]) -> list[_Cell]:
 
 def _telling(values: Floats, ours: int) -> list[int]:
     """Return the columns (n, k) that tell the first rows from the others best, by place and by spread of the ranks."""
+    from scipy.stats import rankdata
+
     ranks = rankdata(np.where(np.isnan(values), np.inf, values), axis=0) - (len(values) + 1) / 2
     apart = [np.abs(r[:ours].mean(axis=0) - r[ours:].mean(axis=0)) for r in (ranks, 2 * np.abs(ranks))]
     return sorted(np.argsort(-np.maximum(*apart), kind="stable")[:_NUMBERS].tolist())

@@ -103,9 +103,9 @@ class Parts:
         elif hasattr(value, "tocoo") and _is_of("scipy", value):
             self._sparse(value, path)
         elif isinstance(value, Mapping):
-            self.statements[path] = f"list({path}) == {list(value)!r}"
+            self.statements[path] = f"list({path}) == [{', '.join(map(_member, value))}]"
             for key, item in value.items():
-                self.walk(item, f"{path}[{key!r}]", depth + 1)
+                self.walk(item, f"{path}[{_member(key)}]", depth + 1)
         elif isinstance(value, AnySet):
             self.numbers[f"len({path})"] = len(value)
             self.members[path] = ("", f" in {path}"), sorted(map(_member, value))
@@ -223,7 +223,7 @@ class Parts:
 
     def _object(self, value: Any, path: str, depth: int) -> None:
         """Add an object by its attributes, and by what pickling keeps beside them: its words alone may hide numbers."""
-        if not repr(value).startswith("<") and not hasattr(value, "__dataclass_fields__"):
+        if not repr(value).startswith("<") and not hasattr(value, "__dict__"):
             self.statements[path] = f"{path} is {_plain(repr(value))}"
         try:
             made: Any = None if isinstance(value, Iterator) or callable(value) else value.__reduce_ex__(2)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import os
 import re
 import subprocess
 import sys
@@ -125,8 +126,8 @@ class Library(Silent):
 
 
 def late(value: float) -> Any:
-    """Return 1,000 numbers of which one late one has a value."""
-    return [0.0] * 700 + [value] + [0.0] * 299
+    """Return 400 numbers of which one late one has a value."""
+    return [0.0] * 300 + [value] + [0.0] * 99
 
 
 @pytest.mark.parametrize(
@@ -134,9 +135,9 @@ def late(value: float) -> Any:
     [
         (lambda bit, rng: {"w": Library(rng.laplace(size=2) + 9 * bit)}, r"output\['w'\]\[\d\]"),
         (lambda bit, rng: Silent(rng.laplace() + 9 * bit), "output.held"),
-        (lambda bit, rng: {"w": np.array(late(rng.laplace() + 9 * bit))}, r"output\['w'\]\[700\]"),
-        (lambda bit, rng: {"w": late(rng.laplace() + 9 * bit)}, r"output\['w'\]\[700\]"),
-        (lambda bit, rng: dict(enumerate(late(rng.laplace() + 9 * bit))), r"output\[700\]"),
+        (lambda bit, rng: {"w": np.array(late(rng.laplace() + 9 * bit))}, r"output\['w'\]\[300\]"),
+        (lambda bit, rng: {"w": late(rng.laplace() + 9 * bit)}, r"output\['w'\]\[300\]"),
+        (lambda bit, rng: dict(enumerate(late(rng.laplace() + 9 * bit))), r"output\[300\]"),
         (lambda bit, rng: {Silent(bit)}, r"\.held == "),
         (lambda bit, rng: {"x": pd.NA if bit else 1}, r"output\['x'\]"),
         (lambda bit, rng: {"d": deque(["a", "bc"[bit]])}, r"output\['d'\]"),
@@ -170,11 +171,12 @@ def test_a_leak_is_found_and_named(name: str) -> None:
 
 
 def test_clean_twins_are_left_alone() -> None:
-    """At the claim that holds exactly, an alarm may come in one of 20 of these 224 audits, and no more."""
+    """At the claim that holds exactly, an alarm may come in one of 20 of these 210 audits, and no more."""
+    slow = ("member", "table", "category", "cell", "index", "sparse")
     alarms = [
         f"{name} {seed}"
         for name, (leak, _) in LEAKS.items()
-        for seed in range(8)
+        for seed in range(2 if name in slow else 9)
         if audit_privacy(Twin(leak), 1, 0, epsilon=KEPT, trials=100, seed=seed).verdict == "violated"
     ]
     assert len(alarms) <= 10, alarms
@@ -266,9 +268,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
     for output in (len, iter([1]), object()):
         with pytest.raises(InputError, match=r"^mechanism must return values that can be compared, got output: "):
             audit_privacy(lambda bit, rng, output=output: output, 1, 0, epsilon=1.0)
-    with pytest.raises(
-        InputError, match=r"^mechanism must return values that can be compared, got ZeroDivisionError: "
-    ):
+    with pytest.raises(InputError, match=r"values that can be compared, got ZeroDivisionError: "):
         audit_privacy(lambda bit, rng: type("Odd", (), {"__repr__": lambda _: 1 / 0})(), 1, 0, epsilon=1.0)
     endless: list[Any] = []
     endless.append(endless)
@@ -276,10 +276,26 @@ def test_what_cannot_be_compared_is_refused() -> None:
         audit_privacy(lambda bit, rng: endless, 1, 0, epsilon=1.0)
 
 
+ROW = """from types import SimpleNamespace
+from dpcheck.audits.running.encoder import Encoder
+words = frozenset("xyz")
+output = {"s": {words, "w"}, words: SimpleNamespace(s=set("pqr")), "l": ["a"] * 40 + [SimpleNamespace(a=words)]}
+print(Encoder()(output).tolist())"""
+
+
 def test_a_code_is_the_same_in_every_process() -> None:
-    program = "from dpcheck.audits.running.encoder import code; print(repr(code('output == \\'B\\'')))"
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert float(said) == code("output == 'B'")
+    """Neither the order of a set nor a place in memory is a part of it."""
+    rows = {
+        subprocess.run(
+            [sys.executable, "-c", ROW],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ | {"PYTHONHASHSEED": n},
+        ).stdout
+        for n in "12"
+    }
+    assert len(rows) == 1
     assert 1 <= code("output == 'B'") < 2
     assert -2 < code("raises ValueError") <= -1
 
