@@ -10,6 +10,7 @@ import datetime
 import json
 import math
 import os
+import random
 import re
 import subprocess
 import sys
@@ -125,6 +126,15 @@ class Library(Silent):
         return np.asarray(self.held)
 
 
+class Only(Silent):
+    """The only one of its name."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> str:
+        return str(self.held)
+
+
 def late(value: float) -> Any:
     """Return 400 numbers of which one late one has a value."""
     return [0.0] * 300 + [value] + [0.0] * 99
@@ -140,7 +150,9 @@ def late(value: float) -> Any:
         (lambda bit, rng: dict(enumerate(late(rng.laplace() + 9 * bit))), r"output\[300\]"),
         (lambda bit, rng: {Silent(bit)}, r"\.held == "),
         (lambda bit, rng: {"x": pd.NA if bit else 1}, r"output\['x'\]"),
-        (lambda bit, rng: {"d": deque(["a", "bc"[bit]])}, r"output\['d'\]"),
+        (lambda bit, rng: {"d": deque(["a", Silent(bit)])}, r"output\['d'\].*\.held"),
+        (lambda bit, rng: random.Random(bit), "output"),
+        (lambda bit, rng: Only(("low", "high")[bit]), "output is (low|high)"),
         (lambda bit, rng: {"a": rng.laplace() + 9 * bit}.values(), r"output\[0\]"),
     ],
 )
@@ -298,6 +310,15 @@ def test_a_code_is_the_same_in_every_process() -> None:
     assert len(rows) == 1
     assert 1 <= code("output == 'B'") < 2
     assert -2 < code("raises ValueError") <= -1
+
+
+def test_columns_are_few_and_those_that_tell_most() -> None:
+    rng = np.random.default_rng(0)
+    ours, theirs = (
+        [{"w": rng.normal(size=600) + shift * (np.arange(600) == 500)} for _ in range(50)] for shift in (0, 9)
+    )
+    layout = Encoder.learned(ours, theirs).layout
+    assert (layout.numbers, "output['w'][500]" in layout.names) == (256, True)
 
 
 def test_sets_are_written_as_a_user_would() -> None:
