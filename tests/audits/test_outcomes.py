@@ -7,6 +7,7 @@ that its epsilon is log(7/3), exactly what is claimed of it. Seeds are fixed.
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import math
 import os
@@ -228,6 +229,19 @@ def test_failures_alike_on_both_are_no_leak_and_are_said(chance: float) -> None:
     assert f"raised in {audit.raised[0]} runs on data and {audit.raised[1]} on neighbour" in str(audit)
     one = audit_sequential(lambda bit, rng: fails(1, rng, chance), 1, 0, epsilon=0.1, most=1_000)
     assert one.verdict == "consistent"
+
+
+def test_failures_by_the_number_of_calls_are_an_error() -> None:
+    """Every 2,000th call fails, whatever the data: the runs of each dataset come in turns of 1,000."""
+    calls = itertools.count(1)
+
+    def mechanism(bit: int, rng: Rng) -> float:
+        if next(calls) % 2_000 == 0:
+            raise OSError("try again")
+        return float(rng.laplace())
+
+    with pytest.raises(InputError, match="fail by its data and rng alone, got another outcome where runs are repeated"):
+        audit_privacy(mechanism, 1, 0, epsilon=0.1, trials=20_000)
 
 
 def unforeseen(bit: int, rng: Rng) -> Any:
