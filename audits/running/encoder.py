@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -94,15 +94,23 @@ class _Cell:
         return float(array[self.place]) if array is not None and fits else math.nan
 
 
-def _cells(parts: Sequence[Parts]) -> list[_Cell]:
-    """Return the cells of all arrays; of a large array the first."""
+def _cells(parts: Sequence[Parts], ours: int) -> list[_Cell]:
+    """Return the cells of all arrays, of an array of many those that tell the first ``ours`` from the others best."""
     extents = dict[tuple[str, int], tuple[int, ...]]()
     for path, array in chain.from_iterable(p.arrays.items() for p in parts):
         extent = extents.get((path, array.ndim), array.shape)
         extents[path, array.ndim] = tuple(map(max, extent, array.shape))
-    return [
-        _Cell(path, place) for (path, _), extent in extents.items() for place in islice(np.ndindex(extent), _GLANCED)
-    ]
+    cells = list[_Cell]()
+    for (path, ndim), extent in extents.items():
+        values = np.full((len(parts), min(math.prod(extent), _GLANCED)), math.nan)
+        for row, held in zip(values, (p.arrays.get(path) for p in parts), strict=True):
+            if held is not None and held.ndim == ndim:
+                whole = np.pad(held.astype(np.float64), [(0, n - m) for n, m in zip(extent, held.shape, strict=True)],
+                               constant_values=math.nan) if held.shape != extent else held  # fmt: skip
+                row[:] = whole.ravel()[:_GLANCED]
+        best = _telling(values, ours) if values.shape[1] > _NUMBERS else range(values.shape[1])
+        cells += [_Cell(path, tuple(map(int, np.unravel_index(i, extent)))) for i in best]
+    return cells
 
 
 def _telling(values: Floats, ours: int) -> list[int]:
@@ -141,7 +149,7 @@ class Encoder:
         """Choose columns for what outcomes on the two datasets hold; the members that tell these apart come first."""
         parts = [Parts.of(outcome) for outcome in (*outcomes, *others)]
         paths = dict.fromkeys(chain.from_iterable(p.numbers for p in parts))
-        numbers: list[str | _Cell | _Count] = [c for c in _cells(parts) if c.name not in paths]
+        numbers: list[str | _Cell | _Count] = [c for c in _cells(parts, len(outcomes)) if c.name not in paths]
         numbers += paths
         if len(numbers) > _NUMBERS:
             values = np.array([[_number(c, p) for c in numbers] for p in parts])

@@ -160,25 +160,25 @@ class Parts:
             entries = value.ravel().tolist() if value.dtype.kind not in "mM" else list(value.ravel())
             self._entries(entries, path, path, (f"list({path}).count(", ")"), depth)
         else:
-            numbers = value.ravel().tolist()
             self.arrays[path] = value
-            if (
-                value.dtype.itemsize >= 8
-                and value.dtype.kind in "iu"
-                and np.abs(value.astype(float)).max(initial=0) >= 2**53
-            ):
-                self._cells(zip(np.ndindex(value.shape), numbers, strict=True), path)
-            self._ends([float(number) for number in numbers], path)
+            self._ends(value.ravel(), path)
             if value.dtype.kind in "iu":
+                numbers = value.ravel().tolist()
                 self.members[path] = (f"({path} == ", ").sum()"), [str(number) for number in numbers]
+                if numbers and max(map(abs, numbers)) >= 2**53:
+                    self._cells(zip(np.ndindex(value.shape), numbers, strict=True), path)
 
     def _cells(self, cells: Iterable[tuple[Any, Any]], path: str) -> None:
         for place, cell in islice(cells, _CELLS):
             self._number(cell, f"{path}[{', '.join(map(str, place))}]")
 
-    def _ends(self, numbers: list[float], path: str) -> None:
-        if numbers:
-            self.numbers |= {f"min({path})": min(numbers), f"max({path})": max(numbers), f"sum({path})": sum(numbers)}
+    def _ends(self, numbers: Any, path: str) -> None:
+        if len(numbers):
+            with np.errstate(over="ignore", invalid="ignore"):
+                held = np.asarray(numbers, dtype=np.float64)
+                low, high, total = np.fmin.reduce(held), np.fmax.reduce(held), held.sum()
+            ends = {f"min({path})": low, f"max({path})": high, f"sum({path})": total}
+            self.numbers |= {name: float(number) for name, number in ends.items()}
 
     def _entries(self, values: list[Any], path: str, at: str, count: tuple[str, str], depth: int) -> None:
         """Add a list, whose entries are found ``at`` a place that may be another one than its path."""
