@@ -120,7 +120,8 @@ def audit_privacy(
     ------
     InputError
         For arguments outside their domain, and for a mechanism that raises in all first runs on both datasets, returns
-        functions or iterators or, unless ``seeded`` is False, has other randomness or remembers what it drew.
+        functions, iterators or arrays that do not become NumPy's or, unless ``seeded`` is False, has other randomness
+        or remembers what it drew.
 
     References
     ----------

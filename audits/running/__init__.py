@@ -132,7 +132,7 @@ class Runner:
         outputs = self.outputs(self.datasets[chunk.side], np.random.default_rng(stream), chunk.size)
         require_unchanged(self.datasets[chunk.side], self.held[chunk.side])
         if self.first and self.encoder is not None and self.encoder.layout.raised(outputs):
-            self._require_repeated(chunk.side, self.encoder)
+            self._require_repeated(chunk.side, self.encoder, stream, outputs)
         return outputs
 
     def labels(self, codes: Sequence[float], chunk: Chunk | None = None) -> dict[float, str]:
@@ -142,15 +142,20 @@ class Runner:
         known = {} if self.encoder is None else self.encoder.labels
         return {number: known[number] for number in codes if number in known}
 
-    def _require_repeated(self, side: int, encoder: Encoder) -> None:
-        """Require that the first run comes out as it did: else runs fail by what was run before or happens outside."""
-        layout, first = encoder.layout, self.first[side]
-        again = self.outputs(self.datasets[side], np.random.default_rng(0), 1)
-        if not same(layout.fitted(again, layout.full), layout.fitted(first, layout.full)).all():
-            raise InputError(
-                f"mechanism must fail by its data and rng alone, got {encoder.said(again)} where its first run is "
-                "repeated: make afresh what it remembers, or what it uses outside"
-            )
+    def _require_repeated(self, side: int, encoder: Encoder, stream: np.random.SeedSequence, outputs: Floats) -> None:
+        """Require that the first run, and those of a chunk up to one that raised, come out as they did.
+
+        Else runs fail by what was run before, or happens outside.
+        """
+        layout = encoder.layout
+        failed = outputs[: 1 + int((outputs[:, layout.numbers] < 0).argmax())]
+        for seed, before in ((0, self.first[side]), (stream, failed)):
+            again = self.outputs(self.datasets[side], np.random.default_rng(seed), len(before))
+            if not same(layout.fitted(again, layout.full), layout.fitted(before, layout.full)).all():
+                raise InputError(
+                    f"mechanism must fail by its data and rng alone, got {encoder.said(again[-1:])} where runs are "
+                    "repeated: make afresh what it remembers, or what it uses outside"
+                )
 
     def outputs(self, dataset: Any, rng: np.random.Generator, size: int) -> Floats:
         """Return ``size`` outputs from one stream, (size, k), those of outcomes without numbers by the encoder.

@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 
 # Columns of numbers and of codes at most, and the members of a list or set that are counted.
 _NUMBERS, _CODES, _MEMBERS = 256, 64, 32
+_GLANCED = 2**14  # cells of an array among which those are chosen
 _SHOWN, _LABELS = 100, 100_000  # characters of a statement, and statements that are remembered by their codes
 _REST = "the rest of output"
 
@@ -75,6 +76,52 @@ class _Count:
     name: str
 
 
+@dataclass(frozen=True)
+class _Cell:
+    """A column of one number in the array at a path."""
+
+    path: str
+    place: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.path}[{', '.join(map(str, self.place))}]"
+
+    def of(self, arrays: Mapping[str, NDArray[Any]]) -> float:
+        """Return the number, NaN where there is none."""
+        array = arrays.get(self.path)
+        fits = array is not None and array.ndim == len(self.place) and all(map(int.__lt__, self.place, array.shape))
+        return float(array[self.place]) if array is not None and fits else math.nan
+
+
+def _cells(parts: Sequence[Parts], ours: int) -> list[_Cell]:
+    """Return the cells of all arrays, of an array of many those that tell the first ``ours`` from the others best."""
+    extents = dict[tuple[str, int], tuple[int, ...]]()
+    for path, array in chain.from_iterable(p.arrays.items() for p in parts):
+        extent = extents.get((path, array.ndim), array.shape)
+        extents[path, array.ndim] = tuple(map(max, extent, array.shape))
+    cells = list[_Cell]()
+    for (path, ndim), extent in extents.items():
+        values = np.full((len(parts), min(math.prod(extent), _GLANCED)), math.nan)
+        for row, held in zip(values, (p.arrays.get(path) for p in parts), strict=True):
+            if held is not None and held.ndim == ndim:
+                whole = np.pad(held.astype(np.float64), [(0, n - m) for n, m in zip(extent, held.shape, strict=True)],
+                               constant_values=math.nan) if held.shape != extent else held  # fmt: skip
+                row[:] = whole.ravel()[:_GLANCED]
+        best = _telling(values, ours) if values.shape[1] > _NUMBERS else range(values.shape[1])
+        cells += [_Cell(path, tuple(map(int, np.unravel_index(i, extent)))) for i in best]
+    return cells
+
+
+def _telling(values: Floats, ours: int) -> list[int]:
+    """Return the columns (n, k) that tell the first rows from the others best, by place and by spread of the ranks."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(np.where(np.isnan(values), np.inf, values), axis=0) - (len(values) + 1) / 2
+    apart = [np.abs(r[:ours].mean(axis=0) - r[ours:].mean(axis=0)) for r in (ranks, 2 * np.abs(ranks))]
+    return sorted(np.argsort(-np.maximum(*apart), kind="stable")[:_NUMBERS].tolist())
+
+
 @dataclass
 class Encoder:
     """Turns outcomes into rows.
@@ -88,7 +135,7 @@ class Encoder:
     shape: tuple[int, ...] | None = None
     kind: Any = None
     types: frozenset[str] = frozenset()
-    numbers: tuple[str | _Count, ...] = ()
+    numbers: tuple[str | _Cell | _Count, ...] = ()
     codes: tuple[str | _Count, ...] = ()
     usual: dict[str, str] = field(default_factory=dict)
     labels: dict[float, str] = field(default_factory=dict, repr=False)
@@ -101,7 +148,13 @@ class Encoder:
     def learned(cls, outcomes: Sequence[Any], others: Sequence[Any]) -> Encoder:
         """Choose columns for what outcomes on the two datasets hold; the members that tell these apart come first."""
         parts = [Parts.of(outcome) for outcome in (*outcomes, *others)]
-        numbers: list[str | _Count] = [*dict.fromkeys(chain.from_iterable(p.numbers for p in parts))]
+        paths = dict.fromkeys(chain.from_iterable(p.numbers for p in parts))
+        numbers: list[str | _Cell | _Count] = [c for c in _cells(parts, len(outcomes)) if c.name not in paths]
+        numbers += paths
+        if len(numbers) > _NUMBERS:
+            values = np.array([[_number(c, p) for c in numbers] for p in parts])
+            numbers = [numbers[i] for i in _telling(values, len(outcomes))]
+        most = len(numbers) + 4 * _MEMBERS
         codes, usual = list[str | _Count](), dict[str, str]()
         for path in dict.fromkeys(chain.from_iterable(p.statements for p in parts)):
             made = {p.statements[path] for p in parts if path in p.statements}
@@ -119,7 +172,7 @@ class Encoder:
             before, after = next(p.members[path][0] for p in parts if path in p.members)
             best = sorted(times, key=lambda m: (-abs(ours[m] - theirs[m]), -times[m], m))[:_MEMBERS]
             (numbers if before else codes).extend(_Count(path, m, before + m + after) for m in best if times[m] > 1)
-        return cls(numbers=tuple(numbers[:_NUMBERS]), codes=tuple(codes[:_CODES]), usual=usual)
+        return cls(numbers=tuple(numbers[:most]), codes=tuple(codes[:_CODES]), usual=usual)
 
     @property
     def plain(self) -> bool:
@@ -149,10 +202,10 @@ class Encoder:
         made = parts.statements
         row = [math.nan] * (0 if self.shape is None else math.prod(self.shape))
         for c in self.numbers:
-            if isinstance(c, str):
-                row.append(parts.numbers.get(c, math.nan))
-            else:
+            if isinstance(c, _Count):
                 row.append(counts[c.path][c.member] if c.path in counts else math.nan)
+            else:
+                row.append(_number(c, parts))
         said = [made.get(c, "") if isinstance(c, str) else self._whether(c, counts) for c in self.codes]
         rest = [s for path, s in made.items() if path not in self._known and self.usual.get(path) != s]
         if self.plain:  # the numbers have no columns either
@@ -177,6 +230,10 @@ class Encoder:
         if len(self.labels) < _LABELS:
             self.labels.setdefault(number, _short(statement))
         return number
+
+
+def _number(column: str | _Cell | _Count, parts: Parts) -> float:
+    return column.of(parts.arrays) if isinstance(column, _Cell) else parts.numbers.get(str(column), math.nan)
 
 
 def _short(statement: str) -> str:

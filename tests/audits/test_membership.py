@@ -327,8 +327,8 @@ class TestWrongInput:
             audit_privacy(late, 1, 0, epsilon=1.0, trials=2_000, jobs=jobs, vectorized=vectorized)
         if not vectorized:  # a later failure is an outcome, unless it comes from what was run before
             assert str(raised.value).startswith(
-                "mechanism must fail by its data and rng alone, got an outcome with raises ValueError where its first "
-                "run is repeated"
+                "mechanism must fail by its data and rng alone, got an outcome with raises ValueError where runs "
+                "are repeated"
             )
             return
         expected = (

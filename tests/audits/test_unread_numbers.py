@@ -53,6 +53,22 @@ AUDITS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+OUTCOMES: dict[str, Callable[[Any], Any]] = {
+    "audit_privacy": lambda value: dpcheck.audit_privacy(lambda data, rng: value, [1], [2], epsilon=1.0),
+    "audit_sequential": lambda value: dpcheck.audit_sequential(lambda data, rng: value, [1], [2], epsilon=1.0),
+}
+
+
+@pytest.mark.parametrize("audit", OUTCOMES)
+@pytest.mark.parametrize("held", [lambda v: v, lambda v: {"w": v}, lambda v: [0] * 40 + ["a", v]])
+@pytest.mark.parametrize(("value", "said"), CASES[2:])
+def test_an_array_that_is_not_given_up_is_no_outcome(audit: str, held: Any, value: Any, said: str) -> None:
+    """Its attributes say nothing of its numbers, wherever in the output it is."""
+    with pytest.raises(InputError, match=r"^mechanism must return a number or an array, got ") as caught:
+        OUTCOMES[audit](held(value))
+    assert str(caught.value).endswith(f", got {said}")
+
+
 @pytest.mark.parametrize("audit", AUDITS)
 @pytest.mark.parametrize(("value", "said"), CASES)
 def test_what_is_no_array_is_named(audit: str, value: Any, said: str) -> None:
