@@ -110,7 +110,7 @@ def test_what_the_methods_say():
 def test_the_file_runs_as_it_stands(project, capsys):
     (project / "tests").mkdir()
     assert main(["write", "src/mine.py", "--output", "tests/test_mine.py"]) == 0
-    assert "6 tests, of which 1 are skipped" in capsys.readouterr().err
+    assert "tests drafted: 6; skipped until they are completed: 1" in capsys.readouterr().err
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "1 failed, 4 passed, 1 skipped" in done.stdout, done.stdout
