@@ -211,6 +211,7 @@ def test_outputs_and_data_sets_of_other_kinds(tmp_path, rows):
     )
     assert len((tmp_path / "r.py").read_text().splitlines()) <= 40
     assert (tmp_path / "r.data.csv").exists() == (rows > 20)
+    assert "that needs NumPy and pandas alone" in (tmp_path / "r.py").read_text()
     assert run(tmp_path / "r.py")[::2] == (1, "")
 
 
@@ -286,7 +287,13 @@ def test_nothing_that_is_not_its_own_is_overwritten(folder, capsys):
                          ("leak.py", "leak.data.json")):  # fmt: skip
         assert audited("leaking", "--repro", target, data=data) == 2
         assert "--repro must" in capsys.readouterr().err
-    assert Path("mine.py").read_text() == before
+    assert audited("leaking", "--repro", "leak.py") == 2  # of which leak.data.json is not
+    for option, target in (("--output", "leak.data.json"), ("--json-output", "mine.py"),
+                           ("--write-baseline", "leak.data.json")):  # fmt: skip
+        assert audited("leaking", option, target, data="leak.data.json") == 2
+        assert f"{option} must be another file than what is read, got {target}" in capsys.readouterr().err
+    assert audited("leaking", "--repro", "new.py", "--output", "new.py") == 2
+    assert Path("mine.py").read_text() == before and not Path("new.py").exists()
     assert Path("leak.data.json").read_text() == "[0, 1]"
 
 
