@@ -44,10 +44,10 @@ def add_options(parser: ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--data",
-        help="dataset: JSON, or a .npy, .csv, .json or .parquet file; numbers are an array, in a CSV without its line "
-        "of names and with NaN for what is missing; a CSV with words, and Parquet, is a pandas DataFrame",
+        help="dataset: JSON, or a .npy, .csv, .json or .parquet file; numbers become an array (a CSV's line of names "
+        "is left out, a missing number is NaN), a CSV with words and a Parquet file a pandas DataFrame",
     )
-    group.add_argument("--neighbour", help="the neighbouring dataset, likewise; where it is left out, it is searched")
+    group.add_argument("--neighbour", help="the neighbouring dataset, likewise (default: it is searched)")
     claimed = group.add_mutually_exclusive_group()
     claimed.add_argument("--epsilon", type=float, help="claimed epsilon (natural log)")
     claimed.add_argument("--claim", metavar="MODULE:NAME", help="privacy events or a curve, claimed at every delta")
