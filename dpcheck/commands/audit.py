@@ -278,10 +278,12 @@ def _sentence(options: Namespace, audit: Any) -> str:
 
 
 def _filled(line: str) -> str:
-    """Return a line in the width of the terminal."""
+    """Return a line in the width of the terminal, with the path of a file in one piece."""
     import textwrap
 
-    return textwrap.fill(line, terminal.width(), subsequent_indent="  ")
+    return textwrap.fill(
+        line, terminal.width(), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )  # fmt: skip
 
 
 def _limits(options: Namespace) -> Limits | None:

@@ -51,6 +51,7 @@ def test_a_pair_is_searched_and_said(audit):
     assert code == 1
     assert out.startswith("violated outside the range of the data: ")
     assert "where the data lie in [18, 90]" in re.sub(r"\s+", " ", out)
+    assert "\nhint: " in out and max(map(len, out.splitlines())) <= 80
     assert audit("unbounded", "ages.csv", "--records", "inside")[0] == 0
     assert audit("clipped", "ages.csv", "--records", "any")[0] == 1
 

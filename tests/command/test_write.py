@@ -129,7 +129,8 @@ def test_wrong_input_is_refused(project, capsys):
     Path("broken.py").write_text("def f(")
     Path("two-words.py").write_text(MODULE)
     before = {path: path.read_bytes() for path in project.rglob("*.py")}
-    for arguments in (["none"], ["plain.py"], ["broken"], ["two-words.py"], ["src/mine.py", "--output", "plain.py"],
+    for arguments in ([""], ["x" * 300], ["none"], ["plain.py"], ["broken"], ["two-words.py"],
+                      ["src/mine.py", "--output", "plain.py"],
                       ["src/mine.py", "--output", "no/test.py"], ["src/mine.py", "--output", ""]):  # fmt: skip
         assert main(["write", *arguments]) == 2
         out, err = capsys.readouterr()
