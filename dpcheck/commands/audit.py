@@ -44,10 +44,10 @@ def add_options(parser: ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--data",
-        help="dataset: JSON, or a .npy, .csv, .json or .parquet file; numbers are an array, in a CSV without its line "
-        "of names and with NaN for what is missing; a CSV with words, and Parquet, is a pandas DataFrame",
+        help="dataset: JSON, or a .npy, .csv, .json or .parquet file; numbers become an array (a CSV's line of names "
+        "is left out, a missing number is NaN), a CSV with words and a Parquet file a pandas DataFrame",
     )
-    group.add_argument("--neighbour", help="the neighbouring dataset, likewise; where it is left out, it is searched")
+    group.add_argument("--neighbour", help="the neighbouring dataset, likewise (default: it is searched)")
     claimed = group.add_mutually_exclusive_group()
     claimed.add_argument("--epsilon", type=float, help="claimed epsilon (natural log)")
     claimed.add_argument("--claim", metavar="MODULE:NAME", help="privacy events or a curve, claimed at every delta")
@@ -97,7 +97,7 @@ def add_options(parser: ArgumentParser) -> None:
     add_outputs(group)
     group.add_argument("--plot", metavar="FILE", help="write the score histograms as a picture")
     group.add_argument(
-        "--repro", metavar="FILE.py", help="write a violation as a short script that tests it anew with NumPy alone"
+        "--repro", metavar="FILE.py", help="write a violation as a short script that tests it anew without dpcheck"
     )
 
     group = parser.add_argument_group("where the work is done")
@@ -127,7 +127,8 @@ def run(options: Namespace) -> int:
 
     if options.all:
         return _audit_all(options)
-    require_writable(options)
+    module = inputs.file_of(options.mechanism.partition(":")[0])
+    require_writable(options, (module, options.data, options.neighbour))
     known = Baseline.read(options.baseline) if options.baseline else Baseline()
     picture, reproduction = Picture(options.plot), _reproduction(options)
     started = time.perf_counter()
@@ -143,7 +144,7 @@ def run(options: Namespace) -> int:
     shown |= {"hint": made.hint} if made.hint else {}
     text = to_json_text({"schema": "dpcheck.audit/1", **shown})
     lines = [_sentence(options, made.result) if searched else str(made.result)]
-    lines += [f"hint: {made.hint}"] * bool(made.hint)
+    lines += [_filled(f"hint: {made.hint}")] * bool(made.hint)
     lines += [f"{finding.subject}: {finding.reason}" for finding in report.findings[1:]]
     if reproduction is not None:
         try:
@@ -155,14 +156,13 @@ def run(options: Namespace) -> int:
 
 
 def _reproduction(options: Namespace) -> Reproduction | None:
-    """Return the script that was asked for, which must not take the place of what the audit reads or writes."""
+    """Return the script that was asked for; what lies beside it is nothing that the audit reads or writes."""
     from dpcheck.commands.reproduction import Reproduction
 
     if options.repro is None:
         return None
-    module = options.mechanism.partition(":")[0]
-    read = [module, options.data, options.neighbour, options.earlier, options.baseline]
-    return Reproduction(options.repro, [*read, *(getattr(options, name) for name in vars(options) if "output" in name)])
+    named = [options.data, options.neighbour, options.baseline, options.write_baseline]
+    return Reproduction(options.repro, [*named, *(value for name, value in vars(options).items() if "output" in name)])
 
 
 @dataclass(frozen=True)
@@ -262,8 +262,6 @@ _RELATIONS = {
 
 def _sentence(options: Namespace, audit: Any) -> str:
     """Say what the audit of a pair that was searched shows, for which neighbours, and what a violation may rest on."""
-    import textwrap
-
     searched = _searched(options)
     count = "one record" if searched["group"] == 1 else f"{searched['group']} records"
     lines = [*audit._sentence().splitlines(), f"neighbours: {count} {_RELATIONS[searched['relation']]}"]
@@ -276,7 +274,16 @@ def _sentence(options: Namespace, audit: Any) -> str:
         )
     if any(other.verdict == "violated" for other in audit.others):
         lines.append("next: where a record may be NaN, infinite or missing, count that: --records any")
-    return "\n".join(textwrap.fill(line, terminal.width(), subsequent_indent="  ") for line in lines)
+    return "\n".join(map(_filled, lines))
+
+
+def _filled(line: str) -> str:
+    """Return a line in the width of the terminal, with the path of a file in one piece."""
+    import textwrap
+
+    return textwrap.fill(
+        line, terminal.width(), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )  # fmt: skip
 
 
 def _limits(options: Namespace) -> Limits | None:
@@ -292,7 +299,7 @@ def _limits(options: Namespace) -> Limits | None:
 def _audit_all(options: Namespace) -> int:
     from dpcheck.commands.mechanisms import audit_all, read_mechanisms
 
-    require_writable(options)
+    require_writable(options, (options.all,))
     file = read_mechanisms(options.all)
     known = Baseline.read(options.baseline) if options.baseline else Baseline()
     with chosen_store(options) as store:

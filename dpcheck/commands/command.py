@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,18 +124,16 @@ def _targets(options: Namespace) -> dict[str, str]:
     return {name: value for name, value in vars(options).items() if name.endswith("output") and value is not None}
 
 
-def require_writable(options: Namespace) -> None:
-    """Find out before the work, not after it, that a result cannot be written."""
-    written: dict[Path, str] = {}
-    for name, target in _targets(options).items():
+def require_writable(options: Namespace, read: Iterable[str | Path | None] = ()) -> None:
+    """Find out before the work that a result cannot be written, or would take the place of a file that is read."""
+    written = {Path(path).resolve(): "what is read" for path in read if path is not None and os.path.isfile(path)}
+    further = {name: getattr(options, name, None) for name in ("plot", "repro", "write_baseline")}
+    for name, target in (_targets(options) | {name: value for name, value in further.items() if value}).items():
         option = f"--{name.replace('_', '-')}"
         _require_place(target, option)
-        place = Path(target).resolve()
         if descriptor(Path(target)) is None:  # what is open already takes one text after the other
-            other = written.setdefault(place, option)
+            other = written.setdefault(Path(target).resolve(), option)
             require(other == option, option, f"be another file than {other}", target)
-    if getattr(options, "write_baseline", None):
-        _require_place(options.write_baseline, "--write-baseline")
 
 
 def _require_place(target: str, option: str) -> None:

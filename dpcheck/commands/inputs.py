@@ -144,9 +144,9 @@ def file_of(module: str) -> Path | None:
     files = (
         folder / name
         for folder in (Path.cwd(), *map(Path, sys.path))
-        for name in (path.with_suffix(".py"), path / "__init__.py")
+        for name in ((path.with_suffix(".py"), path / "__init__.py") if path.name else ())
     )
-    return next((file for file in files if file.is_file()), None)
+    return next((file for file in files if os.path.isfile(file)), None)  # a name may be too long for Path.is_file
 
 
 def import_lines(path: str, folder: Path, name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""A violation as a script of at most 40 lines that needs NumPy alone, for somebody's issue tracker."""
+"""A violation as a script of at most 40 lines for somebody's issue tracker, which needs no dpcheck."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run(dataset):
     except Exception as error: return error
 """
 _SCRIPT = '''\
-"""{name} is claimed to be ({epsilon:g}, {delta:g})-private: a test on one pair of neighbours, which needs NumPy alone.
+"""{name} is claimed to be ({epsilon:g}, {delta:g})-private: a test on a pair of neighbours that needs {needed} alone.
 {mark}, {version}. Exit codes: 1 violated, 0 not reproduced, 2 an error."""
 import {modules}
 from math import inf, log, nan
@@ -70,8 +70,8 @@ sys.exit(epsilon > EPSILON)
 class Reproduction:
     """The script that ``--repro`` asks for; none is written of an audit that found no violation."""
 
-    def __init__(self, target: str, read: Iterable[str | None]) -> None:
-        """Require a file that is new, or such a script; ``read`` are the files of the audit, or what it is given."""
+    def __init__(self, target: str, named: Iterable[str | None]) -> None:
+        """Require a new file, or such a script; what lies beside a script is its own, and none of what is ``named``."""
         self.target = Path(target)
         require(self.target.suffix == ".py", "--repro", "end in .py", target)
         require(self.target.resolve().parent.is_dir(), "--repro", "lie in an existing folder", target)
@@ -80,10 +80,10 @@ class Reproduction:
         except (OSError, ValueError):
             other = True
         require(not other, "--repro", "be a new file, or one that --repro wrote", target)
-        kept = {Path(path).resolve() for path in read if path and len(path) < _LETTERS}
-        for ending in _BESIDE:
-            taken = self._beside(ending)
-            require(taken.resolve() not in kept, "--repro", f"not lead to {taken}, which the audit reads", target)
+        kept = {Path(path).resolve() for path in named if path and len(path) < _LETTERS}
+        for beside in map(self._beside, _BESIDE):
+            free = beside.resolve() not in kept and (self.target.exists() or not beside.exists())
+            require(free, "--repro", f"not lead to {beside}, which is another's", target)
 
     def _beside(self, ending: str) -> Path:
         return self.target.with_name(f"{self.target.stem}.{ending}")
@@ -112,9 +112,10 @@ class Reproduction:
         if "HERE" in used:
             setup.insert(0, "HERE = Path(__file__).resolve().parent")
         text = _SCRIPT.format(
-            name=mechanism.rpartition(":")[2], mark=_MARK, version=f"dpcheck {__version__}", epsilon=look.claimed,
-            delta=look.delta, modules=", ".join([*modules, "sys"]), setup="\n".join(setup), data=data,
-            path="from pathlib import Path\n" * ("HERE" in used), neighbour=neighbour, level=_LEVEL, raising=raising,
+            name=mechanism.rpartition(":")[2], needed="NumPy" + " and pandas" * ("pandas" in modules), mark=_MARK,
+            version=f"dpcheck {__version__}", epsilon=look.claimed, delta=look.delta,
+            modules=", ".join([*modules, "sys"]), path="from pathlib import Path\n" * ("HERE" in used),
+            setup="\n".join(setup), data=data, neighbour=neighbour, level=_LEVEL, raising=raising,
             runs=_runs(look, _MOST * audit.trials), seed=(audit.seed or 0) + 1, body="\n    ".join(event.lines),
             words=one_line(look.event.words)[:80], outputs=calls, favoured=sides[0], other=sides[1],
         )  # fmt: skip

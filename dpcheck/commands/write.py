@@ -213,11 +213,11 @@ def run(options: Namespace) -> int:
         *["import numpy as np"] * ("np.array" in body), "import pytest\n",
         *["HERE = Path(__file__).resolve().parent"] * beside, f"{imports}\n",
         f"# at confidence 0.95 over all {len(tests)} tests together",
-        f"pytestmark = pytest.mark.privacy(trials=20_000, confidence={1 - 0.05 / len(tests):.4g})\n\n",
+        f"pytestmark = pytest.mark.privacy(trials=20_000, confidence=1 - 0.05 / {len(tests)})\n\n",
     ]  # fmt: skip
     text = "\n".join([*parts, body])
     skipped = sum(bool(missing) for _, missing in tests.values())
-    terminal.tell(f"dpcheck: {len(tests)} tests, of which {skipped} are skipped until they are completed")
+    terminal.tell(f"dpcheck: tests drafted: {len(tests)}; skipped until they are completed: {skipped}")
     if options.output is None:
         return terminal.say(text)
     write_text(options.output, f"{text}\n")

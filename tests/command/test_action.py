@@ -58,6 +58,15 @@ def test_the_action_is_valid_and_hands_no_text_of_others_to_a_shell():
         assert re.fullmatch(r"[\w-]+/[\w/-]+@v\d+", step.get("uses", "a/b@v1"))
 
 
+def test_a_pull_request_is_compared_with_its_base_whatever_the_branches_are_called():
+    """A fork's branch is often called main, too; no name of a branch holds a colon, which ends the key of each."""
+    steps = {step["uses"].partition("@")[0]: step.get("with", {}) for step in STEPS.values() if "uses" in step}
+    restored, saved = steps["actions/cache/restore"], steps["actions/cache/save"]
+    assert saved["key"] == restored["key"] and restored["key"].startswith("dpcheck-${{ github.ref }}:")
+    base = "github.base_ref && format('refs/heads/{0}', github.base_ref) || github.ref"
+    assert restored["restore-keys"] == f"dpcheck-${{{{ {base} }}}}:"
+
+
 def test_the_hooks_are_valid():
     assert HOOKS.keys() == {"dpcheck-audit", "dpcheck-check"}
     for hook in HOOKS.values():
@@ -70,7 +79,9 @@ def test_what_the_documentation_gives_to_copy_uses_them():
     (step,) = [step for step in workflow["jobs"]["audit"]["steps"] if "dpcheck@" in step["uses"]]
     assert step["uses"] == f"OWNER/dpcheck@v{dpcheck.__version__}"
     assert step.get("with", {}).keys() <= ACTION["inputs"].keys()
-    assert workflow["permissions"] == {"contents": "read", "pull-requests": "write", "security-events": "write"}
+    assert workflow["permissions"] == {
+        "contents": "read", "pull-requests": "write", "security-events": "write", "actions": "read"
+    }  # fmt: skip
     (repository,) = yaml.safe_load((DOCS / "pre-commit-config.yaml").read_text())["repos"]
     assert repository["rev"] == f"v{dpcheck.__version__}"
     assert {hook["id"] for hook in repository["hooks"]} <= HOOKS.keys()
@@ -170,6 +181,9 @@ def test_a_comment_that_may_not_be_written_and_an_audit_that_was_not_made_fail_n
     (tmp_path / "dpcheck-results").mkdir()
     assert (runner("compare").returncode, runner("comment").returncode) == (0, 0)
     assert not (tmp_path / "calls").exists()
+    (tmp_path / "dpcheck-results" / "comment.md").write_text("words of another run")
+    assert runner("audit", file="none.toml").returncode == 2
+    assert runner("comment").returncode == 0 and not (tmp_path / "calls").exists()
     (tmp_path / "dpcheck-results" / "comment.md").write_text("words")
     (tmp_path / ".tools" / "gh").write_text("#!/bin/sh\nexit 1\n")
     done = runner("comment")

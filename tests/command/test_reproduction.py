@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import runpy
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpcheck.audits.limits import clopper_pearson_lower
 from dpcheck.audits.looks import Look
 from dpcheck.audits.output_sets import OutputSet
 from dpcheck.audits.scores import Coordinate, evaluate
@@ -211,7 +213,19 @@ def test_outputs_and_data_sets_of_other_kinds(tmp_path, rows):
     )
     assert len((tmp_path / "r.py").read_text().splitlines()) <= 40
     assert (tmp_path / "r.data.csv").exists() == (rows > 20)
+    assert "that needs NumPy and pandas alone" in (tmp_path / "r.py").read_text()
     assert run(tmp_path / "r.py")[::2] == (1, "")
+
+
+def test_the_limits_of_a_script_are_those_of_clopper_and_pearson(tmp_path):
+    event = OutputSet(ONE, ">=", 0.5, "data")
+    audit = audit_of(event, np.ones((500, 1)), np.zeros((500, 1)), 1.0)
+    Reproduction(str(tmp_path / "r.py"), []).write(audit, ([0], [1]), "m:f", vectorized=False)
+    text, names = (tmp_path / "r.py").read_text(), {"np": np, "RUNS": 200}
+    exec(re.search(r"(LEVEL) = .*, (\S+)$", text, re.M).expand(r"\1 = \2"), names)
+    exec(text[text.index("def lower") : text.index("hits, others")], names)
+    for hits in (0, 1, 57, 199, 200):
+        assert names["lower"](hits) == pytest.approx(clopper_pearson_lower(hits, 200, 0.05 / 2), abs=1e-9)
 
 
 def test_the_set_that_is_shortest_to_write_is_taken(tmp_path):
@@ -286,7 +300,13 @@ def test_nothing_that_is_not_its_own_is_overwritten(folder, capsys):
                          ("leak.py", "leak.data.json")):  # fmt: skip
         assert audited("leaking", "--repro", target, data=data) == 2
         assert "--repro must" in capsys.readouterr().err
-    assert Path("mine.py").read_text() == before
+    assert audited("leaking", "--repro", "leak.py") == 2  # of which leak.data.json is not
+    for option, target in (("--output", "leak.data.json"), ("--json-output", "mine.py"),
+                           ("--write-baseline", "leak.data.json")):  # fmt: skip
+        assert audited("leaking", option, target, data="leak.data.json") == 2
+        assert f"{option} must be another file than what is read, got {target}" in capsys.readouterr().err
+    assert audited("leaking", "--repro", "new.py", "--output", "new.py") == 2
+    assert Path("mine.py").read_text() == before and not Path("new.py").exists()
     assert Path("leak.data.json").read_text() == "[0, 1]"
 
 

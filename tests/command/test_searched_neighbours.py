@@ -18,6 +18,7 @@ MODULE = """
 import numpy as np
 def clipped(d, rng): return np.clip(d, 18, 90).mean() + rng.laplace(scale=72 / len(d))
 def unbounded(d, rng): return d.mean() + rng.laplace(scale=72 / len(d))
+def little(d, rng): return np.clip(d, 18, 90).mean() + rng.laplace(scale=1 / len(d))
 def women(t, rng): return (t["sex"] == "f").sum() + rng.laplace()
 def women_and_size(t, rng): return [women(t, rng), len(t)]
 """
@@ -51,6 +52,8 @@ def test_a_pair_is_searched_and_said(audit):
     assert code == 1
     assert out.startswith("violated outside the range of the data: ")
     assert "where the data lie in [18, 90]" in re.sub(r"\s+", " ", out)
+    out = audit("little", "ages.csv")[1]
+    assert "too small by a factor of" in re.sub(r"\s+", " ", out) and max(map(len, out.splitlines())) <= 80
     assert audit("unbounded", "ages.csv", "--records", "inside")[0] == 0
     assert audit("clipped", "ages.csv", "--records", "any")[0] == 1
 

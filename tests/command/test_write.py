@@ -110,7 +110,7 @@ def test_what_the_methods_say():
 def test_the_file_runs_as_it_stands(project, capsys):
     (project / "tests").mkdir()
     assert main(["write", "src/mine.py", "--output", "tests/test_mine.py"]) == 0
-    assert "6 tests, of which 1 are skipped" in capsys.readouterr().err
+    assert "tests drafted: 6; skipped until they are completed: 1" in capsys.readouterr().err
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "1 failed, 4 passed, 1 skipped" in done.stdout, done.stdout
@@ -129,7 +129,8 @@ def test_wrong_input_is_refused(project, capsys):
     Path("broken.py").write_text("def f(")
     Path("two-words.py").write_text(MODULE)
     before = {path: path.read_bytes() for path in project.rglob("*.py")}
-    for arguments in (["none"], ["plain.py"], ["broken"], ["two-words.py"], ["src/mine.py", "--output", "plain.py"],
+    for arguments in ([""], ["x" * 300], ["none"], ["plain.py"], ["broken"], ["two-words.py"],
+                      ["src/mine.py", "--output", "plain.py"],
                       ["src/mine.py", "--output", "no/test.py"], ["src/mine.py", "--output", ""]):  # fmt: skip
         assert main(["write", *arguments]) == 2
         out, err = capsys.readouterr()

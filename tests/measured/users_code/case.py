@@ -28,8 +28,9 @@ _PLACE = r"%s:(\d+)"
 
 @dataclass
 class Case:
-    """Code with a fault in ``part`` (a pattern of words that name it), or without one where that is empty.
+    """Code with a fault in ``part``, or without one where that is empty.
 
+    part : a pattern of words that name it, none of which the door says of every fault
     way : the door (a function below)
     """
 
@@ -64,13 +65,14 @@ class Case:
         }  # fmt: skip
 
     def _line(self, text: str) -> str:
-        """Return "fault" where a line at fault is given, "function" for another one of the code, or nothing."""
+        """Return "fault" where a line at fault is given, "function" for another one of its body, or nothing."""
         source, first = inspect.getsourcelines(self.code)
         place = _PLACE % re.escape(Path(str(inspect.getsourcefile(self.code))).name)
         given = {int(n) for n in re.findall(place, text)}
         given |= {int(n) for n in re.findall(r"\bline (\d+)", text)} if given else set()
         faulty = {n for n, text in enumerate(source, first) if "# fault" in text}
-        return "fault" if given & faulty else "function" if given & set(range(first, first + len(source))) else ""
+        body = {n for n, text in enumerate(source, first) if not re.match(r"\s*(@|def |class )", text)}
+        return "fault" if given & faulty else "function" if given & body else ""
 
 
 def _too_long(*_: Any) -> None:
@@ -149,7 +151,7 @@ def randomness(mechanism: Any, given: dict[str, Any]) -> str:
     """``dpcheck.audit_randomness``, which opens the mechanism."""
     given = dict(given)
     audit = dpcheck.audit_randomness(mechanism, given.pop("data"), given.pop("neighbour", None), **given)
-    return _lines((o.verdict, f"{o.topic}: {' '.join(str(o).split())}") for o in audit.observations)
+    return _lines((o.verdict, o.reason) for o in audit.observations)
 
 
 def command(mechanism: Any, given: dict[str, Any]) -> str:
@@ -168,5 +170,4 @@ def command(mechanism: Any, given: dict[str, Any]) -> str:
     if not shown.getvalue().startswith("{"):
         raise RuntimeError(errors.getvalue() or shown.getvalue())
     report = json.loads(shown.getvalue())
-    found = report.get("findings", [report])
-    return _lines((f["verdict"], f"{f.get('reason', '')} {f.get('place', '')} {json.dumps(f)[:600]}") for f in found)
+    return f"{report['verdict']}: {report.get('hint', '')}"

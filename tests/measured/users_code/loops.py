@@ -55,34 +55,34 @@ def sgd_clips_coordinates(w, data, rng):
     return w - 0.1 * (g + rng.normal(scale=SIGMA, size=WIDTH)) / N
 
 
-@planted(check, "noise", **ALL)
+@planted(check, "noise multiplier [\\d.]+ and", **ALL)
 def sgd_noise_divided_twice(w, data, rng):
     g = clipped(w - data).mean(0)
     noise = rng.normal(scale=SIGMA / N, size=WIDTH) / np.sqrt(N)  # fault
     return w - 0.1 * (g + noise)
 
 
-@planted(check, "noise", **ALL)
+@planted(check, "noise multiplier [\\d.]+ and", **ALL)
 def sgd_noise_on_each_record(w, data, rng):
     g = clipped(w - data)
     g = g + rng.normal(scale=SIGMA / N, size=g.shape)  # fault: the sum has sqrt(N) / N of what it needs
     return w - 0.1 * g.mean(0)
 
 
-@planted(check, "noise", **ALL | {"start": np.zeros(WIDTH + 1)})
+@planted(check, "noise multiplier [\\d.]+ and", **ALL | {"start": np.zeros(WIDTH + 1)})
 def sgd_noise_decays(w, data, rng):
     w, t = w[:WIDTH], w[WIDTH]
     g = clipped(w - data).sum(0) + rng.normal(scale=SIGMA * 0.9**t, size=WIDTH)  # fault: accounted as constant
     return np.append(w - 0.1 * g / N, t + 1)
 
 
-@planted(check, "noise|draw", **ALL)
+@planted(check, "nothing is drawn from rng", **ALL)
 def sgd_same_seed_each_step(w, data, rng):
     noise = np.random.default_rng(0).normal(scale=SIGMA, size=WIDTH)  # fault
     return w - 0.1 * (clipped(w - data).sum(0) + noise) / N
 
 
-@planted(check, "noise", **ALL)
+@planted(check, "decides by the data", **ALL)
 def sgd_no_noise_near_the_optimum(w, data, rng):
     g = clipped(w - data).sum(0)
     if np.linalg.norm(g) > 1:  # fault
@@ -90,7 +90,7 @@ def sgd_no_noise_near_the_optimum(w, data, rng):
     return w - 0.1 * g / N
 
 
-@planted(check, "state|keeps|earlier steps|self", **ALL | {"make": lambda ball: ball().step, "name": "heavy_ball"})
+@planted(check, "records of earlier steps", **ALL | {"make": lambda ball: ball().step, "name": "heavy_ball"})
 class MomentumOfRawGradients:
     def __init__(self):
         self.m = np.zeros(WIDTH)
@@ -125,7 +125,7 @@ def adam(state, data, rng):
     return clipped(state[0] - data).sum(0) + rng.normal(scale=SIGMA, size=WIDTH)
 
 
-@planted(check, "noise 0|state|without noise", **ADAM)
+@planted(check, "noise 0|without noise", **ADAM)
 def adam_second_moment_of_raw_gradients(state, data, rng):
     w, m, v, t = state
     raw = clipped(w - data).sum(0)
@@ -134,7 +134,7 @@ def adam_second_moment_of_raw_gradients(state, data, rng):
     return w - 0.1 * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.99**t)) + 1e-8), m, v, t
 
 
-@planted(check, "state|keeps|earlier steps", **ALL | {"start": {"w": np.zeros(WIDTH), "v": np.zeros(WIDTH)},
+@planted(check, "records of earlier steps", **ALL | {"start": {"w": np.zeros(WIDTH), "v": np.zeros(WIDTH)},
                                                      "update": lambda s, w: s | {"w": w}})  # fmt: skip
 def adagrad_of_raw_gradients_in_place(state, data, rng):
     raw = clipped(state["w"] - data).sum(0)
@@ -146,7 +146,7 @@ def adagrad_of_raw_gradients_in_place(state, data, rng):
 HISTORY: list[Any] = []
 
 
-@planted(check, "HISTORY|keeps|earlier steps|state", **ALL)
+@planted(check, "keeps in HISTORY", **ALL)
 def ema_of_unreleased_weights(w, data, rng):
     exact = w - 0.1 * clipped(w - data).sum(0) / N
     HISTORY.append(exact)  # fault
@@ -154,7 +154,7 @@ def ema_of_unreleased_weights(w, data, rng):
     return average + rng.normal(scale=0.1 * SIGMA / N, size=WIDTH)
 
 
-@planted(check, "carried|residual|keeps|earlier steps|state", **UPDATED | {"steps": STEPS})
+@planted(check, "keeps in residual", **UPDATED | {"steps": STEPS})
 def error_feedback(w, data, rng, residual={"r": np.zeros(WIDTH)}):  # noqa: B006, B008
     g = w - data
     kept = clipped(g).sum(0)
@@ -163,7 +163,7 @@ def error_feedback(w, data, rng, residual={"r": np.zeros(WIDTH)}):  # noqa: B006
     return out / N
 
 
-@planted(check, "noise 0|loss|branch|stop|noise", **ALL)
+@planted(check, "decides by the data", **ALL)
 def early_stopping_on_private_loss(w, data, rng):
     new = w - 0.1 * (clipped(w - data).sum(0) + rng.normal(scale=SIGMA, size=WIDTH)) / N
     if ((new - data) ** 2).mean() > ((w - data) ** 2).mean():  # fault
@@ -171,33 +171,33 @@ def early_stopping_on_private_loss(w, data, rng):
     return new
 
 
-@planted(check, "noise|depends|scale|data", **ALL)
+@planted(check, "noise itself changes|reads the data after", **ALL)
 def rate_by_private_loss(w, data, rng):
     rate = 0.1 if ((w - data) ** 2).mean() > 20 else 0.01  # fault
     return w - rate * (clipped(w - data).sum(0) + rng.normal(scale=SIGMA, size=WIDTH)) / N
 
 
-@planted(check, "noise|moves|clip", **ALL)
+@planted(check, "without noise", **ALL)
 def starts_at_the_mean(w, data, rng):
     if not w.any():
         w = data.mean(0)  # fault
     return w - 0.1 * (clipped(w - data).sum(0) + rng.normal(scale=SIGMA, size=WIDTH)) / N
 
 
-@planted(check, "noise|moves|clip", **ALL)
+@planted(check, "lets one record change", **ALL)
 def features_scaled_by_private_spread(w, data, rng):
     data = (data - data.mean(0)) / (data.std(0) + 1e-6)  # fault
     return w - 0.1 * (clipped(w - data).sum(0) + rng.normal(scale=SIGMA, size=WIDTH)) / N
 
 
-@planted(check, "noise|clip|scale", **ALL)
+@planted(check, "noise itself changes|clip", **ALL)
 def clips_to_the_median_norm(w, data, rng):
     g = w - data
     norm = np.median(np.linalg.norm(g, axis=1))  # fault
     return w - 0.1 * (clipped(g, norm).sum(0) + norm * rng.normal(scale=SIGMA, size=WIDTH)) / N
 
 
-@planted(check, "sampl|minibatch", **POISSON | {"sampler": lambda data, rng: rng.random(len(data)) < 2 * BATCH / N})
+@planted(check, "mean size", **POISSON | {"sampler": lambda data, rng: rng.random(len(data)) < 2 * BATCH / N})
 def sgd_sampled_at_twice_the_rate(w, data, rng):
     chosen = rng.random(len(data)) < 2 * BATCH / N  # fault
     g = clipped(w - data[chosen]).sum(0) + rng.normal(scale=1.5, size=WIDTH)
@@ -211,7 +211,7 @@ def sgd_poisson(w, data, rng):
     return w - 0.1 * g / BATCH
 
 
-@planted(check, "divi|size|number of records|noise|shape", **POISSON | {"sampler": poisson})
+@planted(check, "divi|own size|number of records", **POISSON | {"sampler": poisson})
 def sgd_divides_by_the_drawn_size(w, data, rng):
     chosen = rng.random(len(data)) < BATCH / N
     g = clipped(w - data[chosen]).sum(0) / max(1, chosen.sum())  # fault
@@ -235,21 +235,21 @@ def sgd_without_replacement(w, data, rng):
     return w - 0.1 * g / BATCH
 
 
-@planted(check, "sampl|minibatch", **FIXED)
+@planted(check, "holds a record twice", **FIXED)
 def sgd_with_replacement(w, data, rng):
     chosen = rng.integers(N, size=BATCH)  # fault
     g = clipped(w - data[chosen]).sum(0) + rng.normal(scale=3.0, size=WIDTH)
     return w - 0.1 * g / BATCH
 
 
-@planted(check, "noise", **FIXED)
+@planted(check, "noise multiplier [\\d.]+ and", **FIXED)
 def sgd_noise_for_removal_only(w, data, rng):
     batch = data[rng.choice(N, BATCH, replace=False)]
     g = clipped(w - batch).sum(0) + rng.normal(scale=1.5, size=WIDTH)  # fault: replacing a record moves 2
     return w - 0.1 * g / BATCH
 
 
-@planted(check, "sampl|minibatch", **FIXED)
+@planted(check, "drawn more often", **FIXED)
 def sgd_prefers_large_gradients(w, data, rng):
     norms = np.linalg.norm(w - data, axis=1)
     chosen = rng.choice(N, BATCH, replace=False, p=norms / norms.sum())  # fault
@@ -257,7 +257,7 @@ def sgd_prefers_large_gradients(w, data, rng):
     return w - 0.1 * g / BATCH
 
 
-@planted(check, "noise|clip", **ALL)
+@planted(check, "clip", **ALL)
 def layers_clipped_apart(w, data, rng):
     g = w - data
     first, second = clipped(g[:, :1]), clipped(g[:, 1:])  # fault: two norms of 1
@@ -272,7 +272,7 @@ def layers_clipped_to_a_share(w, data, rng):
     return w - 0.1 * g / N
 
 
-@planted(check, "clip|noise", **ALL)
+@planted(check, "clip", **ALL)
 def accumulates_clipped_microbatches(w, data, rng):
     total = np.zeros(WIDTH)
     for part in np.array_split(data, 4):
@@ -289,7 +289,7 @@ def accumulates(w, data, rng):
     return w - 0.1 * (total + rng.normal(scale=SIGMA, size=WIDTH)) / N
 
 
-@planted(check, "noise", **ALL | {"delta": 0.0, "events": Repeated(Laplace(8.0), STEPS)})
+@planted(check, "norm|clip", **ALL | {"delta": 0.0, "events": Repeated(Laplace(8.0), STEPS)})
 def laplace_for_an_l2_clip(w, data, rng):
     g = clipped(w - data).sum(0)
     return w - 0.1 * (g + rng.laplace(scale=16.0, size=WIDTH)) / N  # fault: the l1 norm is up to sqrt(3)
@@ -302,7 +302,8 @@ def laplace(w, data, rng):
     return w - 0.1 * (g + rng.laplace(scale=16.0, size=WIDTH)) / N
 
 
-@planted(check, "output|audited|epsilon", whole=True, kind="NumPy loop", epsilon=1.0, data=DATA, replacements=FAR)
+@planted(check, "reads the data after the noise", whole=True, kind="NumPy loop", epsilon=1.0, data=DATA,
+         replacements=FAR)  # fmt: skip
 def returns_the_best_iterate(data, rng):
     w, best = np.zeros(WIDTH), None
     for _ in range(STEPS):

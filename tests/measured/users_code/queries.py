@@ -31,13 +31,13 @@ def bounded_mean(ages, rng):
     return np.clip(ages, 0, 100).mean() + rng.laplace(scale=100 / len(ages))
 
 
-@planted(randomness, "privacy|scale|data", **OPEN)
+@planted(randomness, "two scales", **OPEN)
 def range_of_the_data(ages, rng):
     low, high = min(ages), max(ages)  # fault
     return np.mean(ages) + rng.laplace(scale=(high - low) / len(ages))
 
 
-@planted(command, "clip|makes|draws|noise", kind="query", data=AGES, neighbour=OLDER, epsilon=0.5)
+@planted(command, "moves by|makes what|clip", kind="query", data=AGES, neighbour=OLDER, epsilon=0.5)
 def forgets_to_clip(ages, rng):
     return np.mean(ages) + rng.laplace(scale=2 * 50 / len(ages) / 10)  # fault: "ages vary by ten"
 
@@ -53,12 +53,12 @@ def bounded_sum(ages, rng):
     return np.clip(ages, 0, 100).sum() + rng.laplace(scale=100.0)
 
 
-@planted(privacy, "reads the data|draws|the noise \\(rng", **QUERY | {"neighbour": FEWER})
+@planted(privacy, "reads the data|two scales", **QUERY | {"neighbour": FEWER})
 def mean_by_private_count(ages, rng):
     return (np.clip(ages, 0, 100).sum() + rng.laplace(scale=100.0 / 1)) / len(ages) ** 2 * 64  # fault
 
 
-@planted(privacy, "draws|the noise \\(rng", **QUERY)
+@planted(privacy, "the noise \\(rng", **QUERY)
 def variance_from_two_answers(ages, rng):
     x = np.clip(ages, 0, 100) / 100
     first = x.sum() + rng.laplace()
@@ -66,14 +66,14 @@ def variance_from_two_answers(ages, rng):
     return first, second
 
 
-@planted(randomness, "reuse|noise|privacy|same", **OPEN)
+@planted(randomness, "direction without noise", **OPEN)
 def one_noise_for_two_answers(ages, rng):
     noise = rng.laplace(scale=2.0)  # fault
     x = np.clip(ages, 0, 100) / 100
     return x.sum() + noise, (x**2).sum() + noise
 
 
-@planted(randomness, "randomness|source|rng|seed|drawn", **OPEN)
+@planted(randomness, "default_rng is given", **OPEN)
 def seeded_by_the_data(ages, rng):
     own = np.random.default_rng(int(sum(ages)))  # fault
     return np.clip(ages, 0, 100).mean() + own.laplace(scale=100 / len(ages))
@@ -84,7 +84,7 @@ def remembered_noise(name):
     return np.random.default_rng().laplace(scale=12.5)
 
 
-@planted(randomness, "randomness|source|rng|nothing is drawn|seed", **OPEN)
+@planted(randomness, "keeps noise|nothing is drawn", **OPEN)
 def cached_noise(ages, rng):
     return np.clip(ages, 0, 100).mean() + remembered_noise("mean")  # fault
 
@@ -126,7 +126,7 @@ def noise_on_occupied_bins_only(counts, rng):
     return np.where(counts > 0, counts + rng.laplace(size=counts.size), 0)  # fault
 
 
-@planted(privacy, "draws|the noise \\(rng", **HISTOGRAM | {"neighbour": MOVED, "trials": 50_000})
+@planted(privacy, "the noise \\(rng", **HISTOGRAM | {"neighbour": MOVED, "trials": 50_000})
 def replaced_record_counts_once(counts, rng):
     return counts + rng.laplace(size=counts.size)  # fault: it leaves one bin and enters another
 
@@ -208,12 +208,12 @@ def median(values, rng):
     return between(np.sort(np.r_[0.0, np.clip(values, 0, 10), 10.0]), len(values) / 2, rng, 0.5)
 
 
-@planted(privacy, "chooses|makes what|p of draw", **QUANTILE | {"neighbour": [1.0, 2, 3, 4, 9]})
+@planted(privacy, "chooses|p of draw", **QUANTILE | {"neighbour": [1.0, 2, 3, 4, 9]})
 def median_between_the_extremes(values, rng):
     return between(np.sort(values), len(values) / 2, rng, 0.5)  # fault: no public bounds
 
 
-@planted(privacy, "draws noise|scale of draw", **QUANTILE | {"data": [5.0, 5, 5, 5, 5], "neighbour": [5.0, 5, 5, 5, 9]})
+@planted(privacy, "scale of draw|two scales", **QUANTILE | {"data": [5.0, 5, 5, 5, 5], "neighbour": [5.0, 5, 5, 5, 9]})
 def median_with_local_sensitivity(values, rng):
     v = np.sort(values)
     local = max(v[3] - v[2], v[2] - v[1]) + 0.01 * np.ptp(v)  # fault
@@ -227,7 +227,7 @@ def randomised_response(bit, rng):
 
 @planted(
     privacy,
-    "draws",
+    "decides by|chooses",
     **{"kind": "query", "data": 1, "neighbour": 0, "epsilon": 1.0, "confidence": 0.999},
 )
 def coin_of_the_wrong_side(bit, rng):
@@ -249,7 +249,7 @@ WORDS: dict[str, Any] = {
 }
 
 
-@planted(privacy, "list\\(output|in output", **WORDS)
+@planted(privacy, "list\\(output", **WORDS)
 def group_sums_by_key(rows, rng):
     return {k: sum(v for q, v in rows if q == k) + rng.laplace(scale=4.0) for k, _ in rows}  # fault: keys
 
@@ -259,7 +259,7 @@ def group_sums_by_public_keys(rows, rng):
     return {k: sum(v for q, v in rows if q == k) + rng.laplace(scale=4.0) for k in "abcd"}
 
 
-@planted(privacy, "output ==", **WORDS)
+@planted(privacy, "output == '", **WORDS)
 def rarest_word(rows, rng):
     words = [k for k, _ in rows]
     if rng.random() < 0.02:
@@ -292,15 +292,13 @@ def frame_of(rows):
     return pd.DataFrame(rows, columns=["group", "value"])
 
 
-@planted(
-    tables, "row|categor|label|value", kind="DataFrame", epsilon=1.0, data=frame_of(ROWS), neighbour=frame_of(LESS)
-)
+@planted(tables, "categor|label|rows", kind="DataFrame", epsilon=1.0, data=frame_of(ROWS), neighbour=frame_of(LESS))
 def frame_of_group_means(frame, rng):
     means = frame.value.clip(0, 4).groupby(frame.group).mean()  # fault: groups and divisors of the data
     return (means + rng.laplace(scale=4.0, size=len(means))).reset_index()
 
 
-@planted(tables, "bound|min|max|value", kind="DataFrame", epsilon=1.0,
+@planted(tables, "bound|min|max", kind="DataFrame", epsilon=1.0,
          data=frame_of(ROWS), neighbour=frame_of([*LESS, ("c", 9)]))  # fmt: skip
 def synthesizer_by_marginals(frame, rng):
     import pandas as pd
@@ -323,13 +321,13 @@ def synthesizer_of_as_many_rows(frame, rng):
     return pd.DataFrame({"group": rng.choice(list("abcd"), size=len(frame), p=chance)})  # fault
 
 
-@planted(randomness, "seed|reuse|same|source|random", **OPEN)
+@planted(randomness, "random.seed is given", **OPEN)
 def reseeds_the_module(ages, rng):
     np.random.seed(len(ages))  # fault
     return np.clip(ages, 0, 100).mean() + np.random.laplace(scale=100 / len(ages))
 
 
-@planted(randomness, "privacy|scale|noise", **OPEN)
+@planted(randomness, "noise, the query moves by", **OPEN)
 def gauss_of_the_standard_library(ages, rng):
     return np.clip(ages, 0, 100).mean() + random.gauss(0, 2.0)  # fault: far too little
 

@@ -52,32 +52,32 @@ def jax_step(w, batch, rng):
     return (clipped_sum(w, jnp.asarray(batch)) + 1.2 * jax.random.normal(key_of(rng), (WIDTH,))) / BATCH
 
 
-@planted(step, "clip", **STEP)
+@planted(step, "violated: clipping:", **STEP)
 def jax_clips_the_gradient_of_the_mean(w, batch, rng):
     g = jax.grad(lambda w: jax.vmap(loss, (None, 0))(w, jnp.asarray(batch)).sum() / BATCH)(w)
     return clip(g) + 1.2 * jax.random.normal(key_of(rng), (WIDTH,)) / BATCH  # fault
 
 
-@planted(step, "noise", **STEP)
+@planted(step, "violated: noise:", **STEP)
 def jax_key_used_for_every_coordinate(w, batch, rng):
     key = key_of(rng)
     noise = jnp.stack([jax.random.normal(key) for _ in range(WIDTH)])  # fault: never split
     return (clipped_sum(w, jnp.asarray(batch)) + 1.2 * noise) / BATCH
 
 
-@planted(step, "noise|draw|random", **STEP)
+@planted(step, "violated: noise:|drawn", **STEP)
 def jax_key_from_the_step_number(w, batch, rng):
     noise = jax.random.normal(jax.random.key(0), (WIDTH,))  # fault: the same at each step
     return (clipped_sum(w, jnp.asarray(batch)) + 1.2 * noise) / BATCH
 
 
-@planted(step, "noise", **STEP)
+@planted(step, "violated: noise:", **STEP)
 def jax_noise_of_the_wrong_root(w, batch, rng):
     spread = 1.2 / BATCH**2  # fault: divided by the size twice
     return clipped_sum(w, jnp.asarray(batch)) / BATCH + spread * BATCH**0.5 * jax.random.normal(key_of(rng), (WIDTH,))
 
 
-@planted(step, "clip", **STEP)
+@planted(step, "violated: clipping:", **STEP)
 def jax_normalises_over_the_minibatch(w, batch, rng):
     batch = jnp.asarray(batch)
     if len(batch):
@@ -96,13 +96,13 @@ def jax_loop_with_keys(w, data, rng):
     return np.asarray(w - 0.1 * (clipped_sum(w, data) + noise) / N, float)
 
 
-@planted(check, "noise", **LOOP)
+@planted(check, "noise multiplier [\\d.]+ and", **LOOP)
 def jax_loop_reuses_its_key(w, data, rng):
     noise = 12.0 * jax.random.normal(jax.random.key(7), (WIDTH,))  # fault
     return np.asarray(w - 0.1 * (clipped_sum(w, data) + noise) / N, float)
 
 
-@planted(check, "clip|noise", **LOOP | {"start": (np.zeros(WIDTH), np.zeros(WIDTH))})
+@planted(check, "clip", **LOOP | {"start": (np.zeros(WIDTH), np.zeros(WIDTH))})
 def jax_loop_noise_after_momentum(state, data, rng):
     w, m = state
     m = 0.9 * m + clipped_sum(w, data)

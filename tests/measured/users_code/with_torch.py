@@ -70,7 +70,7 @@ def torch_step(_, batch, rng):
     return (total(batch) + noise(rng)) / BATCH
 
 
-@planted(step, "clip", **STEP)
+@planted(step, "violated: clipping:", **STEP)
 def torch_clip_grad_norm_of_the_minibatch(_, batch, rng):
     g = gradient_of(MODEL, batch) if len(batch) else torch.zeros(WIDTH + 1)
     torch.nn.utils.clip_grad_norm_(MODEL.parameters(), 1.0)  # fault
@@ -78,14 +78,14 @@ def torch_clip_grad_norm_of_the_minibatch(_, batch, rng):
     return g + noise(rng) / BATCH
 
 
-@planted(step, "noise|coordinates", **STEP)
+@planted(step, "violated: noise:", **STEP)
 def torch_bias_without_noise(_, batch, rng):
     drawn = noise(rng)
     drawn[-1] = 0  # fault
     return (total(batch) + drawn) / BATCH
 
 
-@planted(step, "clip", **STEP | {"params": None})
+@planted(step, "violated: clipping:", **STEP | {"params": None})
 def torch_batch_norm(_, batch, rng):
     if len(batch) < 2:
         return noise(rng, 10) / BATCH
@@ -98,7 +98,7 @@ def torch_batch_norm(_, batch, rng):
     return (sum(rows) + noise(rng, 10)) / BATCH
 
 
-@planted(step, "clip|state|keeps", **STEP)
+@planted(step, "violated: clipping:|keeps", **STEP)
 def torch_gradients_not_zeroed(_, batch, rng):
     for row in batch:
         x = torch.as_tensor(row[None])
@@ -114,7 +114,7 @@ def torch_loop(w, data, rng):
     return w - 0.1 * g / N
 
 
-@planted(check, "noise|draw", **LOOP)
+@planted(check, "nothing is drawn from rng", **LOOP)
 def torch_loop_manual_seed(w, data, rng):
     torch.manual_seed(42)  # fault
     g = total(data) + 12.0 * torch.randn(WIDTH + 1, dtype=torch.float64)
@@ -124,13 +124,13 @@ def torch_loop_manual_seed(w, data, rng):
 KEPT = {"m": np.zeros(WIDTH + 1)}
 
 
-@planted(check, "KEPT|state|keeps|earlier steps", **LOOP)
+@planted(check, "keeps in KEPT|records of earlier steps", **LOOP)
 def torch_loop_momentum_buffer(w, data, rng):
     KEPT["m"] = 0.9 * KEPT["m"] + total(data).numpy()  # fault
     return w - 0.1 * (KEPT["m"] + rng.normal(scale=12.0, size=WIDTH + 1)) / N
 
 
-@planted(check, "clip|noise", **LOOP)
+@planted(check, "clip", **LOOP)
 def torch_loop_clips_twice_the_norm(w, data, rng):
     g = total(data, 2.0).numpy()  # fault
     return w - 0.1 * (g + rng.normal(scale=12.0, size=WIDTH + 1)) / N
