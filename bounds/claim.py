@@ -8,19 +8,28 @@ Verdicts are earned: :meth:`Claim.decide` recomputes all evidence. A claim stays
 step does not hold or says nothing, if a formula of its statement occurs in no step, or if it quotes
 another claim without that claim's conditions. A step that states the claim itself and has a
 counterexample refutes the claim.
-
 """
 
 import functools
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
-from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Inequality, Quoted, Searched
+from dpcheck.bounds.decision import BY_HAND as BY_HAND
+from dpcheck.bounds.decision import Basis as Basis
+from dpcheck.bounds.decision import Decision as Decision
+from dpcheck.bounds.decision import Evidence as Evidence
+from dpcheck.bounds.decision import Verdict as Verdict
+from dpcheck.bounds.decision import conditional as conditional
+from dpcheck.bounds.decision import misprint as misprint
+from dpcheck.bounds.decision import proved as proved
+from dpcheck.bounds.decision import refuted as refuted
+from dpcheck.bounds.decision import unresolved as unresolved
+from dpcheck.bounds.evidence import Counterexample, Identity, Inequality
 from dpcheck.bounds.evidence import Step as Step
 from dpcheck.bounds.kind import Kind as Kind
 from dpcheck.bounds.kind import Method as Method
@@ -30,176 +39,7 @@ from dpcheck.bounds.statement import Carried, Statement
 from dpcheck.bounds.statement import carries as carries
 from dpcheck.errors import require
 
-Verdict = Literal["proved", "refuted", "conditional", "unresolved"]
-Basis = Literal["judged", "argued by hand, steps checked"]
-BY_HAND: Basis = "argued by hand, steps checked"
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """The steps that a verdict rests on, and its verdicts on other readings.
-
-    Parameters
-    ----------
-    steps : tuple of Step
-        The pieces of evidence, which check themselves again when asked.
-    readings : tuple of (str, str)
-        A verdict for each way the statement can be read; the claim's own verdict is for the statement as printed.
-    condition : str
-        The assumption that makes a conditional claim true.
-    repaired : str
-        What holds instead of a false claim, or why the result built on it stands.
-    """
-
-    steps: tuple[Step, ...]
-    readings: tuple[tuple[str, Verdict], ...] = ()
-    condition: str = ""
-    repaired: str = ""
-
-    def quoted(self) -> tuple[Quoted, ...]:
-        """Return the claims of the catalogue that are used."""
-        return tuple(step for step in self.steps if isinstance(step, Quoted))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the evidence as plain text throughout, fit for JSON."""
-        return {
-            "steps": [to_dict(step) for step in self.steps],
-            "readings": dict(self.readings),
-            "condition": self.condition,
-            "repaired": self.repaired,
-        }
-
-
-@dataclass(frozen=True)
-class Decision:
-    """A verdict before its evidence has been recomputed.
-
-    A refutation needs a counterexample and a word on what can be saved; a conditional verdict needs its condition; a
-    proof needs a step that is more than a citation, and a counterexample in it must belong to another reading, which is
-    then named and refuted.
-
-    Parameters
-    ----------
-    verdict : {"proved", "refuted", "conditional", "unresolved"}
-        The verdict.
-    method : Method, tuple of Method, or str
-        How it was reached: one :class:`~dpcheck.bounds.kind.Method` or several, or words of one's own.
-    evidence : Evidence
-        What it rests on.
-    note : str
-        A sentence for the reader.
-    basis : str
-        Who reached the verdict: ``"judged"`` by the machine from the statement alone, or a person's argument whose
-        steps the machine checked.
-
-    Raises
-    ------
-    InputError
-        For a verdict whose evidence is not of the kind it needs.
-    """
-
-    verdict: Verdict
-    method: str | tuple[str, ...]
-    evidence: Evidence
-    note: str
-    basis: Basis = BY_HAND
-
-    def __post_init__(self) -> None:
-        """Refuse a verdict whose evidence is not of the kind it needs."""
-        steps, verdict = self.evidence.steps, self.verdict
-        methods = (self.method,) if isinstance(self.method, str) else self.method
-        require(isinstance(methods, tuple) and bool(methods), "method", "be text, or a tuple of Method", self.method)
-        for name, texts in (("method", methods), ("note", (self.note,)), ("says", [step.says for step in steps])):
-            for text in texts:
-                require(isinstance(text, str), name, "be text", text)
-        require(verdict in get_args(Verdict), "a verdict", f"be one of {', '.join(get_args(Verdict))}", verdict)
-        broken = any(isinstance(step, Counterexample) for step in steps)
-        require(broken or verdict != "refuted", "a refutation", "hold a counterexample", "none")
-        apart = not broken or verdict != "proved" or "refuted" in dict(self.evidence.readings).values()
-        require(apart, "a counterexample in a proof", "belong to a refuted reading", "none")
-        saved = bool(self.evidence.repaired) or verdict != "refuted"
-        require(saved, "a refutation", "say what can be repaired", "nothing")
-        stated = bool(self.evidence.condition) == (verdict == "conditional")
-        require(stated, "a condition", "come with a conditional verdict", verdict)
-        shown = verdict == "unresolved" or not all(isinstance(step, Cited | Quoted | Searched) for step in steps)
-        require(shown, "a verdict", "rest on a recomputed step", "citations and searches only")
-
-
-def proved(
-    *steps: Step, note: str, readings: Mapping[str, Verdict] | None = None, repaired: str = "",
-    method: str | tuple[str, ...] = (),
-) -> Decision:  # fmt: skip
-    """Return the decision that a claim holds as printed.
-
-    Parameters
-    ----------
-    *steps : Step
-        The evidence, which is recomputed. One step at least is more than a citation or a search.
-    note : str
-        A sentence for the reader.
-    readings : mapping of str to str, optional
-        A verdict for each way in which the statement can be read. A counterexample among the steps must belong to a
-        reading that is refuted.
-    repaired : str
-        A word on what is built on the claim.
-    method : Method, tuple of Method, or str
-        How it was decided; by default the most telling way in which a step is shown, and that facts are cited where
-        they are part of a proof.
-
-    Returns
-    -------
-    Decision
-        The verdict with its evidence.
-    """
-    return _decided("proved", steps, note, method, readings, repaired=repaired)
-
-
-def conditional(
-    *steps: Step, condition: str, note: str, readings: Mapping[str, Verdict] | None = None, repaired: str = "",
-    method: str | tuple[str, ...] = (),
-) -> Decision:  # fmt: skip
-    """Return the decision that a claim holds under ``condition``, an assumption that it does not state.
-
-    The other parameters are those of :func:`proved`.
-    """
-    return _decided("conditional", steps, note, method, readings, condition, repaired)
-
-
-def refuted(
-    *steps: Step, repaired: str, note: str, readings: Mapping[str, Verdict] | None = None,
-    method: str | tuple[str, ...] = (),
-) -> Decision:  # fmt: skip
-    """Return the decision that a claim is false as printed; one step at least is a counterexample.
-
-    ``repaired`` says what holds instead, or why the result that is built on it stands. The other parameters are those
-    of :func:`proved`.
-    """
-    return _decided("refuted", steps, note, method, readings, repaired=repaired)
-
-
-def unresolved(
-    *steps: Step, note: str, readings: Mapping[str, Verdict] | None = None, repaired: str = "",
-    method: str | tuple[str, ...] = (),
-) -> Decision:  # fmt: skip
-    """Return that a claim is open; parameters as for :func:`proved`, where the note says what is missing."""
-    return _decided("unresolved", steps, note, method, readings, repaired=repaired)
-
-
 _CONSTANT = re.compile(r"(?<!\{)\{([A-Z][A-Z_0-9]+)\}(?!\})")  # a place with the name of a constant of the module
-_ROUTES = (
-    Method.PRIVACY_CURVE, Method.EXPONENTS, Method.PROVER, Method.ALGEBRA, Method.ENUMERATION, Method.ARITHMETIC,
-)  # fmt: skip
-
-
-def _decided(
-    verdict: Verdict, steps: tuple[Step, ...], note: str, method: str | tuple[str, ...],
-    readings: Mapping[str, Verdict] | None, condition: str = "", repaired: str = "",
-) -> Decision:  # fmt: skip
-    kinds = {getattr(type(step), "METHOD", "") for step in steps}
-    route = [method for method in _ROUTES if method in kinds][:1]
-    cited = [Method.CITED] if verdict == "proved" and Method.CITED in kinds else []
-    evidence = Evidence(steps, tuple((readings or {}).items()), condition, repaired)
-    return Decision(verdict, method or (*route, *cited) or (Method.NONE,), evidence, note)
 
 
 @dataclass(frozen=True)

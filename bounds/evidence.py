@@ -313,7 +313,7 @@ class Quoted:
 
     def holds(self) -> bool:
         """Say whether the claim, or the reading that is used, holds as stated or under its named condition."""
-        return self.verdict() in ("proved", "conditional")
+        return self.verdict() in ("proved", "conditional", "misprint")
 
     def unconditional(self) -> bool:
         """Say whether nothing has to be added where it is used."""

@@ -59,7 +59,7 @@ class ClaimResult(Shown):
     claim : Claim
         What was decided.
     verdict : str
-        ``"proved"``, ``"refuted"``, ``"conditional"`` or ``"unresolved"``.
+        ``"proved"``, ``"conditional"``, ``"misprint"``, ``"refuted"`` or ``"unresolved"``.
     method : str
         How it was reached.
     note : str

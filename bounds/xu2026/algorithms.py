@@ -11,7 +11,7 @@ from typing import Any
 from sympy import Eq, Integer, Rational, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved, refuted
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, misprint, proved, refuted
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Searched, over
 from dpcheck.bounds.judge import judged
 from dpcheck.bounds.symbols import L, d, eta
@@ -45,7 +45,7 @@ def anchor() -> Decision:
     """With line 8's m_s = t followed by s = s + 1, the m_s that the later lines and the output read is the anchor of
     the current phase.
     """
-    return conditional(
+    return misprint(
         Counterexample(
             "the first phase writes m_0 and then reads m_1", Eq(read, written), {written: Integer(0), read: Integer(1)}
         ),
@@ -55,6 +55,7 @@ def anchor() -> Decision:
             "the two assignments in the printed order": "refuted",
             "s raised after the phase, or m_{s-1} read": "proved",
         },
+        differs="index",
         condition="the index is read as m_{s-1}, or s is raised after the phase",
         repaired="m_{s-1} in lines 12 to 19 and in the output, or s = s + 1 moved to the end of the phase",
         note="m_s is undefined wherever it is read; the repair is plain, and the lemmas mean the repaired index.",
@@ -337,6 +338,7 @@ def difference() -> Decision:
             "on a refresh, as printed": "refuted",
             "on a refresh with x_{t,-1} = x_t": "proved",
         },
+        differs="index",
         condition="x_{t,-1} = x_t on a refresh (and at t = 0, where x_{-1} is not defined), clipping idle",
         repaired="on a refresh x_{t,-1} = x_t, so that the first difference is zero",
         note="Line 3 sets x_{t,-1} = x_{t-1} also where v_{t,-1} was just taken at x_t, which counts the last move "

@@ -54,7 +54,7 @@ def total_deviation() -> Decision:
     """If refresh and increments satisfy their bounds, |Delta_t - grad F|^2 is at most {DEVIATION} with probability at
     least {SURE}, moves the sum of |w_k - w_{{k-1}}|^2 since the refresh.
     """
-    return conditional(
+    return refuted(
         # Give an instance in which squares of errors exceed the sum of their bounds, with chance 1/2.
         Cited(
             "let the refresh err by plus or minus 1 and one increment by plus or minus 1, independent and fair, in "
@@ -92,8 +92,6 @@ def total_deviation() -> Decision:
             "in expectation, without the logarithm, as in the source": "proved",
             "with the factor 2 log(2/delta_1) more on the right, within one period": "proved",
         },
-        condition="a factor 2 log(2/delta_1) more on the right; the bounds on refresh and increments hold surely, with "
-        "moves |w_k - w_{k-1}| bounded beforehand (by eta in a descent step); delta_1 is per period",
         repaired="2 log(2/delta_1) log(1/delta_1) for log(1/delta_1), and delta_1 q/T in a period for all t",
         note="Squares of errors add in expectation; with high probability one more logarithm is needed, which the "
         "rates hide.",

@@ -10,7 +10,7 @@ all t (15), (16).
 
 from sympy import Derivative, Ge, Integer, Rational, Subs, integrate, log, pi, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, misprint, proved, refuted
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Quoted
 from dpcheck.bounds.symbols import d
 
@@ -88,7 +88,7 @@ def displacement() -> Decision:
     """From Lemma 7's |x_t - x_m| >= R it follows that |x_t - x_{{m+1}}| >= R, which an unbroken phase with Dbar <=
     {MEAN_SQUARE} and r <= R contradicts.
     """
-    return conditional(
+    return refuted(
         Counterexample(
             "d = 1, x_m = 0, xi = r = 1, x_t = R = 2: R from x_m, but 1 from x_{m+1}",
             moved >= R,
@@ -112,8 +112,6 @@ def displacement() -> Decision:
             "starts that stay within r of x_m are the stuck ones": "refuted",
             "starts that stay within R of x_m are": "proved",
         },
-        condition="R - r for R in (14) and Dbar <= (R - r)^2/t_thres^2 with r < R (or R + r for R in Lemma 7); the "
-        "ball of the stuck starts has radius R",
         repaired="R - r in (14), and Dbar <= (R - r)^2/t_thres^2 with r < R; the ball of the stuck starts has radius R",
         note="Lemma 7 speaks of the distance from x_m, (14) of that from x_{m+1}; the perturbation lies between. For r "
         "= R nothing is left; R - r in place of R mends it.",
@@ -126,7 +124,7 @@ def cauchy_schwarz() -> Decision:
     """In an unbroken phase |x_t - x_{{m+1}}| is below {PATH} for every t > m, spread the sum of |x_{{i+1}} - x_i|^2
     over i = m + 1, ..., t - 1, and that is at most {STRAIGHT}.
     """
-    return conditional(
+    return misprint(
         Identity(
             "|S + x|^2 <= (k + 1)(Q + x^2) if S^2 = k Q, the worst the induction allows: the difference is a square",
             (k + 1) * (s**2 / k + x**2) - (s + x) ** 2,
@@ -158,8 +156,8 @@ def cauchy_schwarz() -> Decision:
             "with <, once a step since the perturbation has moved x": "proved",
             "with < as printed, at t = m + 1, where nothing has moved": "refuted",
         },
-        condition="<= for the first sign, or a step since the perturbation that moved x; the printed < fails at t = m "
-        "+ 1, where both sides are 0",
+        differs="relation",
+        condition="<= for the first sign: the printed < fails at t = m + 1, where both sides are 0",
         repaired="<= for <; (16) stays strict, since there are at most t_thres - 1 increments",
         note="Cauchy-Schwarz over the t - m - 1 steps since the perturbation, each of which passed the phase's test. "
         "Only the strict sign is too much: (15) is printed for every t from m + 1 on, where x_t is still x_{m+1}.",
@@ -213,6 +211,7 @@ def failure_probability() -> Decision:
             "failure probability, delta_1/4 put for delta_1 and Lemma 7 and (13) granted, one phase": "proved",
             "the whole lemma, with the printed t_thres and Dbar, for any probability": "refuted",
         },
+        differs="constant",
         condition="only the failure probability is meant; Lemma 7 and (13) are granted and Lemma 7 is run with "
         "delta_1/4 (log(16/delta_1) for log(4/delta_1)), and with delta_2 divided by the number of phases where all of "
         "them are meant",

@@ -242,7 +242,7 @@ def mean_hessian() -> Decision:
     """
     near, far = Rational(1, 4), Rational(7, 20)  # x'_t and x_t, both within R = 1/2 of x_m = 0
     average = (sin(10 * far) - sin(10 * near)) / (10 * (far - near))  # of cos(10 u) over [x', x]
-    return conditional(
+    return refuted(
         Identity(
             "f = Phi(x) - y^2/2, Phi = cos(10 x)/100: L_Phi = 1, rho_Phi = 10, H = -1 at x_m = 0",
             Derivative(cos(10 * w) / 100, (w, 2)),
@@ -269,9 +269,8 @@ def mean_hessian() -> Decision:
             "L_Phi the Lipschitz constant of grad Phi, as in Theorem 1": "refuted",
             "the Lipschitz constant rho_Phi of the Hessian in its place": "proved",
         },
-        condition="the Hessian's Lipschitz constant rho_Phi in place of L_Phi (or rho_Phi <= L_Phi), as 'Lipschitz "
-        "Hessian' beside it says",
-        repaired="|Delta| <= rho_Phi R",
+        repaired="|Delta| <= rho_Phi R, which (26) cannot use: with the printed R = 1/(2 L_Phi eta_H) it is no small "
+        "part of the growth (claim 002:Lem7 R)",
         note="The change of a Hessian is bounded by the Hessian's Lipschitz constant rho_Phi; L_Phi R has another "
         "unit. (25) also drops the number of terms of the sum and the factor 3/2.",
         method=(Method.ALGEBRA, Method.ARITHMETIC),

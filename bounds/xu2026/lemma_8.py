@@ -24,7 +24,7 @@ from typing import Any
 from sympy import Integer, Le, Max, Rational, Subs, ceiling, floor, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, refuted
 from dpcheck.bounds.evidence import AtMost, Counterexample, Identity, Step
 from dpcheck.bounds.symbols import K, L, d, delta, epsilon, mu, n
 from dpcheck.bounds.xu2026.theorem_1_proof import ERROR, attained
@@ -57,7 +57,7 @@ def period() -> Decision:
     """A period q of at most the order {PERIOD}, a = {ERROR}, and refresh batches S_1 = n are possible: q >= 1, and the
     {REFRESHES} samples are at most n.
     """
-    return conditional(
+    return refuted(
         Counterexample("a = 1/8: a period of 1/2 outer iteration", PERIOD >= 1, {a: Rational(1, 8)}),
         attained(Rational(1, 8), 32, 1, HALF, 4),
         Exceeds(
@@ -91,7 +91,6 @@ def period() -> Decision:
             "S_1 = n, each sample used once": "refuted",
             "q = a^{-1/3} and S_1 = n^{2/3}, as in the proof, for sqrt(d log(1/delta)) >= epsilon": "proved",
         },
-        condition="q = a^{-1/3} and S_1 = n^{2/3}, as the proof has them, and sqrt(d log(1/delta)) >= epsilon",
         repaired="q = O(a^{-1/3}) and S_1 = O(n^{2/3}), which the end of the proof uses",
         note="The statement has the reciprocal of the proof's period, below 1 for a < 1, and a refresh batch that "
         "leaves no sample for a second refresh.",

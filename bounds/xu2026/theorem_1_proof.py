@@ -17,7 +17,7 @@ from typing import Any
 from sympy import Derivative, Eq, Le, Max, Rational, Subs, ceiling, cos, exp, floor, log, pi, sin, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Region
-from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, refuted, unresolved
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, misprint, refuted, unresolved
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import L, T, c, d, delta, epsilon, k, mu, n
 from dpcheck.bounds.xu2026.theorems_1_to_3 import delta_1, delta_2
@@ -166,7 +166,7 @@ def batch() -> Decision:
     """S_2 >= {BATCH} ensures S_2 >= {needed}, T as in the proof."""
     needed = n / sqrt(T)
     at = ((epsilon, Rational(1, 8)), (M, 1), (n, 1000), (d, 1), (delta, exp(-1)), (L, 1), (F_0, 1))
-    return conditional(
+    return misprint(
         Identity(
             "n/sqrt T at the proof's T is the second of the two over epsilon^{2/3}",
             Subs(needed, T, LONG).subs(a, ERROR),
@@ -179,10 +179,13 @@ def batch() -> Decision:
         ),
         Inequality("for epsilon >= 1 the second is enough", epsilon ** Rational(-2, 3), 1, over(epsilon >= 1)),
         readings={
-            "epsilon >= 1, or the second term over epsilon^{2/3}": "proved",
+            "the second term over epsilon^{2/3}": "proved",
+            "epsilon >= 1": "proved",
             "every epsilon below 1, as Definition 3 has it": "refuted",
         },
-        condition="epsilon >= 1, which Definition 3 excludes, or the factor epsilon^{-2/3} put back",
+        differs="symbol",
+        condition="the factor epsilon^{-2/3} is put back into the second term",
+        repaired="the proof has the factor, and its sums use n/sqrt(T) alone, which is then met",
         note="A factor epsilon^{-2/3} is lost between the proof and the statement.",
         method=(Method.ALGEBRA, Method.PROVER),
     )

@@ -151,6 +151,7 @@ def step_lengths() -> Decision:
             "every single step of the escape phase": "refuted",
             "the mean of the squared steps, if C_1 >= kappa C_Phi and r carries C_1 too": "proved",
         },
+        differs="symbol",
         condition="C_1 >= kappa C_Phi, the constant 'to be decided later', r with C_1 as eta and D have it, and the "
         "mean of the squared steps over an escape phase",
         repaired="eta, r, sqrt D <= a^{1/2}/(kappa L log(4/delta_1) C_Phi), in the mean over an escape phase",

@@ -27,7 +27,7 @@ from itertools import combinations, product
 
 from sympy import E, Eq, Integer, Rational, exp, sqrt, symbols
 
-from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, proved, refuted
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, misprint, proved, refuted
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Quoted, Step
 from dpcheck.bounds.symbols import D_v, D_w, G_v, G_w, L, T, d, eta, m, n, sigma_v, sigma_w, t
 from dpcheck.bounds.yang2022.theorem_2 import LIPSCHITZ, SMOOTH
@@ -302,7 +302,7 @@ def weak_risk_stability() -> Decision:
     """
     here, there, right, left = symbols("here there right left", real=True)  # f at u, u', (w', v), (w, v')
     a, b, c, e = symbols("a b c e", real=True)  # <grad_w f(u), w - w'>, the same at u'; <grad_v f(u), v - v'>, at u'
-    return conditional(
+    return misprint(
         # An instance in which one order of the pair in both suprema is too little.
         Cited(
             "f = (w - z)^2/2 - (v - z)^2/2 on [0, 1]^2 is convex-concave, smooth, Lipschitz and bounded; records are "
@@ -351,6 +351,7 @@ def weak_risk_stability() -> Decision:
             "Lemma 4 with the pair reversed in the second supremum, or each supremum of an absolute value": "proved",
             "Lemma 5": "proved",
         },
+        differs="index",
         condition="in the definition of weak stability S and S' are exchanged in the second supremum, or both suprema "
         "are of absolute values",
         repaired="sup_v E[f(A_w(S'), v; z) - f(A_w(S), v; z)] + sup_w E[f(w, A_v(S); z) - f(w, A_v(S'); z)] <= e "

@@ -310,6 +310,7 @@ def contraction() -> Decision:
             "2 L^4/rho^2 and eta_v <= 1/L, on any W": "refuted",
             CONTRACTION: "proved",
         },
+        differs="exponent",
         condition="rho^2 in place of rho below 2 L^4, as the proof and Lemma 11 have it, eta_v <= 1/L, "
         f"{UNCONSTRAINED}, and {DEVIATIONS}",
         note="A square, the step condition and the condition on W are missing in the statement.",
@@ -341,6 +342,7 @@ def recursion() -> Decision:
             {after: 0, **AT_WALL, theta: 1, young: 1, lam: Rational(1, 10**6)},
         ),
         readings={"as stated, on a W that w is projected on": "refuted", RECURSION: "proved"},
+        differs="symbol",
         condition=f"{UNCONSTRAINED}, {DEVIATIONS}, and R_S^* for the printed R_S(w^*) in a_t (which follows from it "
         "where k_1 <= 1)",
         note="It inherits W = R^{d1} from Lemmas 9 and 10. The factor 2 on (1 + 1/e) is not needed, and does no harm.",

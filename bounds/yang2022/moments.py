@@ -13,19 +13,19 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from sympy import Derivative, Eq, Integer, Pow, Rational, exp, log, sqrt, symbols
+from sympy import Eq, Integer, Pow, Rational, exp, log, sqrt, symbols
 
 from dpcheck.bounds.calibration import curve
-from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, refuted
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, misprint, refuted
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Inequality, over
 from dpcheck.bounds.symbols import G_v, G_w, T, c_1, c_2, c_3, delta, ell, epsilon, m, n, sigma, sigma_w
 from dpcheck.bounds.yang2022.lemma_6 import largest_difference
 from dpcheck.bounds.yang2022.theorem_1_proof import SENSITIVITY
 from dpcheck.bounds.zhang2025 import preliminaries
 from dpcheck.bounds.zhang2025 import theorem_1_proof as clipped
-from dpcheck.bounds.zhang2025.preliminaries import above, upper_normal
+from dpcheck.bounds.zhang2025.preliminaries import WITHOUT_REPLACEMENT
 
-q, lam, x, s, alpha, hidden = symbols("q lambda x s alpha C", positive=True)  # x = 1/s^2
+q, lam, x, s, alpha, hidden, k, z = symbols("q lambda x s alpha C k z", positive=True)  # x = 1/s^2
 # What the paper states: the tail bound, Lemma 2 with C for the constant of its O, the moment of T releases, and (3).
 TAIL = alpha - lam * epsilon
 LEMMA_2 = q**2 * lam * (lam + 1) / ((1 - q) * sigma**2) + hidden * q**3 * lam**3 / sigma**3
@@ -43,45 +43,6 @@ def mixture_moment(order: int) -> Any:
         for k in range(powers + 1)
     )
     return sum(parts, Integer(0))
-
-
-# A query of sensitivity 1 without replacement: Lemma 2 in the region of its source, with the constant 7/4.
-u, w, k, z = symbols("u w k z", positive=True)
-PAIR, QUOTIENT = lam * (lam + 1), Rational(3, 2)
-LEADING = (q**2 * PAIR * x / (1 - q)).subs(q, 1 / (1 + k))
-REPLACED = (PAIR / 2 * q**2 * QUOTIENT * x).subs(q, 1 / (1 + k))
-WITHOUT_REPLACEMENT = (
-    Cited(
-        "without replacement, one record replaced: whatever the other records, a step has at every e^t >= 1 at most "
-        "the hockey-stick divergence of P = (1 - q) N(0) + q N(1) and Q = N(0), for both orders of the neighbours",
-        "B. Balle, G. Barthe, M. Gaboardi, NeurIPS 2018, Theorem 9",
-    ),
-    Cited(
-        "so with w = P/Q its moment is at most E_Q w^(lambda + 1) + E_Q[g(w); w > 1], "
-        "g(w) = w^(-lambda) - 1 + lambda (w - 1): both are integrals of the divergence, with the weights "
-        "lambda (lambda + 1) u^(lambda - 1) and lambda (lambda + 1) u^(-lambda - 2) over u >= 1",
-        "second-order Taylor remainder; I. Sason, S. Verdu, IEEE Trans. IT 2016",
-    ),
-    Identity("the first weight is a second derivative", Derivative(u ** (lam + 1), u, 2), PAIR * u ** (lam - 1)),
-    Identity(
-        "so is the second, and it is at most lambda (lambda + 1), so that g(w) <= lambda (lambda + 1)/2 (w - 1)^2",
-        Derivative(w ** (-lam) - 1 + lam * (w - 1), w, 2),
-        PAIR * w ** (-lam - 2),
-    ),
-    Identity(
-        "(w - 1)^2 = q^2 (r - 1)^2, and E[(r - 1)^2; r > 1] at x = z^2 is 0 at z = 0 and has the derivative 2 z "
-        "times a function that grows",
-        Derivative(above(z), z),
-        2 * z * exp(z**2) * upper_normal(3 * z / 2),
-    ),
-    Below("so its quotient by x grows, and is below 3/2 at x = 1, the largest for s >= 1", above(Integer(1)), QUOTIENT),
-    Cited(
-        "log E_Q w^(lambda + 1) <= q^2 lambda (lambda + 1)/((1 - q) s^2) + O(q^3 lambda^3/s^3) for s >= 1, "
-        "q < 1/(16 s), integers lambda <= s^2 log(1/(q s)); log(a + b) <= log a + b for a >= 1; T steps add",
-        "Abadi et al. 2016, Lemma 3 and Theorem 2.1",
-    ),
-    AtMost("both together, q = 1/(1 + k)", LEADING + REPLACED, Rational(7, 4) * LEADING),
-)
 
 
 @claim("Y06", Kind.ACCOUNTING, location="proof of Theorem 1, Appendix B", bound=MOMENT)
@@ -131,6 +92,7 @@ def released() -> Decision:
             "the same, integer lambda, without replacement, 7/4 lambda (lambda + 1)/(1 - q) for lambda^2, and the "
             "remainder of Lemma 2": "proved",
         },
+        differs="constant",
         condition="minibatches without replacement, s >= 1, q < 1/(16 s), integers lambda <= s^2 log(1/(q s)), and in "
         "place of lambda^2 the larger 7/4 lambda (lambda + 1)/(1 - q), with the remainder O(q^3 T lambda^3/s^3) of "
         "Lemma 2",
@@ -149,29 +111,13 @@ def amplification() -> Decision:
     {bound} at q = m/n, with one constant C, for all lambda, sigma and m < n.
     """
     decision = preliminaries.amplification.decision()
-    return conditional(
-        *decision.evidence.steps,
-        Counterexample(
-            "the paper's own letters: P = (1 - q) N(0) + q N(1) against Q = N(0), n = 100100, m = 1, lambda = 1, "
-            "sigma = 1/2, even with 1000 for the constant C",
-            log(1 + q**2 * (exp(1 / sigma**2) - 1)) <= LEMMA_2,
-            {q: Rational(1, 100100), sigma: Rational(1, 2), lam: 1, hidden: 1000},
-        ),
-        *WITHOUT_REPLACEMENT,
-        readings={
-            **dict(decision.evidence.readings),
-            "sigma >= 1, q < 1/(16 sigma), integers lambda <= sigma^2 log(1/(q sigma)), without replacement, "
-            "7/4 times the leading term": "proved",
-        },
-        condition="integers lambda, sigma >= 1, q < 1/(16 sigma), lambda <= sigma^2 log(1/(q sigma)), and 7/4 times "
-        "the printed leading term, for minibatches without replacement, as in the lemma; with the printed leading "
-        "term for Poisson sampling and an added record",
-        repaired="7/4 q^2 lambda (lambda + 1)/((1 - q) sigma^2) + O(q^3 lambda^3/sigma^3) in that region",
-        note=f"{decision.note} Without replacement, as in the lemma, it holds in that region with 7/4 times the "
-        "leading term; with the printed one only for Poisson sampling and an added record. Algorithm 1 draws with "
-        "replacement, which neither covers.",
-        method=decision.method,
+    line = Counterexample(
+        "the paper's own letters: P = (1 - q) N(0) + q N(1) against Q = N(0), n = 100100, m = 1, lambda = 1, "
+        "sigma = 1/2, even with 1000 for the constant C",
+        log(1 + q**2 * (exp(1 / sigma**2) - 1)) <= LEMMA_2,
+        {q: Rational(1, 100100), sigma: Rational(1, 2), lam: 1, hidden: 1000},
     )
+    return replace(decision, evidence=replace(decision.evidence, steps=(*decision.evidence.steps, line)))
 
 
 @claim("Y02", Kind.ACCOUNTING, location="Lemma 1(b), Appendix B", tail=TAIL)
@@ -268,7 +214,7 @@ def minibatch_sensitivity() -> Decision:
 @claim("Y05", Kind.CALIBRATION, location="proof of Theorem 1, Appendix B", noise=NORMALISED)
 def normalisation() -> Decision:
     """For the sum over 2 G_w, of sensitivity 1, the noise is {noise}."""
-    return conditional(
+    return misprint(
         Identity(
             "the released mean is 2 G_w/m times g_t = sum/(2 G_w), of sensitivity 1",
             lambda: (2 * G_w / m) * (total / (2 * G_w)),
@@ -285,8 +231,9 @@ def normalisation() -> Decision:
             {m: 2, sigma_w: 1, G_w: 1},
         ),
         AtMost("the printed one is never the larger, m = 1 + k", NORMALISED, (1 + k) * NORMALISED),
-        readings={"m = 1": "proved", "m >= 2": "refuted"},
-        condition="the factor m is put back, m sigma_w/(2 G_w), or m = 1",
+        readings={"m = 1": "proved", "m >= 2": "refuted", "m sigma_w/(2 G_w)": "proved"},
+        differs="symbol",
+        condition="m sigma_w/(2 G_w): the factor m is put back",
         repaired="m sigma_w/(2 G_w); the printed value understates the noise, so that a moment bound that decreases "
         "with the noise stays true with it, m^2 times too large",
         note="The sum over 2 G_w has sensitivity 1, but the noise sigma_w is on the mean: a factor m is missing.",

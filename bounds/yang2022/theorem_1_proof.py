@@ -6,7 +6,7 @@ from typing import Any
 from sympy import Eq, Max, Mul, Pow, Rational, ceiling, log, oo, sqrt, symbols
 
 from dpcheck.bounds.calibration import NotPrivate
-from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, misprint
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Domain, Identity, Inequality, Quoted, Searched, over
 from dpcheck.bounds.symbols import G_v, G_w, T, c_1, delta, ell, epsilon, m, n, sigma_v, sigma_w
 from dpcheck.bounds.yang2022.theorem_1 import NOISE
@@ -20,7 +20,7 @@ k, q = symbols("k q", positive=True)
 @claim("Y08", Kind.REMARK, location="Theorem 6, Appendix B", six=SIX, one=ONE)
 def region() -> Decision:
     """Theorem 6 restates Theorem 1: its region epsilon < {six} is Theorem 1's epsilon < {one}."""
-    return conditional(
+    return misprint(
         Counterexample("n = 10, T = 10, m = 5, c_1 = 1: 1/10 and 5/2", Eq(SIX, ONE), {n: 10, T: 10, m: 5, c_1: 1}),
         Identity(
             "no other constant serves: the ratio is m^2", lambda: (c_1 * m**2 * T / n**2) / (c_1 * T / n**2), m**2
@@ -35,12 +35,14 @@ def region() -> Decision:
         Quoted("Theorem 1 itself, which fails for epsilon far above log(1/delta) whatever the constants", "Y09"),
         readings={
             "Theorem 6 restates Theorem 1": "refuted",
+            "with the factor m^2 it does": "proved",
             "Theorem 6 follows from Theorem 1": "proved",
             "Theorem 6 itself, for all epsilon in its region": "refuted",
         },
-        condition="the factor m^2 is put back, or m = 1, for the two to agree; for either to hold also what Y09 adds "
-        "to Theorem 1: epsilon <= log(1/delta), and minibatches without replacement",
-        repaired="epsilon < c_1 m^2 T/n^2, as Theorem 1 and the end of the proof have it",
+        differs="symbol",
+        condition="the factor m^2 is put back, epsilon < c_1 m^2 T/n^2",
+        repaired="epsilon < c_1 m^2 T/n^2, as Theorem 1 and the end of the proof have it, and as what "
+        "follows uses it. Theorem 1 itself needs more (Y09)",
         note="The restatement drops m^2: a smaller region, true where Theorem 1 is. Restoring m^2 is not enough for "
         "its truth, since at n = m = 1 it is Theorem 1, which needs epsilon <= log(1/delta) (Y09).",
     )
@@ -190,7 +192,7 @@ def remark_constant() -> Decision:
     at = {n: 10, T: 4, m: 3, epsilon: 1, G_w: 1, delta: Rational(1, 100)}
     square = Pow(SIGMA, 2, evaluate=False)
     in_steps, doubled = (Mul(unit**2, PROOF, evaluate=False) for unit in (SENSITIVITY, 2 * G_w))
-    return conditional(
+    return misprint(
         # The noise of the proof and that of the remark.
         Identity(
             "in units of 2 G/m the proof's noise has the constant 4 for 8: squares, log n = ell/2",
@@ -233,10 +235,10 @@ def remark_constant() -> Decision:
             "the noise of the remark is at least that of the proof": "proved",
             "the noise of the proof, in units of 2 G/m, is half that of the remark": "proved",
         },
-        condition="m = 2 and units of 2 G, as Y05 prints them; in the right units, 2 G/m, a factor 2 is put in, since "
-        "the constant of the proof is 4 for 8",
+        differs="constant",
+        condition="in units of 2 G/m, the right ones, the constant of the proof is 4 and not 8",
         repaired="the proof's choice is 4 G sqrt(T log(1/delta))/(n epsilon); 8 is what the two conditions of Theorem "
-        "1, for the pair of releases, give with equality",
+        "1, for the pair of releases, give with equality. What uses the remark has the larger 8",
         note="The proof of Remark 1 arrives at the constant 4, for one release; the remark's 8 is the larger, and "
         "comes out exactly from the proof of Theorem 1. Either way the third condition asks for T of order "
         "log(1/delta), which the remark leaves out: for 8, T >= e^2 log(1/delta) where its minibatch exceeds 1.",

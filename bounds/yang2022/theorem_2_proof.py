@@ -19,7 +19,7 @@ from typing import Any
 from sympy import Le, Max, Rational, log, oo, pi, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, proved
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, misprint, proved
 from dpcheck.bounds.evidence import (
     AtMost,
     Below,
@@ -171,7 +171,7 @@ def noise_term() -> Decision:
     # P(|w_{t+1}| = D_w) >= P(|eta xi_t| >= D_w) = P(|N(0, 1)| >= 1/2) >= 3/5.
     left = 2 * eta * G_w * D_w * Rational(3, 5) * (T - 1)
     right = 2 * D_w**2 + T * eta**2 * G_w**2 + BLOCK_NOISE
-    return conditional(
+    return misprint(
         *PROOF,
         Inequality(
             "Lemma 3's noise term covers the derived one, d the larger of d_1 and d_2",
@@ -188,6 +188,7 @@ def noise_term() -> Decision:
             {G_w: 1, D_w: 1, d_1: 1, T: 100, eta: Rational(1, 10), sigma_w: 20},
         ),
         readings={NOISE_READING: "proved", "equation (8): the noise of T steps is eta^2 d_1 sigma_w^2": "refuted"},
+        differs="symbol",
         condition="the factor T, which the next display has, is put back in (8)",
         repaired="T eta^2 d_1 sigma_w^2 in (8), as the display after it has; Lemma 3 follows, even with eta (d_1 "
         "sigma_w^2 + d_2 sigma_v^2)/2",
@@ -359,7 +360,7 @@ def rates() -> Decision:
 @claim("Y24", Kind.ASSUMPTION, location="Assumption 2", term=B**2 / m)
 def variance() -> Decision:
     """B_w and B_v bound the variances of the gradients, and {term} that of a minibatch."""
-    return conditional(
+    return misprint(
         Identity("a mean of m independent draws of variance B has variance B/m", lambda: m * (B / m**2), B / m),
         Counterexample(
             "the proofs use B^2/m: at B = 1/4, m = 1 that is below the variance",
@@ -368,7 +369,9 @@ def variance() -> Decision:
         ),
         Identity("with B the standard deviation it is B^2/m", lambda: m * (B**2 / m**2), B**2 / m),
         readings={"B bounds the variance": "refuted", "B bounds the standard deviation": "proved"},
+        differs="exponent",
         condition="B_w and B_v bound the standard deviations, B^2 the variances",
+        repaired="B_w and B_v bound the standard deviations, as every later use of B^2/m has it",
         note="Assumption 2 says variances, Lemmas 9 and 10 use squares of them.",
     )
 

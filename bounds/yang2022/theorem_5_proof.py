@@ -5,7 +5,7 @@ from fractions import Fraction
 from sympy import Integer, Rational, exp, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, proved
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, proved, refuted
 from dpcheck.bounds.evidence import (
     AtMost,
     Cited,
@@ -31,7 +31,7 @@ RATE = FRONT * PARTS
 @claim("Y12", Kind.SCHEDULE, location="proof of Theorem 12")
 def constant_batch() -> Decision:
     """Theorem 5 may take m constant with T of order n."""
-    return conditional(
+    return refuted(
         Identity("with T = n Theorem 1 covers epsilon < c_1 m^2/n", lambda: c_1 * m**2 * n / n**2, c_1 * m**2 / n),
         Counterexample(
             "m = 64, c_1 = 1, epsilon = 1, T = n = 10^4: outside",
@@ -65,8 +65,6 @@ def constant_batch() -> Decision:
             "m of order sqrt(n epsilon), at least sqrt(2 n epsilon/c_1)": "proved",
             "m as in Remark 1, sqrt(n epsilon)/2, which is outside for c_1 = 1 and rests on Remark 1": "conditional",
         },
-        condition="m of order sqrt(n epsilon), at least sqrt(2 n epsilon/c_1), or as in Remark 1 under its conditions "
-        "(Y10); a constant m stays in Theorem 1's region for epsilon of order 1/n at most, where the rate is vacuous",
         repaired="with m of order sqrt(n epsilon) the rate of Theorem 5 stands, and its first term improves",
         note="With T = n a constant minibatch leaves Theorem 1 only epsilon of order 1/n, where the rate grows as "
         "n^{1/6} and says nothing; a larger m repairs it.",

@@ -191,6 +191,7 @@ def first() -> Decision:
             "natural logarithms throughout": "refuted",
             **conditions.readings(conditions.LIPSCHITZ, "conditional"),
         },
+        differs="base of a logarithm",
         condition=f"{conditions.PROJECTED}; and K, mu and the bound have the logarithm to base 2, rounded down or not",
         note="For at least one phase. mu_K = mu n is base 2; to base e it is mu n^0.69.",
     )

@@ -136,6 +136,7 @@ def base_two() -> Decision:
         ),
         Identity("rounded down K is above log2 n - 1, and 2^K above n/2", Integer(2) ** (BITS - 1), n / 2),
         readings={"natural logarithm": "refuted", "base 2, n a power of two": "proved"},
+        differs="base of a logarithm",
         condition="the logarithm has base 2 and n is a power of two",
         repaired="K = floor(log2 n): then mu n/2 < mu_K <= mu n. Algorithm 2 has a factor sqrt n to spare (Z16); in "
         "equation (26) the factor 2 turns 17/2 into 17 sqrt 2/2 (Z36), for which Theorem 4.5 has room (Z37)",

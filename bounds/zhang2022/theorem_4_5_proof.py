@@ -13,7 +13,7 @@ from sympy import Integer, Max, Rational, ceiling, floor, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Exceeds, Region, s
 from dpcheck.bounds.calibration import Private
-from dpcheck.bounds.claim import Decision, Kind, Method, Step, Verdict, carries, claim, conditional, proved
+from dpcheck.bounds.claim import Decision, Kind, Method, Step, Verdict, carries, claim, conditional, misprint, proved
 from dpcheck.bounds.evidence import Below, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, k, mu, n
 from dpcheck.bounds.zhang2022 import conditions
@@ -50,7 +50,7 @@ def moved_dual(a: int, mu_: int, next_: int, centre: int) -> Fraction:
 def stability() -> Decision:
     """For {mean_gap} the mean stability of the next phase's y to a record of block k is Delta_y = {root} at most."""
     lam, moved = symbols("lam moved", positive=True)
-    return conditional(
+    return misprint(
         Quoted("mu E|y - y'|^2 <= 26 L^2/(mu nbar^2)", "Z34"),
         Identity("whose root is", lambda: sqrt(TWENTY_SIX / mu), MOVE),
         Inequality(
@@ -89,7 +89,8 @@ def stability() -> Decision:
             "sqrt(26 L/(mu nbar)) where L <= mu nbar": "proved",
             "sqrt(26) L/(mu nbar)": "proved",
         },
-        condition="L <= mu nbar; elsewhere the root has to end before L: sqrt(26) L/(mu nbar)",
+        differs="exponent",
+        condition="sqrt(26) L/(mu nbar): the root ends before L",
         repaired="Delta_y = sqrt(26) L/(mu nbar), which is what the display before gives and the next line uses",
         note="In the text at hand the root sign is too long: the units do not agree, and the 8 L^2/(mu nbar) that "
         "follows needs the shorter. Other roots of that text are too long as well, so that the slip may be the text's "
@@ -273,6 +274,7 @@ def last() -> Decision:
             "K = log n, natural, by 17 L^2/sqrt(mu_K mu)": "refuted",
             **conditions.readings(conditions.LIPSCHITZ, "conditional"),
         },
+        differs="base of a logarithm",
         condition=f"{conditions.PROJECTED}; and K is log2 n exactly or rounded up, or for "
         "K = floor(log2 n) the constant is 17 sqrt 2/2",
         note="mu >= 2 L/(D sqrt n) is used with equality, so that mu_K = mu 2^K must reach mu n.",
@@ -371,6 +373,7 @@ def final() -> Decision:
         *FINAL,
         *conditions.convex_concave(BOUND / 2),
         readings=READINGS,
+        differs="base of a logarithm",
         condition=CONDITION,
         note="The paper writes log n throughout and uses mu_K = mu n, which is base 2. With natural logarithms mu_K "
         "is mu n^0.69, and the last step outgrows the bound.",
@@ -391,6 +394,7 @@ def gap() -> Decision:
         *FINAL,
         *conditions.convex_concave(BOUND),
         readings=READINGS,
+        differs="base of a logarithm",
         condition=CONDITION,
         note="Twice (27), under the condition of Z37. The maximum and minimum stand outside the expectation: the weak "
         "gap.",

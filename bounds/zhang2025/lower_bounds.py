@@ -27,8 +27,8 @@ from typing import Any
 from sympy import Min, Rational, cos, diff, log, pi, sin, sqrt, symbols, tan
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional
-from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, proved, refuted
+from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Inequality, over
 from dpcheck.bounds.symbols import G, d, d_1, d_2, delta, epsilon, mu, n
 from dpcheck.bounds.theorem import BUDGET, Assumption, Parameter, Theorem
 
@@ -126,7 +126,7 @@ def finite_sum() -> Decision:
     gradient norm of the order of {least} at least, d the larger of d_1 and d_2.
     """
     gradient = (1 + mean) / 2 * sin(p - pi / 4) + (1 - mean) / 2 * sin(p + pi / 4)
-    return conditional(
+    return refuted(
         *CONSTANT,
         always(RATE_3),
         Cited(
@@ -188,7 +188,7 @@ def finite_sum() -> Decision:
             "for every algorithm a dataset, in the mean, d = d_1, from the cited bound for means of bits": "proved",
             "for every algorithm a dataset, d_1 = 1 and d_2 far above log(n)^2": "refuted",
         },
-        condition="for every algorithm there is a dataset, and in the mean over the algorithm's randomness (the "
+        repaired="for every algorithm there is a dataset, and in the mean over the algorithm's randomness (the "
         "quantifiers exchanged); d is the dimension d_1 of x (or d_1 >= d_2); a bounded loss, such as -(1/sqrt d_1) "
         "sum cos(x_k - z_k pi/4) - |y|^2/2, in place of the convex one, which cannot meet f <= M on R^{d_1} (003:A1); "
         "and the cited lower bound for means of bits",
@@ -210,12 +210,13 @@ def groups() -> Decision:
     """
     chance = (factor + delta) / (1 + factor)  # of a small gradient on z = 1, where both bounds below agree
     first = 1 / (1 + k)  # y_1
-    return conditional(
+    return proved(
         Cited(
             "the linear loss x_1 of every record: Phi = x_1 - 1/(2 d_2) has gradient 1 everywhere, which is at least "
             "min{1, ...} whatever is returned",
             "y = (1, ..., 1)/d_2 is best at every x",
         ),
+        Inequality("which is no more than 1", Min(1, RATE_4), 1, over(d, delta, epsilon, n, delta <= 1)),
         *CONSTANT,
         always(RATE_4),
         # Take a bounded loss and a group of one record: Omega(1).
@@ -278,12 +279,9 @@ def groups() -> Decision:
             "a bounded loss, for every algorithm a dataset, equal groups, d_1 and d_2 of order d": "conditional",
             "a bounded loss, for every algorithm a dataset, d_2 = 1 and d_1 large": "refuted",
         },
-        condition="a loss that has stationary points, and for every algorithm there is a dataset, in the mean (the "
-        "quantifiers exchanged); then either d_2 >= 2 and groups of any size, which give Omega(1), or equal groups as "
-        "in the proof, which hold different records, d_1 and d_2 both of order d, and the cited lower bound",
-        note="As printed it is met by a linear loss, which no algorithm can make stationary, and says nothing on "
-        "privacy. About privacy it holds with the quantifiers exchanged, for d_2 >= 2 more easily than the proof has "
-        "it, with a group of one record; the proof gives d_2 sqrt(d_1 log(1/delta))/(n epsilon). For d_2 = 1 and "
-        "large d_1 it fails.",
+        note="It is true as printed, and empty: a linear loss meets it, which no algorithm can make stationary, "
+        "private or not. About privacy it holds with the quantifiers exchanged, for d_2 >= 2 more easily than the "
+        "proof has it, with a group of one record; the proof gives d_2 sqrt(d_1 log(1/delta))/(n epsilon). For d_2 = 1 "
+        "and large d_1 it fails.",
         method=(Method.ALGEBRA, Method.CITED),
     )

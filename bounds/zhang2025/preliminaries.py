@@ -23,10 +23,10 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from sympy import E, Eq, Rational, erf, exp, log, sqrt, symbols
+from sympy import Derivative, E, Eq, Integer, Rational, erf, exp, log, sqrt, symbols
 
 from dpcheck.bounds.calibration import Private, curve
-from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, proved
+from dpcheck.bounds.claim import Decision, Kind, Method, claim, conditional, misprint, proved
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Inequality, over
 from dpcheck.bounds.symbols import delta, epsilon, sigma
 from dpcheck.bounds.yang2022.lemma_6 import chance_absent
@@ -104,7 +104,7 @@ def definition() -> Decision:
 def composition() -> Decision:
     """The moment of a sequence of mechanisms equals the sum of their moments."""
     keep = Fraction(3, 4)
-    return conditional(
+    return misprint(
         Enumerated("release of the first bit", flipped_moment, (1, keep, 0), Fraction(7, 3)),
         Enumerated("release of the second bit", flipped_moment, (1, keep, 1), Fraction(7, 3)),
         Enumerated("release of both", flipped_moment, (1, keep, 2), Fraction(7, 3)),
@@ -128,7 +128,8 @@ def composition() -> Decision:
             "equal to the sum": "refuted",
             "at most the sum, independent randomness: [2, Theorem 2.1], cited": "proved",
         },
-        condition="at most in place of equal, and independent randomness",
+        differs="relation",
+        condition="at most in place of equal, for mechanisms with randomness of their own, as composition has them",
         repaired="alpha_A <= sum alpha_{A_t}, for independent randomness given the past outputs; the proofs of the "
         "paper need no more",
         note="Neighbours differ in one record, so that two mechanisms which look at different records never have "
@@ -142,7 +143,7 @@ def tail() -> Decision:
     """For any epsilon a mechanism is (epsilon, delta)-DP with delta the minimum over lambda of alpha(lambda) - lambda
     epsilon.
     """
-    return conditional(
+    return misprint(
         Identity("one Gaussian release, s = epsilon = 1", GAUSSIAN.subs(sigma, 1) - lam, lam * (lam - 1) / 2),
         Identity(
             "its minimum over lambda > 0 is -1/8, at 1/2",
@@ -164,7 +165,8 @@ def tail() -> Decision:
             "delta = min(alpha - lambda epsilon)": "refuted",
             "delta = min exp(alpha - lambda epsilon)": "proved",
         },
-        condition="the exponential is put back",
+        differs="symbol",
+        condition="delta = min over lambda of exp(alpha(lambda) - lambda epsilon): the exponential is put back",
         repaired="delta = min over lambda of exp(alpha_A(lambda) - lambda epsilon), as the proofs use it",
         note="The exponential is missing: for a Gaussian release with s = epsilon = 1 the printed delta is -1/8.",
         method=(Method.ALGEBRA, Method.PRIVACY_CURVE),
@@ -212,6 +214,45 @@ TRIANGLE = 1 + q**2 * ((1 + q) * SQUARE - q * CUBE)
 def _at(share: Any, rest: Any) -> Any:
     """Return the printed bound at lambda = 1 and m = 1."""
     return PRINTED.subs({lam: 1, q: share, sigma: rest})
+
+
+# A query of sensitivity 1 without replacement: Lemma 2 in the region of its source, with the constant 7/4.
+u, w, k, z = symbols("u w k z", positive=True)
+PAIR, QUOTIENT = lam * (lam + 1), Rational(3, 2)
+LEADING = (q**2 * PAIR * x / (1 - q)).subs(q, 1 / (1 + k))
+REPLACED = (PAIR / 2 * q**2 * QUOTIENT * x).subs(q, 1 / (1 + k))
+WITHOUT_REPLACEMENT = (
+    Cited(
+        "without replacement, one record replaced: whatever the other records, a step has at every e^t >= 1 at most "
+        "the hockey-stick divergence of P = (1 - q) N(0) + q N(1) and Q = N(0), for both orders of the neighbours",
+        "B. Balle, G. Barthe, M. Gaboardi, NeurIPS 2018, Theorem 9",
+    ),
+    Cited(
+        "so with w = P/Q its moment is at most E_Q w^(lambda + 1) + E_Q[g(w); w > 1], "
+        "g(w) = w^(-lambda) - 1 + lambda (w - 1): both are integrals of the divergence, with the weights "
+        "lambda (lambda + 1) u^(lambda - 1) and lambda (lambda + 1) u^(-lambda - 2) over u >= 1",
+        "second-order Taylor remainder; I. Sason, S. Verdu, IEEE Trans. IT 2016",
+    ),
+    Identity("the first weight is a second derivative", Derivative(u ** (lam + 1), u, 2), PAIR * u ** (lam - 1)),
+    Identity(
+        "so is the second, and it is at most lambda (lambda + 1), so that g(w) <= lambda (lambda + 1)/2 (w - 1)^2",
+        Derivative(w ** (-lam) - 1 + lam * (w - 1), w, 2),
+        PAIR * w ** (-lam - 2),
+    ),
+    Identity(
+        "(w - 1)^2 = q^2 (r - 1)^2, and E[(r - 1)^2; r > 1] at x = z^2 is 0 at z = 0 and has the derivative 2 z "
+        "times a function that grows",
+        Derivative(above(z), z),
+        2 * z * exp(z**2) * upper_normal(3 * z / 2),
+    ),
+    Below("so its quotient by x grows, and is below 3/2 at x = 1, the largest for s >= 1", above(Integer(1)), QUOTIENT),
+    Cited(
+        "log E_Q w^(lambda + 1) <= q^2 lambda (lambda + 1)/((1 - q) s^2) + O(q^3 lambda^3/s^3) for s >= 1, "
+        "q < 1/(16 s), integers lambda <= s^2 log(1/(q s)); log(a + b) <= log a + b for a >= 1; T steps add",
+        "Abadi et al. 2016, Lemma 3 and Theorem 2.1",
+    ),
+    AtMost("both together, q = 1/(1 + k)", LEADING + REPLACED, Rational(7, 4) * LEADING),
+)
 
 
 @claim("003:Lem2", Kind.ACCOUNTING, location="Lemma 2")
@@ -281,19 +322,22 @@ def amplification() -> Decision:
             2 * x,
             over(x <= Rational(9, 10)),
         ),
+        *WITHOUT_REPLACEMENT,
         readings={
             "all lambda, sigma and q, as printed": "refuted",
             "sigma >= 1, q < 1/(16 sigma), lambda <= sigma^2 log(1/(q sigma)), without replacement": "refuted",
             "the same region, Poisson sampling, one record added: [2, Lemma 3], cited": "proved",
             "the leading term at lambda = 1, without replacement, sigma^2 >= 10/9": "proved",
             "the same region, without replacement, sigma^2 >= 10/9, lambda > 1": "unresolved",
+            "sigma >= 1, q < 1/(16 sigma), integers lambda <= sigma^2 log(1/(q sigma)), without replacement, "
+            "7/4 times the leading term": "proved",
         },
-        condition="Poisson sampling with one record added, in the region of [2, Lemma 3], which is cited and is not "
-        "the sampling of the lemma; without replacement only the leading term at lambda = 1 and sigma^2 >= 10/9 is "
-        "certified here, and nothing for lambda > 1",
-        repaired="the region of [2, Lemma 3] must be stated, and without replacement sigma^2 >= 10/9 besides, where "
-        "the leading term at lambda = 1 is 2 q^2 (exp(1/sigma^2) - exp(1/(2 sigma^2))). Theorem 1 and the settings "
-        "after it can do without the lemma (see their claims)",
+        differs="constant",
+        condition="integers lambda, sigma >= 1, q < 1/(16 sigma), lambda <= sigma^2 log(1/(q sigma)), and 7/4 times "
+        "the printed leading term, for minibatches without replacement, as in the lemma; with the printed leading "
+        "term for Poisson sampling and an added record",
+        repaired="7/4 q^2 lambda (lambda + 1)/((1 - q) sigma^2) + O(q^3 lambda^3/sigma^3) in that region. "
+        "Theorem 1 and the settings after it can do without the lemma (see their claims)",
         note="The lemma states no region, and fails for small sigma whatever the constant of the O. Even in the "
         "region of its source it fails at sigma = 1 by 7 per cent, since replacing a record moves the release between "
         "two points which are both away from the one without it.",

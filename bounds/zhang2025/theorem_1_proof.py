@@ -268,6 +268,7 @@ def settings() -> Decision:
             "sigma = 8 sqrt(T log(1/delta))/(n epsilon) for any thresholds, as printed": "refuted",
             "the same with factors C_1 and C_2, n >= 2 and m rounded up": "proved",
         },
+        differs="symbol",
         condition="the factors C_1 and C_2 of equation (3), which are left out, are put back; n >= 2 and m rounded up",
         repaired="sigma_x = 8 C_1 sqrt(T log(1/delta))/(n epsilon) and sigma_y with C_2",
         note="The printed noise does not grow with the clipping thresholds: with C_1 = 100 one step tells the "

@@ -3,7 +3,7 @@
 from sympy import Eq, Rational, ceiling, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
-from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, refuted
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, misprint, refuted
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Inequality, Quoted, Step, over
 from dpcheck.bounds.judge import judged
 from dpcheck.bounds.symbols import T, c_2, d, delta, epsilon, eta_x, kappa, m, mu, n, sigma_x, sigma_y
@@ -176,7 +176,12 @@ def rate() -> Decision:
 @claim("003:Remark1", Kind.RATE, location="Remark 1", rate=sqrt(d) / sqrt(n * epsilon))
 def remark() -> Decision:
     """The bound of Theorem 2 is of order {rate}, up to logarithms."""
-    return conditional(
+    return misprint(
+        Identity(
+            "the rate of Theorem 2, sqrt a at a = sqrt d/(n epsilon), is",
+            lambda: sqrt(sqrt(d) / (n * epsilon)),
+            d ** Rational(1, 4) / sqrt(n * epsilon),
+        ),
         Counterexample(
             "sqrt d/sqrt(n epsilon) is not d^{1/4}/sqrt(n epsilon): d = 16",
             Eq(sqrt(d) / sqrt(n * epsilon), d ** Rational(1, 4) / sqrt(n * epsilon)),
@@ -188,8 +193,14 @@ def remark() -> Decision:
         Dominated(
             "the theorem's rate is below it", d ** Rational(1, 4) / sqrt(n), sqrt(d) / sqrt(n), Region(d >= 1, n >= 1)
         ),
-        readings={"as the rate of Theorem 2": "refuted", "as a weaker upper bound": "proved"},
-        condition="d^{1/4} in place of sqrt d, or as an upper bound only",
+        readings={
+            "as the rate of Theorem 2": "refuted",
+            "d^{1/4} in place of sqrt d": "proved",
+            "as a weaker upper bound": "proved",
+        },
+        differs="exponent",
+        condition="d^{1/4} in place of sqrt d",
+        repaired="Theorem 2 and the comparison with other work have d^{1/4}; as an upper bound sqrt d is true too",
         note="Theorem 2 and the work compared with have d^{1/4}.",
         method=Method.ARITHMETIC,
     )

@@ -15,7 +15,7 @@ from typing import Any
 from sympy import Eq, Integer, Max, Rational, ceiling, exp, log, sqrt, symbols
 
 from dpcheck.bounds.calibration import curve
-from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, refuted
+from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, misprint, refuted
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Inequality, Step, over
 from dpcheck.bounds.symbols import R, T, delta, epsilon, m, mu, n, sigma, sigma_y
 from dpcheck.bounds.yang2022.lemma_6 import chance_absent
@@ -36,7 +36,7 @@ def normalisation() -> Decision:
     """
     released = 2 * C_1  # d = 2 C_1 g, and g of (43) has sensitivity 1/m
     multiplier = sigma * C_1 / released * m
-    return conditional(
+    return misprint(
         Identity(
             "noise sigma C_1 on d = 2 C_1 g is noise sigma/2 on g, m sigma/2 in units of 1/m",
             lambda: sigma * C_1 / (2 * C_1) * m,
@@ -50,8 +50,13 @@ def normalisation() -> Decision:
         ),
         Identity("they agree for noise sigma on d, as in Algorithm 1", lambda: sigma / released * m, NORMALISED),
         Identity("and for C_1 = 1", lambda: (sigma * C_1 / (2 * C_1) * m).subs(C_1, 1), NORMALISED.subs(C_1, 1)),
-        readings={"Algorithm 3, noise N(0, sigma^2 C^2 I)": "refuted", "noise N(0, sigma^2 I), or C = 1": "proved"},
-        condition="sigma_x1 and sigma_x2 are the whole standard deviations of the noise, or C = 1",
+        readings={
+            "Algorithm 3, noise N(0, sigma^2 C^2 I)": "refuted",
+            "m sigma/2, without the threshold": "proved",
+            "noise N(0, sigma^2 I), or C = 1": "proved",
+        },
+        differs="symbol",
+        condition="m sigma/2: the threshold, which is in the noise already, goes",
         repaired="m sigma_x1/2 and m sigma_x2/2: the thresholds are in the noise of Algorithm 3, as the sigma of "
         "Theorem 5, which have none, suppose",
         note="Step 8 of Algorithm 3 multiplies the noise by C, so that C cancels. The printed form divides by it once "

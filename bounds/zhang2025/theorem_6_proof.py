@@ -222,6 +222,7 @@ def variance() -> Decision:
         ),
         AtMost("for l = 1/(1 + X) <= 1 the printed l is enough", (1 / (1 + X)) ** 2, 1 / (1 + X)),
         readings={"B^2/m is all the sampling error": "conditional", "the factor l on E|y - y*|^2": "refuted"},
+        differs="exponent",
         condition="l^2 in place of l (or l <= 1), no clipping (004:Lem13(a)), and the same y_r in both differences "
         "(003:Alg3 step 3)",
         note="The minibatch terms cancel exactly when nothing is clipped.",
