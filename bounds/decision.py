@@ -118,8 +118,8 @@ class Decision:
         )
         stated = bool(self.evidence.condition) == (verdict in ("conditional", "misprint"))
         require(stated, "a condition", "come with a conditional verdict or a misprint", verdict)
-        slip = differs in get_args(Slip) if verdict == "misprint" else not differs or verdict == "conditional"
-        require(slip, "differs", f"be one of {', '.join(get_args(Slip))} for a misprint", differs)
+        slips = {"misprint": get_args(Slip), "conditional": (*get_args(Slip), "")}.get(verdict, ("",))
+        require(differs in slips, f"the slip of a claim that is {verdict}", f"be one of {slips}", differs)
         corrected = verdict != "misprint" or "proved" in readings
         require(corrected, "a misprint", "have a reading that is proved, the corrected one", "none")
         shown = verdict == "unresolved" or not all(isinstance(step, Cited | Quoted | Searched) for step in steps)

@@ -284,8 +284,8 @@ def prove(
     Returns
     -------
     ClaimResults
-        A tuple: for each claim its verdict (``proved``, ``refuted``, ``conditional`` or ``unresolved``) and the
-        evidence. ``print`` shows a line for each, ``to_frame()`` is a table.
+        A tuple: for each claim its verdict (``proved``, ``conditional``, ``misprint``, ``refuted`` or ``unresolved``)
+        and the evidence. ``print`` shows a line for each, ``to_frame()`` is a table.
 
     Raises
     ------

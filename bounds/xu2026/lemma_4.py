@@ -204,7 +204,11 @@ def combined() -> Decision:
         ),
         Enumerated("the mean over all i* does not", window_share, (2, -1, 0, 1, 0, 0), Fraction(1, 2)),
         Cited("nor ever: each square is in the sums of at most q indices", "counting"),
-        Quoted("the error of the estimator at i*", "002:Lem1/3"),
+        Quoted(
+            "the error of the estimator at i*",
+            "002:Lem1/3",
+            "with the factor 2 log(2/delta_1) more on the right, within one period",
+        ),
         readings={UNIFORM: "proved", "the i* that Algorithms 2 and 3 return, or delta_1 > 1/e": "refuted"},
         condition="delta_1 <= 1/e, A_0 > 0, a uniform index i* and the mean over it on the left, which Algorithms 2 "
         "and 3 do not draw, and (10) and Lemma 1 granted, which needs a factor 2 log(2/delta_1) more (claim "

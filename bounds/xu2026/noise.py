@@ -212,6 +212,7 @@ def sampling() -> Decision:
             Rational(1250),
         ),
         Below("then e tail + delta < q (1 - tail), divided by q", (exp(1) + 1) * thousandth, 1 - thousandth),
+        readings={"each query, with a constant c_2 of any size": "refuted"},
         repaired="a subsampled query at noise s has at best delta of order q times its own; the noise falls by q only "
         "when many steps are composed, each with noise of at least its sensitivity",
         note="Sampling at rate q does not let the noise of one query shrink by q: the record is seen with chance q > "

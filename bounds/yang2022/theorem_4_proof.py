@@ -223,10 +223,15 @@ def growth() -> Decision:
             Le(2 * distance**2, -(distance**2) / 2, evaluate=False),
             {distance: 1},
         ),
-        readings={GROWTH_READING: "proved", "growth mu/2 at v_S on a W with walls": "refuted"},
+        readings={
+            "growth 2 mu at v_S alone, on W = R^{d1}": "refuted",
+            GROWTH_READING: "proved",
+            "growth mu/2 at v_S on a W with walls": "refuted",
+        },
         repaired="F_S(w, v_S) - min F_S(., v_S) >= (mu/2) |w - pi_S(w)|^2, at v_S alone and on W = R^{d1}",
-        note="A factor 4 too much, on the plainest quadratic, and false for v other than v_S. On a W with walls "
-        "Definition 2's gradient may point out of W, and PL gives no growth.",
+        note="mu w^2/2 is mu-PL and grows by mu/2 times the square of the distance, a fourth of what the lemma "
+        "says; and for v other than v_S nothing holds. On a W with walls Definition 2's gradient may point out of "
+        "W, and PL gives no growth.",
     )
 
 

@@ -113,7 +113,7 @@ def rate() -> Decision:
         Quoted("the optimisation error", "Y34"),
         Quoted("the generalisation error", "Y37", "the repaired bound, W = R^{d1}"),
         Quoted("that of R_S at w*", "Y39"),
-        Quoted("the minibatch", "Y12"),
+        Quoted("the minibatch", "Y12", "m of order sqrt(n epsilon), at least sqrt(2 n epsilon/c_1)"),
         Enumerated(
             "without A2's variance and without noise, F of Y34 on a W with walls stays at its start: after 100 steps "
             "the excess is",

@@ -153,10 +153,16 @@ def implied() -> Decision:
             4 / sqrt(3) * L * D * kappa_y * phases / n,
         ),
         Cited("E max >= max E always, so that the implication is the wrong way round", "Jensen"),
+        readings={
+            "the one bound implies the other": "refuted",
+            "with (4/sqrt 3) L D kappa_y K/n more, K = log2 n, by the same proof": "proved",
+            "the bound without more, by another proof": "unresolved",
+        },
         repaired="the corollary bounds max_y E F(x~, y). In E max_y F(x~, y) the maximiser depends on x~_K: the last "
         "step keeps its bound, Phi being L-Lipschitz, but Lemma B.5 at k = K has Delta_y = kappa_y E|x_K - x_K'| in "
         "place of 0, which for K = log2 n adds at most (4/sqrt 3) L D kappa_y K/n to the bound",
-        note="A maximum outside the expectation bounds no maximum inside it.",
+        note="A maximum outside the expectation bounds no maximum inside it. Only the implication falls: whether the "
+        "printed bound holds for E Phi is open.",
         method=Method.ARITHMETIC,
     )
 

@@ -283,5 +283,5 @@ def groups() -> Decision:
         "private or not. About privacy it holds with the quantifiers exchanged, for d_2 >= 2 more easily than the "
         "proof has it, with a group of one record; the proof gives d_2 sqrt(d_1 log(1/delta))/(n epsilon). For d_2 = 1 "
         "and large d_1 it fails.",
-        method=(Method.ALGEBRA, Method.CITED),
+        method=(Method.ALGEBRA, Method.PROVER, Method.CITED),
     )

@@ -16,14 +16,15 @@ from dpcheck.bounds.statement import Statement
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.solvers import ALGORITHMS, algorithm
 
-ORDER = ("refuted", "unresolved", "conditional", "proved")
+ORDER = ("refuted", "misprint", "unresolved", "conditional", "proved")
 _BREAKS = ("counterexample", "exceeds", "notprivate")
 _RELEASES = {"transcript": "all releases", "iterates": "iterates", "output": "output"}
 _FAIR = """\
 Every verdict is about one statement, as published, on its published domain. A refuted statement is one that numbers
-break; it may be a slip of the pen, and a refuted step is no refuted paper: most theorems stand, some with a condition
-that is named here. Where a statement can be saved, its page says how. The commands compute everything anew; whoever
-sees that a statement is read wrongly here can change its file, and the verdict follows.
+break; a misprint is one that a single slip breaks, which is put right here and leaves what uses it standing. A refuted
+step is no refuted paper: most theorems stand, some with a condition that is named here. Where a statement can be saved,
+its page says how. The commands compute everything anew; whoever sees that a statement is read wrongly here can change
+its file, and the verdict follows.
 """
 
 
@@ -80,8 +81,9 @@ def _page(paper: str) -> str:
         if chosen[word]:
             parts += [f"## {head}\n", *(line for each in chosen[word] for line in _decided(each))]
     parts += _algorithms(paper)
-    if chosen["conditional"]:
-        parts += ["## What holds on a condition\n", *(line for each in chosen["conditional"] for line in _saved(each))]
+    for word, head in (("misprint", "What is misprinted"), ("conditional", "What holds on a condition")):
+        if chosen[word]:
+            parts += [f"## {head}\n", *(line for each in chosen[word] for line in _saved(each))]
     if chosen["proved"]:
         parts.append("## What holds as published\n")
         rows = [[plain(each.location), _statement(each), code(command(each))] for each in chosen["proved"]]
@@ -119,7 +121,9 @@ def _saved(claim: Claim) -> Iterator[str]:
     decision = claim.decision()
     yield _head(claim)
     yield f"Published: {_statement(claim)}\n"
-    yield f"**It holds on this condition**: {plain(decision.evidence.condition)}\n"
+    head = "It should read" if decision.verdict == "misprint" else "It holds on this condition"
+    slip = f" (a slip as well: the {decision.evidence.differs})" * (head[3] == "h" and bool(decision.evidence.differs))
+    yield f"**{head}**: {plain(decision.evidence.condition)}{slip}\n"
     yield f"{plain(decision.note)}\n"
     yield block(command(claim), "sh")
 

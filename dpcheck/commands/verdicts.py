@@ -123,7 +123,7 @@ def _prove(options: Namespace) -> int:
     moved = changed(expected) if expected else None
     broken = bool(moved) or any(result.verdict in ("refuted", "unresolved") for result in others)
     if options.format == "json":
-        terminal.say_json({"schema": "dpcheck.prove/1", "claims": [result.to_dict() for result in results]})
+        terminal.say_json({"schema": "dpcheck.prove/2", "claims": [result.to_dict() for result in results]})
         return int(broken)
     if options.format in TABLE_FORMATS:
         terminal.say(table(results.rows, options.format))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 _NARROW = 100  # columns below which rows are stacked
-_ORDER = ("refuted", "unresolved", "conditional", "proved")
+_ORDER = ("refuted", "misprint", "unresolved", "conditional", "proved")
 _HEADINGS = {
     "claim": "claim", "verdict": "verdict", "method": "method", "seconds": "s",
     "crux": "critical constant or counterexample", "trust": "checked by", "location": "place in the paper",
@@ -90,7 +90,12 @@ def _claim_explained(result: ClaimResult, width: int, code: str) -> str:
         width,
     )
     parts = [("", f"{claim.paper}, {claim.location}"), ("Claim: ", str(claim.statement)), ("Verdict: ", result.note)]
-    parts += [(f"{name.capitalize()}: ", evidence[name]) for name in ("condition", "repaired") if evidence[name]]
+    heads = {
+        "condition": "Should read" if result.verdict == "misprint" else "Condition",
+        "differs": "Slip",
+        "repaired": "Repaired",
+    }
+    parts += [(f"{head}: ", evidence[name]) for name, head in heads.items() if evidence[name]]
     parts += [("Reading: ", f"{reading}: {verdict}") for reading, verdict in evidence["readings"].items()]
     parts += [("Basis: ", f"{result.basis}; steps: {result.trust}")]
     parts += [("Code: ", code)] if code else []

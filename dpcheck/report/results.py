@@ -21,7 +21,8 @@ AUDIT = "audit"  # begins the profile of a report about mechanisms of one's own
 # The words that say a guarantee does not hold, and those that are no alarm by themselves; any other word is no verdict.
 BROKEN = frozenset({"violated", "refuted", "contradicted"})
 NO_ALARM = frozenset({
-    "consistent", "inconclusive", "proved", "conditional", "unresolved", "supported", "not asymptotic", "not checked",
+    "consistent", "inconclusive", "proved", "conditional", "misprint", "unresolved", "supported", "not asymptotic",
+    "not checked",
 })  # fmt: skip
 
 _GOOD = frozenset({"consistent", "proved", "supported"})
@@ -242,7 +243,7 @@ def standing(verdict: str) -> Standing:
         return Standing.GOOD
     if verdict in BROKEN:
         return Standing.BROKEN
-    return Standing.CONDITIONAL if verdict == "conditional" else Standing.UNDECIDED
+    return Standing.CONDITIONAL if verdict in ("conditional", "misprint") else Standing.UNDECIDED
 
 
 def format_number(value: float | int | None) -> str:

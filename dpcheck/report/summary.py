@@ -265,7 +265,9 @@ class Summary:
             return []
         refuted = sum(f.verdict in BROKEN for f in claims)
         papers = " and ".join(self.papers) if len(self.papers) <= _MANY else f"{len(self.papers)} papers"
+        misprinted = sum(f.verdict == "misprint" for f in claims)
         words = f"{refuted or 'None'} of the {len(claims)} claims of {papers} {_are(max(refuted, 1))} refuted"
+        words += f", {misprinted} {_are(misprinted)} misprinted" if misprinted else ""
         return [(words, refuted > 0)]
 
     def _rates(self) -> list[tuple[str, bool]]:

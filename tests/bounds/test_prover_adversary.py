@@ -213,8 +213,10 @@ def test_a_formula_is_printed_whole() -> None:
             stated(f"At most {place}.", f=33 * a)
 
 
-def test_a_verdict_is_one_of_four_and_its_words_are_text() -> None:
-    with pytest.raises(InputError, match="a verdict must be one of proved, refuted, conditional, unresolved, got Prov"):
+def test_a_verdict_is_one_of_five_and_its_words_are_text() -> None:
+    with pytest.raises(
+        InputError, match="a verdict must be one of proved, conditional, misprint, refuted, unresolved, got"
+    ):
         Decision("Proved", "m", Evidence((ROOT,)), "fine")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="note must be text"):
         Decision("proved", "m", Evidence((ROOT,)), sympy.Integer(1))  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ from dpcheck.report.findings import Finding, Report, render
 from dpcheck.report.results import BROKEN, Catalogue, to_json_text
 from dpcheck.source import shown_place
 
-FINE = ("consistent", "inconclusive", "proved", "conditional", "unresolved", "supported", "not asymptotic")
+FINE = ("consistent", "inconclusive", "proved", "conditional", "misprint", "unresolved", "supported", "not asymptotic")
 WORDS = (*FINE, *sorted(BROKEN))
 
 
@@ -167,7 +167,7 @@ def test_slack_is_claimed_over_certified(claimed, certified, slack):
 
 
 def test_the_recorded_verdicts_are_words_of_the_right_kind():
-    claims = {"proved", "refuted", "conditional", "unresolved", "consistent", "inconclusive"}
+    claims = {"proved", "refuted", "conditional", "misprint", "unresolved", "consistent", "inconclusive"}
     for id, word in expected_verdicts().items():
         assert set(word.split(" or ")) <= set(claims if id.startswith("yang2022.") else WORDS), id
 

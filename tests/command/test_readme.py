@@ -133,17 +133,18 @@ def test_examples(page, monkeypatch, capsys):
     assert codes | CODES.get(name, {}) == codes
 
 
-FINDINGS = re.findall(r"^\| (\w+) \| (.+?) \| (.+?) \| `(dpcheck .+?)` \|$", README, re.M)
+FINDINGS = re.findall(r"^\| (\w+) \| (.+?) \| (.+?) \| (.+?) \| `(dpcheck .+?)` \|$", README, re.M)
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("paper", "statement", "witness", "line"), FINDINGS)
-def test_what_was_found_is_found(paper, statement, witness, line):
-    """The statement is at its place in the paper, the command refutes it, and the witness is in what it says."""
+@pytest.mark.parametrize(("paper", "statement", "reading", "witness", "line"), FINDINGS)
+def test_what_was_found_is_found(paper, statement, reading, witness, line):
+    """The statement is at its place, the command refutes it, its first reading too, and the witness is in the note."""
     _, _, target, explain = shlex.split(line)
     (result,) = dpcheck.prove(target, jobs=1)
     assert (result.claim.paper, result.verdict, explain) == (paper, "refuted", "--explain")
     assert statement.startswith(f"{result.claim.location}: ")
+    assert next(iter(result.evidence["readings"].items())) == (reading, "refuted")
     assert witness in " ".join(result.note.split())
 
 
