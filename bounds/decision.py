@@ -61,12 +61,12 @@ class Evidence:
 class Decision:
     """A verdict before its evidence has been recomputed.
 
-    The verdict is by the least that makes the printed statement true: *proved* needs nothing, and rests on a step that
-    is more than a citation; a counterexample in it belongs to another reading, which is named and refuted. *misprint*
-    needs one slip put right: there is a counterexample to what is printed, a reading that is proved, and a word on what
-    uses the claim, which stands. *conditional* needs an added assumption, and perhaps one slip put right, which is
-    named; what fails without it, or a quoted claim, shows the need. All else that has a counterexample is *refuted*,
-    with a word on what can be saved.
+    The verdict is by the least that makes the printed statement true: ``proved`` needs nothing, and rests on a step
+    that is more than a citation; a counterexample in it belongs to another reading, which is named and refuted.
+    ``misprint`` needs one slip put right: there is a counterexample to what is printed, a reading that is proved, and
+    a word on what uses the claim, which stands. ``conditional`` needs an added assumption, and perhaps one slip put
+    right, which is named; what fails without it, or a quoted claim, shows the need. All else that has a
+    counterexample is ``refuted``, with a word on what can be saved.
 
     Parameters
     ----------

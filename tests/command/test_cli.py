@@ -217,7 +217,7 @@ def test_prove(call):
     """One claim; a whole paper is decided by ``checked``."""
     code, out, err = call("prove", "Y17", "--format", "json", "--jobs", "2")
     found = parse(out)
-    assert (code, err, found["schema"]) == (0, "dpcheck: claims ...\n", "dpcheck.prove/1")
+    assert (code, err, found["schema"]) == (0, "dpcheck: claims ...\n", "dpcheck.prove/2")
     (claim,) = found["claims"]
     assert (claim["id"], claim["paper"], claim["verdict"]) == ("Y17", "yang2022", "refuted")
     assert claim["kind"]
