@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from dpcheck.bounds.coq.share import share
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Inequality, Quoted, Searched
 from dpcheck.bounds.evidence import Step as Step
 from dpcheck.bounds.kind import Kind as Kind
@@ -279,7 +280,8 @@ class Claim:
         named = decision.method if isinstance(decision.method, str) else "; ".join(decision.method)
         method = named.replace(Method.PROVER, ", ".join(routes) or Method.PROVER)  # what it used in fact
         basis = decision.basis if isinstance(self.statement, Statement) else BY_HAND  # a person reads words
-        return ClaimResult(self, verdict, method, note, shown, time.perf_counter() - started, basis)
+        kernel = share(self.statement, verdict, decision.evidence.steps)
+        return ClaimResult(self, verdict, method, note, shown, time.perf_counter() - started, basis, kernel)
 
     def _checked(self, decision: Decision) -> tuple[Verdict, str]:
         """Return the verdict and note that are left once every step has been recomputed."""
