@@ -26,7 +26,7 @@ from dpcheck.bounds.evidence import Step as Step
 from dpcheck.bounds.kind import Kind as Kind
 from dpcheck.bounds.kind import Method as Method
 from dpcheck.bounds.ledger import ClaimResult as ClaimResult
-from dpcheck.bounds.ledger import to_dict
+from dpcheck.bounds.ledger import compared, to_dict
 from dpcheck.bounds.statement import Carried, Statement
 from dpcheck.bounds.statement import carries as carries
 from dpcheck.errors import require
@@ -275,7 +275,7 @@ class Claim:
         require(isinstance(decision, Decision), "a decision", "be a Decision", type(decision).__name__)
         verdict, note = self._checked(decision)
         shown = decision.evidence.to_dict()
-        shown["steps"] += [to_dict(step) for step in self.carries]
+        shown["steps"] += compared(self.carries)
         routes = dict.fromkeys(route for step in shown["steps"] for route in step.get("methods", ()))
         named = decision.method if isinstance(decision.method, str) else "; ".join(decision.method)
         method = named.replace(Method.PROVER, ", ".join(routes) or Method.PROVER)  # what it used in fact

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from dpcheck.bounds.claim import Basis, Claim, Verdict
     from dpcheck.bounds.evidence import Step
+    from dpcheck.bounds.statement import Carried
 
 # How much of a statement stands in theorems that Coq's kernel accepted; the last: it accepted nothing.
 SHARES = ("all", "the inequality, the rest cited", "steps only", "")
@@ -34,6 +35,20 @@ def to_dict(step: Step) -> dict[str, Any]:
     shown = {"kind": type(step).__name__.lower(), "says": step.says, "formula": step.formula(), "latex": step.latex()}
     details = getattr(step, "details", None)
     return shown | (details() if details else {}) | {"trust": trust(step)}
+
+
+def compared(carried: Iterable[Carried]) -> list[dict[str, Any]]:
+    """Return the formulas of theorems that a claim is about as plain text, each once with all who have it."""
+    alike: dict[str, list[Carried]] = {}
+    for step in carried:
+        alike.setdefault(step.formula(), []).append(step)
+    shown = []
+    for steps in alike.values():
+        who = ", ".join(f"{step.field} of {step.theorem}" for step in steps)
+        sides = dict.fromkeys(side for step in steps for side in step.latex().split(" = ", 1))
+        says = steps[0].says if len(steps) == 1 else f"{who}, as registered, are what this claim is about"
+        shown.append(to_dict(steps[0]) | {"says": says, "latex": " = ".join(sides)})
+    return shown
 
 
 def trust(step: Step) -> str:

@@ -275,9 +275,10 @@ class Carried:
         return f"{self.field} of {self.theorem}, as registered, is what this claim is about"
 
     def formula(self) -> str:
-        """Return the theorem's formula and the claim's."""
+        """Return the theorem's formula and, where it is written in another way, the claim's."""
         where = ", ".join(f"{letter} = {value}" for letter, value in self.where)
-        return f"{self.registered()} = {self.stated}" + (f" with {where}" if where else "")
+        sides = dict.fromkeys((str(self.registered()), str(self.stated)))
+        return " = ".join(sides) + (f" with {where}" if where else "")
 
     def latex(self) -> str:
         """Return the claim's formula."""

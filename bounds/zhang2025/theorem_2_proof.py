@@ -20,10 +20,17 @@ KEEPS, LOSES = eta / 2 - 2 * SMOOTH * eta**2, eta / 2 + 2 * SMOOTH * eta**2
 LOW, HIGH = Rational(7, 16) * eta, Rational(9, 16) * eta
 
 
-@claim("004:Lem6", Kind.STEP, location="version with proofs, Lemma 6")
+@claim(
+    "004:Lem6",
+    Kind.STEP,
+    location="version with proofs, Lemma 6",
+    number=kappa >= 1,
+    keeps=LOW <= KEEPS,
+    loses=LOSES <= HIGH,
+)
 def sixteenths() -> Decision:
-    """Where {SHORT}, in the paper with equality, the coefficients of Lemma 4 are bounded: {KEEPS} is at least {LOW},
-    and {LOSES} is at most {HIGH}, eta = eta_x.
+    """For {number} and {SHORT}: {keeps} and {loses} (eta is eta_x, the two are coefficients of Lemma 4, and the paper
+    has the condition with equality).
     """
     domain = over(kappa >= 1, l, eta, SHORT)
     return judged(
