@@ -76,7 +76,7 @@ def _is_bounded(shape: str, formulas: list[Any], theorems: list[_Theorem], holds
     form = _BOUNDS.fullmatch(shape)
     senses = re.findall(_BOUND, form["bounds"]) if form else []
     bounds, given = formulas[: len(senses)], formulas[len(senses) :]
-    if not form or form["bounds"].count("@") > len(senses) or not all(hasattr(one, "rel_op") for one in given):
+    if not form or not all(hasattr(one, "rel_op") for one in given):  # a formula beside the bounds and conditions
         return False
     letters = set().union(*(formula.free_symbols for formula in formulas))
     shown = [

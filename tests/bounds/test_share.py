@@ -73,11 +73,12 @@ def test_all_of_a_false_statement_is_a_relation_that_fails() -> None:
         assert share(stated("For {end}: {root}.", root=ROOT, end=END), verdict, [fails]) == STEPS
         assert share(stated("{root}.", root=2 * log(n) <= sqrt(n)), verdict, [fails]) == STEPS
     assert share(stated("{root}.", root=ROOT), "proved", [fails]) == STEPS
+    assert share(stated("{root}.", root=ROOT), "unresolved", [fails]) == STEPS
     strict = Counterexample("at 4", x < y, {x: 1, y: 1})
     assert share(stated("{it}.", it=x <= y), "refuted", [strict]) == STEPS
 
 
-BOUND = 3 * x / epsilon
+BOUND = 3 * x / (epsilon * delta)
 CITE = Cited("the risk is at most x + y", "a book")
 SMALL = {"bound": BOUND, "small": epsilon <= 1}
 
@@ -101,7 +102,7 @@ def sum_of(*where: Any, says: str = "the sum") -> Inequality:
         ("The risk is at most {bound} for {small}.", SMALL, (CITE, sum_of(x <= 1)), STEPS),
         (
             "The risk is at most {bound} for {small}.",
-            {"bound": 2 * x / epsilon, "small": epsilon <= 1},
+            {"bound": 2 * x / (epsilon * delta), "small": epsilon <= 1},
             (CITE, sum_of()),
             STEPS,
         ),
@@ -118,6 +119,8 @@ def sum_of(*where: Any, says: str = "the sum") -> Inequality:
             STEPS,
         ),
         ("The risk is at most {bound}.", {"bound": 2 * y}, (CITE, Identity("another form", y + y, 2 * y)), STEPS),
+        ("With {s} the risk is at most {bound}.", {"s": x, "bound": 2 * y}, (CITE, AtMost("it", y, 2 * y)), STEPS),
+        ("The risk is at most {bound} for s = {s}.", {"s": x, "bound": 2 * y}, (CITE, AtMost("it", y, 2 * y)), STEPS),
         ("The risk is at most {bound}.", {"bound": 2 * y}, (CITE, AtMost("the risk", y, 2 * y)), INEQUALITY),
     ],
 )  # fmt: skip
@@ -134,6 +137,10 @@ def test_the_inequality_of_a_false_statement_fails() -> None:
     given = stated("The risk is at most {bound}.", bound=2 * y)
     assert share(given, "refuted", [CITE, fails]) == INEQUALITY
     assert share(given, "proved", [CITE, fails]) == STEPS
+    assert (
+        share(stated("The risk is at most {bound} for {small}.", bound=2 * y, small=x <= 1), "refuted", [CITE, fails])
+        == STEPS
+    )
     assert share(given, "refuted", [CITE, Counterexample("it", x < 2 * y, {x: 2, y: 1})]) == STEPS
     assert share(stated("The risk is at least {bound}.", bound=2 * y), "refuted", [CITE, fails]) == STEPS
 
