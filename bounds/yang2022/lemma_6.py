@@ -338,10 +338,7 @@ def weak_risk_stability() -> Decision:
             "i.i.d. records",
         ),
         Enumerated(
-            "with the second pair reversed the instance's stability is above the difference of its gaps, 1/4",
-            stability,
-            (2, True),
-            Fraction(3, 4),
+            "with the second pair reversed its stability is above the gaps' 1/4", stability, (2, True), Fraction(3, 4)
         ),
         # Four gradient inequalities: at u = (w, v) and u' = (w', v'), with the mixed pairs between them.
         Identity(
