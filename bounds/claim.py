@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dpcheck.bounds.coq.share import share
 from dpcheck.bounds.decision import BY_HAND as BY_HAND
 from dpcheck.bounds.decision import Basis as Basis
 from dpcheck.bounds.decision import Decision as Decision
@@ -34,7 +35,7 @@ from dpcheck.bounds.evidence import Step as Step
 from dpcheck.bounds.kind import Kind as Kind
 from dpcheck.bounds.kind import Method as Method
 from dpcheck.bounds.ledger import ClaimResult as ClaimResult
-from dpcheck.bounds.ledger import to_dict
+from dpcheck.bounds.ledger import compared
 from dpcheck.bounds.statement import Carried, Statement
 from dpcheck.bounds.statement import carries as carries
 from dpcheck.errors import require
@@ -114,12 +115,13 @@ class Claim:
         require(isinstance(decision, Decision), "a decision", "be a Decision", type(decision).__name__)
         verdict, note = self._checked(decision)
         shown = decision.evidence.to_dict()
-        shown["steps"] += [to_dict(step) for step in self.carries]
+        shown["steps"] += compared(self.carries)
         routes = dict.fromkeys(route for step in shown["steps"] for route in step.get("methods", ()))
         named = decision.method if isinstance(decision.method, str) else "; ".join(decision.method)
         method = named.replace(Method.PROVER, ", ".join(routes) or Method.PROVER)  # what it used in fact
         basis = decision.basis if isinstance(self.statement, Statement) else BY_HAND  # a person reads words
-        return ClaimResult(self, verdict, method, note, shown, time.perf_counter() - started, basis)
+        kernel = share(self.statement, verdict, decision.evidence.steps)
+        return ClaimResult(self, verdict, method, note, shown, time.perf_counter() - started, basis, kernel)
 
     def _checked(self, decision: Decision) -> tuple[Verdict, str]:
         """Return the verdict and note that are left once every step has been recomputed."""

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
     from dpcheck.bounds.claim import Basis, Claim, Verdict
     from dpcheck.bounds.evidence import Step
+    from dpcheck.bounds.statement import Carried
+
+# How much of a statement stands in theorems that Coq's kernel accepted; the last: it accepted nothing.
+SHARES = ("all", "the inequality, the rest cited", "steps only", "")
 
 
 def to_dict(step: Step) -> dict[str, Any]:
@@ -31,6 +35,20 @@ def to_dict(step: Step) -> dict[str, Any]:
     shown = {"kind": type(step).__name__.lower(), "says": step.says, "formula": step.formula(), "latex": step.latex()}
     details = getattr(step, "details", None)
     return shown | (details() if details else {}) | {"trust": trust(step)}
+
+
+def compared(carried: Iterable[Carried]) -> list[dict[str, Any]]:
+    """Return the formulas of theorems that a claim is about as plain text, each once with all who have it."""
+    alike: dict[str, list[Carried]] = {}
+    for step in carried:
+        alike.setdefault(step.formula(), []).append(step)
+    shown = []
+    for steps in alike.values():
+        who = ", ".join(f"{step.field} of {step.theorem}" for step in steps)
+        sides = dict.fromkeys(side for step in steps for side in step.latex().split(" = ", 1))
+        says = steps[0].says if len(steps) == 1 else f"{who}, as registered, are what this claim is about"
+        shown.append(to_dict(steps[0]) | {"says": says, "latex": " = ".join(sides)})
+    return shown
 
 
 def trust(step: Step) -> str:
@@ -70,6 +88,9 @@ class ClaimResult(Shown):
         Wall-clock time.
     basis : str
         Who reached the verdict: ``"judged"``, or a person's argument whose steps the machine checked.
+    kernel : str
+        How much of the statement stands in theorems that Coq's kernel accepted: ``"all"``, ``"the inequality, the rest
+        cited"``, ``"steps only"``, or nothing where it accepted no step.
     """
 
     claim: Claim
@@ -79,6 +100,7 @@ class ClaimResult(Shown):
     evidence: dict[str, Any]
     seconds: float
     basis: Basis
+    kernel: str = ""
 
     @property
     def trust(self) -> str:
@@ -108,7 +130,8 @@ class ClaimResult(Shown):
 
     def _facts(self) -> dict[str, Any]:
         place = f"{self.claim.paper}, {self.claim.location}"
-        return {"claim": str(self.claim.statement), "place": place, "method": self.method, "checked by": self.trust}
+        checked = {"checked by": self.trust, "in the kernel": self.kernel or "nothing"}
+        return {"claim": str(self.claim.statement), "place": place, "method": self.method} | checked
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain text throughout, fit for JSON."""
@@ -123,6 +146,7 @@ class ClaimResult(Shown):
             "method": self.method,
             "basis": self.basis,
             "trust": self.trust,
+            "kernel": self.kernel,
             "seconds": round(self.seconds, 3),
             "evidence": self.evidence,
             "note": self.note,
@@ -144,12 +168,12 @@ class ClaimResults(tuple[ClaimResult, ...]):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """A row for each claim: id, paper, place, verdict, statement, why, method, who vouches."""
+        """A row for each claim: id, paper, place, verdict, statement, why, method, who vouches, share in the kernel."""
         return [
             {
                 "claim": result.claim.id, "paper": result.claim.paper, "location": result.claim.location,
                 "verdict": result.verdict, "statement": str(result.claim.statement), "note": result.note,
-                "method": result.method, "checked by": result.trust,
+                "method": result.method, "checked by": result.trust, "in the kernel": result.kernel or "nothing",
             }
             for result in self
         ]  # fmt: skip
@@ -176,7 +200,7 @@ class ClaimResults(tuple[ClaimResult, ...]):
 
 @functools.cache
 def recorded() -> dict[str, dict[str, Any]]:
-    """Return for each claim its paper, expected verdict, method, basis, trust, and the verdict of each reading."""
+    """Return for each claim its paper, expected verdict, method, basis, trust, kernel, and each reading's verdict."""
     text = resources.files("dpcheck.bounds").joinpath("ledger.json").read_text("utf-8")
     entries: dict[str, dict[str, Any]] = json.loads(text)
     return entries
@@ -199,7 +223,7 @@ def _lines(entries: dict[str, dict[str, Any]]) -> str:
 def _entry(result: ClaimResult) -> dict[str, Any]:
     entry = {
         "paper": result.claim.paper, "verdict": result.verdict, "method": result.method, "basis": result.basis,
-        "trust": result.trust,
+        "trust": result.trust, "kernel": result.kernel,
     }  # fmt: skip
     readings = result.evidence["readings"]
     return {**entry, "readings": readings} if readings else entry

@@ -67,7 +67,7 @@ class Statement:
 
     def latex(self) -> str:
         """Return the statement with its formulas in LaTeX, between dollar signs."""
-        shown = {name: f"${sympy.latex(_exact(value), order='none')}$" for name, value in self.formulas.items()}
+        shown = {name: f"${sympy.latex(exact(value), order='none')}$" for name, value in self.formulas.items()}
         return self.template.format(**shown)
 
     def loose(self, steps: Iterable[Any]) -> tuple[str, ...]:
@@ -85,15 +85,15 @@ class Statement:
         """
         steps = list(steps)
         judged = [expression for step in steps for expression in spoken_of(step)]
-        assumed = [condition for step in steps for condition in conditions_of(step)]
-        formulas = [(plain(value), _exact(value)) for value in self.formulas.values()]
+        conditions = [condition for step in steps for condition in conditions_of(step)]
+        formulas = [(plain(value), exact(value)) for value in self.formulas.values()]
         shown = [_occurs(wanted, judged) for _, wanted in formulas]
         if not any(shown):
             return tuple(text for text, _ in formulas)
         return tuple(
             text
             for (text, wanted), occurs in zip(formulas, shown, strict=True)
-            if not occurs and not _assumed(wanted, assumed)
+            if not occurs and not assumed(wanted, conditions)
         )
 
     def is_stated_by(self, step: Any) -> bool:
@@ -109,9 +109,9 @@ class Statement:
         bool
             Whether the step states the statement.
         """
-        wanted = [_exact(value) for value in self.formulas.values()]
+        wanted = [exact(value) for value in self.formulas.values()]
         judged = [one for one in spoken_of(step) if hasattr(one, "rel_op")]
-        whole = any(_is_relation(one, judged) for one in wanted if hasattr(one, "rel_op"))
+        whole = any(is_relation(one, judged) for one in wanted if hasattr(one, "rel_op"))
         return whole and not self.loose([step])
 
 
@@ -156,7 +156,7 @@ def spoken_of(step: Any) -> Iterator[Any]:
     for smaller, larger, relation in (("smaller", "larger", strict), ("left", "right", sympy.Eq)):
         pair = (getattr(step, smaller, None), getattr(step, larger, None))
         if sides is None and None not in pair:
-            yield relation(_exact(pair[0]), _exact(pair[1]), evaluate=False)
+            yield relation(exact(pair[0]), exact(pair[1]), evaluate=False)
 
 
 def conditions_of(step: Any) -> Iterator[Any]:
@@ -169,7 +169,7 @@ def _expressions(value: Any) -> Iterator[Any]:
     if isinstance(value, sympy.Basic):
         yield value
     elif isinstance(value, Fraction | int) and not isinstance(value, bool):
-        yield _exact(value)
+        yield exact(value)
     elif isinstance(value, Mapping):
         yield from _expressions([*value.keys(), *value.values()])
     elif isinstance(value, tuple | list):
@@ -194,30 +194,30 @@ def _occurs(wanted: Any, judged: list[Any]) -> bool:
     if any(one == wanted or one.has(wanted) for one in judged):
         return True
     if hasattr(wanted, "rel_op"):
-        return _is_relation(wanted, judged)
+        return is_relation(wanted, judged)
     sides = [
         side for expression in judged for side in (expression.args if hasattr(expression, "rel_op") else (expression,))
     ]
-    return any(_same(wanted, side) for side in sides if side.free_symbols == wanted.free_symbols)
+    return any(same(wanted, side) for side in sides if side.free_symbols == wanted.free_symbols)
 
 
-def _is_relation(wanted: Any, judged: list[Any]) -> bool:
+def is_relation(wanted: Any, judged: list[Any]) -> bool:
     """Say whether a relation is one of those judged: a strict one has to be judged as such."""
     kinds = {"<": "< >", ">": "< >", "<=": "< > <= >=", ">=": "< > <= >="}.get(wanted.rel_op, wanted.rel_op).split()
     return any(
-        _same(_difference(wanted), _difference(expression))
+        same(_difference(wanted), _difference(expression))
         for expression in judged
         if getattr(expression, "rel_op", None) in kinds
     )
 
 
-def _assumed(wanted: Any, conditions: list[Any]) -> bool:
-    """Say whether a one is among those of a domain, or implied by one that leaves out less."""
+def assumed(wanted: Any, conditions: list[Any]) -> bool:
+    """Say whether a condition is among those of a domain, or implied by one that leaves out less."""
     if not hasattr(wanted, "rel_op"):
         return _occurs(wanted, conditions)
     kinds = {"<": "< > <= >=", ">": "< > <= >=", "<=": "<= >=", ">=": "<= >="}.get(wanted.rel_op, "").split()
     return any(condition == wanted for condition in conditions) or any(
-        _same(_difference(wanted), _difference(condition))
+        same(_difference(wanted), _difference(condition))
         for condition in conditions
         if getattr(condition, "rel_op", None) in kinds
     )
@@ -227,13 +227,15 @@ def _difference(relation: Any) -> Any:
     return relation.gts - relation.lts if hasattr(relation, "gts") else relation.lhs - relation.rhs
 
 
-def _same(one: Any, other: Any) -> bool:
+def same(one: Any, other: Any) -> bool:
+    """Say whether two expressions are one, up to expanding and cancelling."""
     if not isinstance(one, sympy.Expr) or not isinstance(other, sympy.Expr):
         return False
     return bool(sympy.cancel(sympy.together(sympy.expand((one - other).doit()))) == 0)
 
 
-def _exact(value: Any) -> Any:
+def exact(value: Any) -> Any:
+    """Return a formula, or a number, as an expression."""
     if isinstance(value, Fraction):
         return sympy.Rational(value.numerator, value.denominator)
     return sympy.sympify(value, strict=True)
@@ -241,7 +243,7 @@ def _exact(value: Any) -> Any:
 
 Decider = TypeVar("Decider", bound=Callable[..., Any])
 _POINTS, _DIGITS = 24, 30
-_SHARES = ("delta", "delta_1", "delta_2", "theta")  # letters below 1
+BELOW_1 = ("delta", "delta_1", "delta_2", "theta")  # letters below 1
 _SMALL = ("K", "k", "m", "t")  # counts that are small beside n
 
 
@@ -273,9 +275,10 @@ class Carried:
         return f"{self.field} of {self.theorem}, as registered, is what this claim is about"
 
     def formula(self) -> str:
-        """Return the theorem's formula and the claim's."""
+        """Return the theorem's formula and, where it is written in another way, the claim's."""
         where = ", ".join(f"{letter} = {value}" for letter, value in self.where)
-        return f"{self.registered()} = {self.stated}" + (f" with {where}" if where else "")
+        sides = dict.fromkeys((str(self.registered()), str(self.stated)))
+        return " = ".join(sides) + (f" with {where}" if where else "")
 
     def latex(self) -> str:
         """Return the claim's formula."""
@@ -365,6 +368,6 @@ def _value(letter: Any, number: int) -> Any:
         return sympy.Integer(2 + drawn % scale)
     if name == "epsilon":
         return sympy.Rational(20, 20 + drawn % 400)
-    if name in _SHARES:
+    if name in BELOW_1:
         return sympy.Rational(1, 2 + drawn % 10 ** (1 + drawn % 7))
     return sympy.Rational(1 + drawn % 997, 1 + (drawn >> 12) % 97) * sympy.Integer(10) ** (drawn % 5 - 3)

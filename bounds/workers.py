@@ -167,8 +167,7 @@ class _Worker:
             return _undecided(claim, f"the process that decided it ended with code {self._process.wait()}")
         if isinstance(answer, str):
             return _undecided(claim, f"deciding it failed: {answer}")
-        verdict, method, note, evidence, took, basis = answer
-        return ClaimResult(claim, verdict, method, note, evidence, took, basis)
+        return ClaimResult(claim, *answer)
 
     def _start(self, seconds: float, stop: threading.Event) -> Any:
         """Wait until it runs, then until it has the claims; return what it says of them."""
@@ -247,6 +246,7 @@ def main(find: Callable[..., tuple[Claim, ...]]) -> None:
     for line in sys.stdin:
         try:
             result = known[line.rstrip("\n")].decide()
-            send((result.verdict, result.method, result.note, result.evidence, result.seconds, result.basis))
+            reached = (result.verdict, result.method, result.note, result.evidence, result.seconds)
+            send((*reached, result.basis, result.kernel))
         except Exception as error:
             send(f"{type(error).__name__}: {one_line(error)}")

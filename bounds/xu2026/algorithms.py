@@ -351,7 +351,5 @@ def difference() -> Decision:
 
 @claim("002:Lem5 privacy", Kind.STEP, location="proof of Lemma 5", equation=Eq(MOVES.left, MOVES.right, evaluate=False))
 def gradient_variation() -> Decision:
-    """The gradient variation L |w_t - w_{{t-1}}|, w = (x, y), is L |y_t - y_{{t-1}}|: {equation} for the moves dx and
-    dy of x and y.
-    """
+    """{equation} (the gradient variation L |w_t - w_{{t-1}}|, moves dx and dy of x and y, is L |y_t - y_{{t-1}}|)."""
     return judged(MOVES, repaired="L |w_t - w_{t-1}| <= L (dx + dy); x moves by the step size in every descent step")

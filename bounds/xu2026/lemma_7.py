@@ -202,7 +202,6 @@ def radius() -> Decision:
             (2, Fraction(1, 4), Fraction(1, 1000)),
             (Fraction(1251, 1001)) ** 2 - 1,
         ),
-        Below("indeed", Rational(1, 2), Rational(1251, 1001) ** 2 - 1),
         # Find the R that (26) allows, and the one with which the sum is within 1/4.
         Identity(
             "1/(4 L_Phi eta_H) is the largest R that (26) allows",

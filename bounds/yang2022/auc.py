@@ -121,13 +121,16 @@ def scaling() -> Decision:
     unit = n_plus * n_minus / (n_plus + n_minus)
     even = {n_plus: 10, n_minus: 10}
     return conditional(
-        Identity("at p = n_+/n, (1-p) over 1/n_+", lambda: (1 - n_plus / (n_plus + n_minus)) / (1 / n_plus), unit),
         Identity(
-            "which is p over 1/n_-",
-            lambda: (1 - n_plus / (n_plus + n_minus)) * n_plus,
-            lambda: (n_plus / (n_plus + n_minus)) * n_minus,
+            "at p = n_+/n, n = n_+ + n_-, (1-p) over 1/n_+ is p over 1/n_-",
+            lambda: (1 - n_plus / (n_plus + n_minus)) / (1 / n_plus),
+            unit,
         ),
-        Identity("p (1-p) over 1/n, n = n_+ + n_-", share * (1 - share) * (n_plus + n_minus), unit),
+        Identity(
+            "and so is p (1-p) over 1/n",
+            lambda: n_plus / (n_plus + n_minus) * (1 - n_plus / (n_plus + n_minus)) * (n_plus + n_minus),
+            unit,
+        ),
         Counterexample("the factor is not one: n_+ = n_- = 10, 1/n_+ is not 1-p", Eq(UP, 1 - share), even),
         Counterexample("nor 1/n_- p", Eq(DOWN, share), even),
         Counterexample("nor 1/n p (1-p)", Eq(ALL, share * (1 - share)), even),

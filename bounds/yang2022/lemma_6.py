@@ -337,8 +337,9 @@ def weak_risk_stability() -> Decision:
             "z_i)]; with the suprema inside E both belong to one pair (S_i, S) and one z_i",
             "i.i.d. records",
         ),
-        Enumerated("with the second pair reversed the instance's stability is", stability, (2, True), Fraction(3, 4)),
-        Below("which is above the difference of its gaps", Rational(1, 4), Rational(3, 4)),
+        Enumerated(
+            "with the second pair reversed its stability is above the gaps' 1/4", stability, (2, True), Fraction(3, 4)
+        ),
         # Four gradient inequalities: at u = (w, v) and u' = (w', v'), with the mixed pairs between them.
         Identity(
             "Lemma 5: what two gradient inequalities in w and two in v leave over, each at least 0, adds up to the "

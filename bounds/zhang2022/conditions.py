@@ -132,9 +132,8 @@ def gradients() -> Decision:
     return proved(
         *CONVEX,
         Cited("sum_k 1/mu_k <= 1/mu <= sqrt n D/L and sum_k 1/sqrt(mu_k) <= (1 + sqrt 2)/sqrt mu", "geometric series"),
-        Identity("K blocks of n/K records", lambda: phases * (n / phases), n),
         Dominated(
-            "SVRG, SARAH: n + sqrt n ell D/L, times log(n/delta)",
+            "SVRG, SARAH, on K blocks of n/K records: n + sqrt n ell D/L, times log(n/delta)",
             (n + sqrt(n) * r + many) * gap,
             VARIANCE_REDUCED * gap,
             Region(gap >= 1, many <= n),

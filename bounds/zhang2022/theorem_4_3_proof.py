@@ -144,16 +144,15 @@ def population() -> Decision:
     terms = 384 * UNIT + 3 * delta / (16 * mu * n**2) + 6 * sqrt(2) / (mu * n)
     return conditional(
         Quoted("the gap is at most two squares", "Z22"),
-        SOLVER,
+        Quoted("the solver's energy, and that of (x_S, y_S), is at most twice its mean or weak gap", "Z21"),
         Identity(
             "3/2 of the noises and of the solver",
             lambda: Rational(3, 2) * (256 * UNIT + delta / (8 * mu * n**2)),
             384 * UNIT + 3 * delta / (16 * mu * n**2),
         ),
         Quoted("the weak gap of (x_S, y_S)", "Z24"),
-        Quoted("which is at least half the expected energy of its distance to the fixed (x*, y*)", "Z21"),
         Identity(
-            "so that 3/2 of that energy is at most",
+            "so that 3/2 of the energy of its distance to the fixed (x*, y*) is at most",
             lambda: Rational(3, 2) * 2 * (2 * sqrt(2) / (mu * n)),
             6 * sqrt(2) / (mu * n),
         ),

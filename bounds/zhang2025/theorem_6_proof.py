@@ -256,7 +256,7 @@ def average() -> Decision:
     absorbed=4 * T * sigma_2**2 * C_2**2 * d <= 1 / (2 * eta**2),
 )
 def step_size() -> Decision:
-    """A step with {short} absorbs the term in |x_r - x_{{r-1}}|^2: {absorbed}."""
+    """For {short}: {absorbed} (the term in |x_r - x_{{r-1}}|^2 is absorbed)."""
     return proved(
         Inequality(
             "2 times (58)'s 2 T sigma^2 C_2^2 d is within 1/(2 eta^2)",

@@ -105,7 +105,8 @@ def _decided(claim: Claim) -> Iterator[str]:
         yield "\n".join(f"- {plain(reading)}: {verdict}" for reading, verdict in readings.items()) + "\n"
     if result.evidence["repaired"]:
         yield f"**What can be saved:** {plain(result.evidence['repaired'])}\n"
-    yield f"Method: {plain(result.method)}. Checked by: {plain(result.trust)}.\n"
+    yield f"Method: {plain(result.method)}. Checked by: {plain(result.trust)}."
+    yield f"In the kernel: {result.kernel or 'nothing'}.\n"
     yield block(command(claim), "sh")
 
 

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from dpcheck import __version__
 from dpcheck.audits.bugs.bug import Bug, Examination
-from dpcheck.bounds.ledger import ClaimResult
+from dpcheck.bounds.ledger import SHARES, ClaimResult
 from dpcheck.errors import InputError
 from dpcheck.report.results import standing
 from dpcheck.report.template import fill
@@ -33,7 +33,8 @@ _NARROW = 100  # columns below which rows are stacked
 _ORDER = ("refuted", "misprint", "unresolved", "conditional", "proved")
 _HEADINGS = {
     "claim": "claim", "verdict": "verdict", "method": "method", "seconds": "s",
-    "crux": "critical constant or counterexample", "trust": "checked by", "location": "place in the paper",
+    "crux": "critical constant or counterexample", "trust": "checked by", "kernel": "in the kernel",
+    "location": "place in the paper",
 }  # fmt: skip
 
 
@@ -67,8 +68,8 @@ def _claims_table(results: Sequence[ClaimResult], *, color: bool, width: int, fi
         for heading in _HEADINGS.values():
             table.add_column(heading, justify="right" if heading == "s" else "left", overflow="fold")
         for result in results:
-            texts = (result.method, f"{result.seconds:.1f}", _crux(result), result.trust, result.claim.location)
-            table.add_row(Text(result.claim.id), _word(result), *map(Text, texts))
+            texts = (result.method, f"{result.seconds:.1f}", _crux(result), result.trust, result.kernel or "nothing")
+            table.add_row(Text(result.claim.id), _word(result), *map(Text, (*texts, result.claim.location)))
         console.print(table)
         say(console, "")
         say(
@@ -98,6 +99,7 @@ def _claim_explained(result: ClaimResult, width: int, code: str) -> str:
     parts += [(f"{head}: ", evidence[name]) for name, head in heads.items() if evidence[name]]
     parts += [("Reading: ", f"{reading}: {verdict}") for reading, verdict in evidence["readings"].items()]
     parts += [("Basis: ", f"{result.basis}; steps: {result.trust}")]
+    parts += [("In the kernel: ", result.kernel or "nothing")]
     parts += [("Code: ", code)] if code else []
     lines += [line for head, text in parts for line in wrapped(f"  {head}{text}", width)]
     for number, step in enumerate(evidence["steps"], 1):
@@ -118,6 +120,9 @@ def _claims_summary(results: Sequence[ClaimResult], changed: Sequence[ClaimResul
     counts = Counter[str](result.verdict for result in results)
     verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _ORDER if counts[verdict])
     line = f"Result:     {len(results)} claim{'s' * (len(results) != 1)}: {verdicts}; {seconds:.1f} s"
+    if len(results) > 1:
+        shares = Counter(result.kernel for result in results)
+        line += "\nIn kernel:  " + "; ".join(f"{word or 'nothing'}: {shares[word]}" for word in SHARES if shares[word])
     if changed is None:
         return line
     moved = ", ".join(f"{result.claim.id} ({result.verdict})" for result in changed)
