@@ -259,17 +259,11 @@ _LARGEST, _MOST_RUNS = 60.0, 10**9
 class Strength:
     """What an audit would have found.
 
-    Attributes
-    ----------
-    epsilon : float or None
-        Of one number with Laplace noise, or Gaussian noise where delta is positive, that is too small for the claim:
-        what four of five such audits find. None where the runs are too few to say it of any.
-    chance : float
-        In how many of all audits, at least.
-    trials : int or None
-        Runs on each data set that find noise which is a tenth too small, where these were too few; None beyond 10^9.
-    curve : bool
-        Whether the claim is one point of a curve, all of which could be tested.
+    epsilon : of one number with Laplace noise, or Gaussian noise where delta is positive, that is too small for the
+    claim: what four of five such audits find; None where the runs are too few to say it of any
+    chance : in how many of all audits, at least
+    trials : runs a data set that find noise which is a tenth too small, where these were too few; None beyond 10^9
+    curve : whether the claim is one point of a curve, all of which could be tested
     """
 
     epsilon: float | None

@@ -13,28 +13,7 @@ _LONGEST = 100
 
 
 def comment(before: Results, after: Results) -> str:
-    """Return Markdown of two runs' audits, in which names are text whatever they hold.
-
-    Parameters
-    ----------
-    before, after : Report
-        Of audits, the findings of a baseline among them.
-
-    Returns
-    -------
-    str
-        A heading and a table.
-
-    Examples
-    --------
-    >>> from dpcheck.report.comment import comment
-    >>> from dpcheck.report.findings import Finding, Report
-    >>> def run(verdict, epsilon):
-    ...     one = Finding("mean.output", "privacy", "mean", verdict, "seen", audited=epsilon, claimed=1.0)
-    ...     return Report((one,), ("mean",), "audit", 0, "1", 1.0)
-    >>> print(comment(run("consistent", 0.93), run("violated", 1.8)).splitlines()[-3])
-    | `mean` | 1 | ≥ 0.93 | ≥ 1.8 | **violated**, was consistent |
-    """
+    """Return Markdown of two runs' audits, a baseline's among them, in which names are text whatever they hold."""
     runs = [{f.id: f for f in report.findings if f.audited is not None} for report in (before, after)]
     changes: dict[str, list[Change]] = {}
     for change in compare(before, after).changes:
