@@ -31,11 +31,6 @@ def _rms(noise: Array) -> Array:
     return np.asarray(np.sqrt(np.einsum("bnk,bnk->b", noise, noise) / noise[0].size))
 
 
-def _laplace_cdf(x: Array, scale: float) -> Array:
-    tail = 0.5 * np.exp(-np.abs(x) / scale)
-    return np.where(x < 0, tail, 1 - tail)
-
-
 @lru_cache(maxsize=8)
 def _integers(exponent: int, scale: float) -> tuple[Array, Array, Array]:
     """Return support, masses and distribution function for a mass ``exp(-|k / scale|^exponent / exponent)``."""
@@ -68,7 +63,9 @@ LAWS = {
         lambda rng, shape, s: s * rng.standard_normal(shape), lambda x, s: np.asarray(special.ndtr(x / s)), _rms
     ),
     "laplace": Law(
-        lambda rng, shape, s: s * rng.laplace(size=shape), _laplace_cdf, lambda noise: np.abs(noise).mean((1, 2))
+        lambda rng, shape, s: s * rng.laplace(size=shape),
+        lambda x, s: np.where(x < 0, tail := 0.5 * np.exp(-np.abs(x) / s), 1 - tail),
+        lambda noise: np.abs(noise).mean((1, 2)),
     ),
     "exponential": Law(
         lambda rng, shape, s: s * rng.standard_exponential(shape),

@@ -93,9 +93,10 @@ def _look(run: Runs, dataset: Any, seed: int) -> Observation | None:
         if key in other and all(a != b for a, b in zip(values, other[key], strict=False))
     }  # fmt: skip
     seen = [_seeds(recorder) for recorder in (recorders[0], *elsewhere)]
-    few = [
-        key for key in seeds if key in run.fresh and all(map(_is_small, (v for run in seen for v in run.get(key, ()))))
-    ]
+    few = [  # small seeds: that all of some are has probability 1e-10 where they have 32 random bits
+        key for key in seeds
+        if key in run.fresh and all(v.isdigit() and int(v) < 2**28 for run in seen for v in run.get(key, ()))
+    ]  # fmt: skip
     run.notes = list(_notes(recorders[0], few, [key for key, values in seeds.items() if values != again.get(key)]))
     drawn = [_kinds(recorder.draws) for recorder in recorders]
     if any(kinds != drawn[0] for kinds in drawn):
@@ -122,11 +123,6 @@ def _seeds(recorder: Recorder) -> dict[tuple[str, str], list[str]]:
     for name, place, value in recorder.seedings:
         found.setdefault((name, place), []).append(value)
     return found
-
-
-def _is_small(seed: str) -> bool:
-    """Whether a seed is small: that all of some are has probability 1e-10 where they have 32 random bits."""
-    return seed.isdigit() and int(seed) < 2**28
 
 
 def _notes(

@@ -28,8 +28,9 @@ class OtherEvent(Exception):  # noqa: N818  # no error, but an answer: another a
 def read_other_events(events: Any, items: Sequence[Any]) -> tuple[Event, ...]:
     """Read a history of Opacus or dp_accounting's events, ``items`` being all that ``events`` hold."""
     history = getattr(events, "history", events)
-    if isinstance(history, list) and history and all(map(_is_history_row, history)):
-        return _read_history(history)
+    rows = history if isinstance(history, list) and history else [None]
+    if all(isinstance(row, tuple | list) and len(row) == 3 and all(map(is_number, row)) for row in rows):
+        return _read_history(rows)
     if not all(map(_is_dp_accounting, items)):
         _refuse(events, items)
     try:
@@ -49,10 +50,6 @@ def certify_dp_accounting(events: Sequence[Any], delta: float) -> Certificate | 
         epsilon, method, relation = _their_epsilon(events, delta)
         return between(Certificate(epsilon, delta, method), relation, "C")
     return between(certificate(count_events(read), delta), _neighbours_of(events), "C")
-
-
-def _is_history_row(row: Any) -> bool:
-    return isinstance(row, tuple | list) and len(row) == 3 and all(map(is_number, row))
 
 
 def _is_dp_accounting(event: Any) -> bool:

@@ -198,7 +198,10 @@ class Algorithm:
         ]
         unread = "not be Laplace noise on a minibatch or a random allocation, which no check reads"
         require(not strange, f"events of {self.name}", unread, strange)
-        object.__setattr__(self, "relation", "add_or_remove_one" if theirs or _adds(events or ()) else "replace_one")
+        theirs = theirs or any(
+            isinstance(e, Sampled) and e.neighbours == "add_or_remove_one" for e in _inner(events or ())
+        )
+        object.__setattr__(self, "relation", "add_or_remove_one" if theirs else "replace_one")
         object.__setattr__(self, "events", events)
 
     @property
@@ -363,11 +366,6 @@ def _multipliers(events: Sequence[Event]) -> list[tuple[str, float]]:
             case _:
                 found.append(("laplace" if isinstance(event, Laplace) else "gaussian", event.noise_multiplier))
     return found
-
-
-def _adds(events: Sequence[Event]) -> bool:
-    """Say whether neighbours are made by adding or removing a record."""
-    return any(isinstance(event, Sampled) and event.neighbours == "add_or_remove_one" for event in _inner(events))
 
 
 def _inner(events: Sequence[Event]) -> list[Event]:

@@ -199,7 +199,8 @@ class _Step:
         self._released(self.declared.data, recorder)
         calls = [k for k, draw in enumerate(recorder.draws) if draw.method in ("random", "uniform") and not draw.shape]
         for call, end in itertools.product(calls[:_BRANCHES], (rare, 1 - rare)):
-            look = replace(self, units=partial(_one_at, call, end)).look(law)
+            units = lambda number, units, at=call, end=end: np.array(end) if number == at else units  # noqa: E731
+            look = replace(self, units=units).look(law)
             if isinstance(look, str):
                 continue
             by, drawn, pair = look
@@ -365,10 +366,6 @@ class _Step:
             method == other_method and np.array_equal(values[: len(others)], others)
             for (method, values), (other_method, others) in zip(*drawn, strict=True)
         )
-
-
-def _one_at(call: int, end: float, number: int, units: Array) -> Array:
-    return np.array(end) if number == call else units  # what one call draws
 
 
 def _a_little_less(before: Callable[[int, Array], Array] | None, number: int, units: Array) -> Array:
