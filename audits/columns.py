@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.arrays import widened
+from dpcheck.arrays import Floats, widened
 from dpcheck.audits.running.datasets import as_numpy
 from dpcheck.errors import require
 
 Row = tuple[Any, ...]
-Floats = NDArray[np.float64]
 
 
 class _Absent:

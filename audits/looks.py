@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr
 from scipy.stats import norm
 
+from dpcheck.arrays import Floats
 from dpcheck.audits import limits
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.output_sets import Choice, OutputSet, choose
@@ -27,8 +27,6 @@ from dpcheck.audits.running.encoder import Layout, Naming
 from dpcheck.audits.running.pool import Pool
 from dpcheck.audits.scores import evaluate
 from dpcheck.compiled import njit
-
-Floats = NDArray[np.float64]
 
 # (least trials, shares of the blocks, shares of the level)
 _PLANS = (

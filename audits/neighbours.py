@@ -8,16 +8,14 @@ from itertools import zip_longest
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dpcheck.arrays import real_numbers, widened
+from dpcheck.arrays import Floats, real_numbers, widened
 from dpcheck.audits.columns import range_of, read_columns
 from dpcheck.audits.proposals import adding, replacing
 from dpcheck.audits.running import Runner
 from dpcheck.audits.running.datasets import same
 from dpcheck.errors import InputError, raised, require, require_count, require_known, require_positive, require_seed
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,7 +281,7 @@ def canary(
     runner = Runner(mechanism, (dataset, dataset), vectorized, seed)
     shape = (2, *record.shape)
 
-    def distance(records: Array) -> float:
+    def distance(records: Floats) -> float:
         a, b = (
             runner.outputs(with_record(dataset, index, made), np.random.default_rng(seed), _COMPARED)
             for made in records
@@ -329,7 +327,7 @@ def with_record(dataset: Any, index: int, record: Any) -> Any:
     return copy
 
 
-def farthest_pair(gradients: Array) -> tuple[int, int, float]:
+def farthest_pair(gradients: Floats) -> tuple[int, int, float]:
     """Return the two candidates whose gradients differ most, and the root mean square of the distance.
 
     gradients : (candidates, points, size), each candidate's gradient at the same points of the

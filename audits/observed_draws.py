@@ -9,17 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpcheck.arrays import returned_numbers
+from dpcheck.arrays import Floats, returned_numbers
 from dpcheck.audits.running import sources
 from dpcheck.audits.running.datasets import brief, fingerprint, require_unchanged
 from dpcheck.audits.running.python_sources import numpy_was_seeded
 from dpcheck.audits.running.recorder import Draw, Recorder
 from dpcheck.errors import require
 from dpcheck.source import shown_place
-
-Array = NDArray[np.float64]
 
 # Calls with one seed: enough to catch a fair coin that does not come from the generator. And seeds that are tried.
 _REPEATS = 24
@@ -55,7 +52,7 @@ class Runs:
     fresh: frozenset[tuple[str, str]] = frozenset()
     notes: list[Observation] = field(default_factory=list)
 
-    def __call__(self, dataset: Any, rng: np.random.Generator) -> Array:
+    def __call__(self, dataset: Any, rng: np.random.Generator) -> Floats:
         """Return the numbers of one output, (k,)."""
         with sources.drawing_from(rng, self.fresh):
             given = (dataset, rng) if self.takes_rng else (dataset,)
@@ -174,7 +171,7 @@ def differences(first: Sequence[Draw], second: Sequence[Draw]) -> list[Observati
     return seen
 
 
-def reuse(run: Runs, data: Any, neighbour: Any, scale: Array, seed: int) -> list[Observation]:
+def reuse(run: Runs, data: Any, neighbour: Any, scale: Floats, seed: int) -> list[Observation]:
     """Observe outputs (k,) whose continuous noise, of size ``scale``, two calls on one generator share.
 
     The difference of the two calls is then the same for all seeds, which never happens with fresh noise.

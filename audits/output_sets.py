@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.arrays import Floats
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits import stand_off, thresholds
 from dpcheck.audits.running import SIDES
@@ -20,8 +21,6 @@ from dpcheck.audits.running.datasets import plain, shown
 from dpcheck.audits.scores import Coordinate, Score, evaluate
 from dpcheck.audits.scores.exact import Extreme, Repeats, Special, Stated, exact, given, seen, stated_once
 from dpcheck.audits.scores.learned import Projection, Quadratic, fit, learned
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from dpcheck.arrays import real_numbers
+from dpcheck.arrays import Floats, real_numbers
 from dpcheck.compiled import njit
 from dpcheck.errors import require, require_confidence, require_count, require_seed
 from dpcheck.shown import Shown
 
 Index = NDArray[np.int64]
-Floats = NDArray[np.float64]
 _SCHEMES = ("with_replacement", "without_replacement", "poisson")
 # The fewest simulations; there are more if a p-value as small as the level requires them.
 _SIMULATIONS = 399

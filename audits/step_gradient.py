@@ -14,16 +14,15 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
+from dpcheck.arrays import Floats
 from dpcheck.audits.clipping import FEW, Rounding, audit_clipping
 from dpcheck.audits.noise import TESTS, NoiseAudit, audit_noise_sample
 from dpcheck.audits.noise_laws import grid
 from dpcheck.audits.step_parts import StepFinding, TrainingStep, gathered, taken
 from dpcheck.errors import InputError, raised
 
-Floats = NDArray[np.float64]
 _FIXED = "Hand over the gradient with dropout and augmentation off: they cost no privacy, but look like noise"
 _COORDINATES = 64  # whose noise is tested for scale, shape, tails and independence
 _LEAST = 4  # of them, however many releases there are

@@ -14,14 +14,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcheck.arrays import Floats
 from dpcheck.audits.running.datasets import same
 from dpcheck.audits.running.memory import Memory
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.audits.step_parts import StepFinding, TrainingStep, gathered, taken
 
-Floats = NDArray[np.float64]
 _CLOSE = 1e-6  # relative to the noise and to the release: the same up to rounding
 _MOVED = 1e-3  # of the noise: more than what rounding of the first release makes of the second
 _MOST = 8  # records in a minibatch

@@ -19,15 +19,7 @@ import pandas as pd
 from dpcheck.audits.limits import epsilon_lower, rejects
 from dpcheck.audits.neighbours import Pair
 from dpcheck.audits.running.datasets import equal_datasets, fingerprint, require_unchanged
-from dpcheck.audits.table_properties import (
-    PER_PROPERTY,
-    TOPICS,
-    Candidate,
-    Properties,
-    above,
-    candidates,
-    properties,
-)
+from dpcheck.audits.table_properties import PER_PROPERTY, TOPICS, Candidate, Properties, above, candidates, properties
 from dpcheck.errors import (
     raised,
     require,

@@ -15,9 +15,8 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpcheck.arrays import real_numbers
+from dpcheck.arrays import Floats, real_numbers
 from dpcheck.audits.claim import PrivacyClaim, delta_of
 from dpcheck.audits.membership import audit_privacy
 from dpcheck.audits.noise import most_confidence
@@ -42,7 +41,6 @@ from dpcheck.errors import (
 from dpcheck.events import Neighbours, Repeated, Sampled, Scheme
 from dpcheck.running.compilations import compilations_said
 
-Floats = NDArray[np.float64]
 _UNSEEDED = (
     "gradient must draw all its randomness from rng, got two different releases for one seed: seed the library's own "
     "generator from rng in each call, such as torch.manual_seed(int(rng.integers(2**62))), and switch dropout off; if "

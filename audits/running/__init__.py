@@ -11,17 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpcheck.arrays import unread
+from dpcheck.arrays import Floats, unread
 from dpcheck.audits.running.datasets import equal_datasets, fingerprint, require_unchanged, same
 from dpcheck.audits.running.encoder import Encoder, Layout
 from dpcheck.audits.running.outcomes import Raised, kind_of
 from dpcheck.errors import InputError, one_line, raised, require, require_count, require_mechanism
 from dpcheck.running.executor import Executor
 from dpcheck.running.processes import EndedProcessError, Guest
-
-Floats = NDArray[np.float64]
 
 SIDES = ("data", "neighbour")
 # Calls that are compared to see that a seed fixes the output: enough to catch a fair coin; and those on each dataset
@@ -119,11 +116,8 @@ class Runner:
 
     def __post_init__(self) -> None:
         """Require a function that takes these arguments."""
-        self._kinds, self._types, self._shape = (
-            set[Any](),
-            set[str](),
-            tuple[int, ...](),
-        )  # of the arrays that came out of the first runs
+        # Of the arrays that came out of the first runs.
+        self._kinds, self._types, self._shape = set[Any](), set[str](), tuple[int, ...]()
         require_mechanism(self.mechanism, vectorized=self.vectorized)
 
     def __call__(self, chunk: Chunk) -> Floats:

@@ -16,10 +16,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpcheck.arrays import Floats
 from dpcheck.audits.running.datasets import among, exactly, same, shown, tallied
 from dpcheck.audits.scores import Coordinate, Score, one_of
-
-Floats = NDArray[np.float64]
 
 # Runs of each dataset that are examined at a first glance.
 GLANCED = 4_000

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.arrays import Floats
 from dpcheck.audits.running.datasets import among, exactly, same, shown, tallied
 from dpcheck.audits.scores import Coordinate, named, one_of
 from dpcheck.audits.scores.exact import GLANCED
-
-Floats = NDArray[np.float64]
 
 # Bins of a likelihood ratio, the most values that have a bin of their own, and runs for each bin.
 _BINS = 64

@@ -19,8 +19,8 @@ from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcheck.arrays import Floats
 from dpcheck.audits.running import numbers
 from dpcheck.audits.running.memory import Memory
 from dpcheck.errors import InputError, raised, require, require_count, require_delta, require_epsilon
@@ -87,7 +87,6 @@ class RateClaim:
         require_count(self.seeds, "seeds", least=3)
 
 
-Array = NDArray[np.float64]
 _MEMORIES = WeakKeyDictionary["Algorithm", Memory]()  # apart from the declaration, which may go to other processes
 
 
@@ -309,7 +308,7 @@ class Algorithm:
             memory = _MEMORIES[self] = Memory(*self.functions)
         memory.restore()
 
-    def transcript(self, data: Any, rng: np.random.Generator) -> Array:
+    def transcript(self, data: Any, rng: np.random.Generator) -> Floats:
         """Run the algorithm and return everything that it releases.
 
         Parameters
@@ -326,7 +325,7 @@ class Algorithm:
         """
         return np.concatenate([flat(released) for _, released in self.walk(data, rng) if released is not None])
 
-    def output(self, data: Any, rng: np.random.Generator) -> Array:
+    def output(self, data: Any, rng: np.random.Generator) -> Floats:
         """Run the algorithm and return its last state.
 
         Parameters
@@ -345,7 +344,7 @@ class Algorithm:
         return flat(state)
 
 
-def flat(value: Any) -> Array:
+def flat(value: Any) -> Floats:
     """Return all numbers of a state, a copy, (k,) float64."""
     if isinstance(value, Mapping):
         value = list(value.values())

@@ -89,16 +89,3 @@ def pairs(solver: Any, problem: Problem, history: History) -> tuple[Release, ...
 def descent(solver: Any, problem: Problem, history: History) -> tuple[Release, ...]:
     """Return a minibatch for each step, and one release on it."""
     return tuple(Release(row, "w", f"at step {row + 1}", row) for row in range(len(history.clean)))
-
-
-def by_events(solver: Any, problem: Problem, history: History) -> tuple[Release, ...]:
-    """Return the releases of an algorithm that says nothing more of them, which follow its events."""
-    found: list[Release] = []
-    draw = 0
-    for group in declared(solver.events(problem)):
-        for _ in range(group.count):
-            for _ in group.multipliers:
-                row = len(found)
-                found.append(Release(row, JOINT, f"number {row + 1}", draw if group.sampled is not None else None))
-            draw += group.sampled is not None
-    return tuple(found[: len(history.clean)])

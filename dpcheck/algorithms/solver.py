@@ -13,7 +13,7 @@ from dpcheck.algorithms.configured import Configured
 from dpcheck.algorithms.kernels.gradients import no_ascent, no_base, no_difference
 from dpcheck.algorithms.kernels.jit import Numbers, Play
 from dpcheck.algorithms.kernels.tape import COUNT, EVALUATIONS, OUTCOME, RECORD, REPLAY
-from dpcheck.algorithms.layout import Release, by_events
+from dpcheck.algorithms.layout import JOINT, Release, declared
 from dpcheck.algorithms.problem import Array, Problem, data_of
 from dpcheck.algorithms.run import History, Run, history_of, new_tape, perform, require_sound, rows_of
 from dpcheck.errors import require_seed
@@ -189,7 +189,7 @@ class Solver(Configured):
         return int(self.steps)
 
     def layout(self, problem: Problem, history: History) -> tuple[Release, ...]:
-        """Return what each release of a run is, in order.
+        """Return what each release of a run is, in order: as the events have it where an algorithm says nothing more.
 
         Parameters
         ----------
@@ -203,7 +203,15 @@ class Solver(Configured):
         tuple of Release
             One for each row of ``history.clean``.
         """
-        return by_events(self, problem, history)
+        found: list[Release] = []
+        draw = 0
+        for group in declared(self.events(problem)):
+            for _ in range(group.count):
+                for _ in group.multipliers:
+                    row = len(found)
+                    found.append(Release(row, JOINT, f"number {row + 1}", draw if group.sampled is not None else None))
+                draw += group.sampled is not None
+        return tuple(found[: len(history.clean)])
 
     def as_laplace(self, multiplier: float) -> float:
         """Return the multiplier of the Laplace mechanism as which a private choice is declared.

@@ -23,7 +23,7 @@ from dpcheck.audits.running.recorder import Recorder
 from dpcheck.checks.carried import Carried, carried
 from dpcheck.checks.context import Context, Stage, Tables
 from dpcheck.checks.declared_lines import suspect
-from dpcheck.checks.subject import COUNTED, Minibatches, Part, Subject
+from dpcheck.checks.subject import Minibatches, Part, Subject
 from dpcheck.errors import InputError, raised
 from dpcheck.events import scaled
 from dpcheck.report.findings import Finding
@@ -31,6 +31,7 @@ from dpcheck.source import place_of, shown_place
 
 # Streams, apart from each other.
 _TRANSCRIPT, _OUTPUT, _SEARCH, _CARRIED, _DRAWN, _LAW, _RATE = 0, 1, 2, 11, 20, 21, 30
+_COUNTED = 1000  # minibatches of a loop, in which each record is counted
 _STREAMS = 4  # on which data sets are compared in search of a pair
 _EXACT = 1e-9  # relative: rounding
 
@@ -280,9 +281,9 @@ def drawn(given: Algorithm, seed: int) -> list[Any] | str:
     rows: list[Any] = []
     if given.sampler is not None:
         rng = np.random.default_rng(seed)
-        return [_numbers(given.sampler(given.data, rng)) for _ in range(COUNTED)]
+        return [_numbers(given.sampler(given.data, rng)) for _ in range(_COUNTED)]
     run = 0
-    while len(rows) < COUNTED:
+    while len(rows) < _COUNTED:
         recorder, run = Recorder(int(np.random.SeedSequence([seed, run]).generate_state(1)[0])), run + 1
         before = 0
         for _, released in given.walk(given.data, recorder):

@@ -29,9 +29,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcheck import __version__
+from dpcheck.arrays import Floats
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.named_part import named_part
 from dpcheck.audits.neighbours import around
@@ -252,9 +252,6 @@ def flat(audit: NeighbourAudit) -> dict[str, Any]:
     """Return the audit of a pair that was searched as that of a given one, with what the search says besides."""
     found = audit.to_dict()
     return {**found.pop("audit"), **found}
-
-
-Floats = NDArray[np.float64]
 
 
 class StoredRuns:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
+from dpcheck import style
 from dpcheck.report.drawing import RATES, Row, Variant, along_of, grouped, has_bound, number_in
 from dpcheck.report.results import Finding, format_number, standing
-from dpcheck.style import plain
 
 _MOST = 7  # ticks
 _APART = 9.0  # percent of the axis between two ticks, for their numbers to have room
@@ -47,7 +47,7 @@ class Axis:
     def ticks(self) -> list[tuple[float, str]]:
         """Plain numbers and where they stand."""
         levels = self._decades() if self.logarithmic else []
-        return [(self.at(value), plain(value)) for value in (levels if len(levels) > 1 else self._even())]
+        return [(self.at(value), style.plain(value)) for value in (levels if len(levels) > 1 else self._even())]
 
     def _decades(self) -> list[float]:
         first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))

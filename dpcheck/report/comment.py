@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpcheck.errors import is_finite, one_line
 from dpcheck.report.findings import Finding
-from dpcheck.report.history import LEVEL, Change, compare
+from dpcheck.report.history import Change, compare
 from dpcheck.report.results import BROKEN, NO_ALARM, Results
 from dpcheck.shown import table
 
@@ -16,7 +16,8 @@ def comment(before: Results, after: Results) -> str:
     """Return Markdown of two runs' audits, a baseline's among them, in which names are text whatever they hold."""
     runs = [{f.id: f for f in report.findings if f.audited is not None} for report in (before, after)]
     changes: dict[str, list[Change]] = {}
-    for change in compare(before, after).changes:
+    compared = compare(before, after)
+    for change in compared.changes:
         changes.setdefault(change.id, []).append(change)
     rows = [(*_judged(runs[0].get(id), runs[1].get(id), changes.get(id, [])), id) for id in runs[0] | runs[1]]
     cells = [
@@ -28,7 +29,7 @@ def comment(before: Results, after: Results) -> str:
     ]  # fmt: skip
     worse = sum(rank == 0 for rank, *_ in rows)
     heading = f"### Privacy audits: {f'{worse} of {len(rows)} worse' if worse else 'none is worse'}"
-    further = f"Epsilons are lower bounds of audits; beyond chance: at error {LEVEL:g} over all rows."
+    further = f"Epsilons are lower bounds of audits; beyond chance: at error {compared.level:g} over all rows."
     return "\n".join([heading, "", table(cells, "markdown") if cells else "No mechanism was audited.", "", further])
 
 
