@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -23,6 +24,7 @@ from dpcheck.audits import limits
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.output_sets import Choice, OutputSet, choose
 from dpcheck.audits.running import SIDES, Chunk
+from dpcheck.audits.running.datasets import plain
 from dpcheck.audits.running.encoder import Layout, Naming
 from dpcheck.audits.running.pool import Pool
 from dpcheck.audits.scores import evaluate
@@ -116,6 +118,12 @@ class Look:
         if self.at_most <= self.claimed:
             return False
         return limits.rejects(*self.event.counts, self.claimed, delta=self.delta, alpha=self.alpha)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the bars, ready for JSON."""
+        names = ("kind", "event", "learned_from", "alpha", "claimed", "delta", "epsilon_lower")
+        shown = {"look": self.number} | {name: getattr(self, name) for name in names}
+        return shown | {"event": self.event.to_dict(), "claimed": plain(self.claimed)}
 
 
 _BARS = 80

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -126,12 +126,7 @@ def removed(dataset: Any) -> Iterator[Pair]:
     [[2], [1]]
     """
     for index in range(len(dataset)):
-        rest = (
-            np.delete(dataset, index, axis=0)
-            if isinstance(dataset, np.ndarray)
-            else [*dataset[:index], *dataset[index + 1 :]]
-        )
-        yield Pair(dataset, rest, f"record {index} removed")
+        yield Pair(dataset, without_record(dataset, index), f"record {index} removed")
 
 
 RELATIONS = ("replace_one", "add_or_remove_one", "both")
@@ -325,6 +320,19 @@ def with_record(dataset: Any, index: int, record: Any) -> Any:
     except (TypeError, ValueError) as error:
         raise InputError(f"records must fit into the dataset, got {raised(error)}") from error
     return copy
+
+
+def with_records(data: Any, indices: Iterable[int], record: Any) -> Any:
+    """Return a copy of ``data`` (array or list) with one record in several places."""
+    copy = data.copy() if isinstance(data, np.ndarray) else list(data)
+    for index in indices:
+        copy[index] = record
+    return copy
+
+
+def without_record(data: Any, index: int) -> Any:
+    """Return a copy of ``data`` (array or list) without one record."""
+    return np.delete(data, index, axis=0) if isinstance(data, np.ndarray) else [*data[:index], *data[index + 1 :]]
 
 
 def farthest_pair(gradients: Floats) -> tuple[int, int, float]:

@@ -120,16 +120,9 @@ class OutputSet:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the set in words and in full, and its counts, ready for JSON."""
-        return {
-            "words": self.words,
-            "score": _parameters(self.score),
-            "direction": self.direction,
-            "threshold": plain(self.threshold),
-            "favours": self.favours,
-            "hits": self.hits,
-            "other_hits": self.other_hits,
-            "trials": self.trials,
-        }
+        names = ("words", "score", "direction", "threshold", "favours", "hits", "other_hits", "trials")
+        shown = {name: getattr(self, name) for name in names}
+        return shown | {"score": _parameters(self.score), "threshold": plain(self.threshold)}
 
 
 # Larger arrays and longer lists of parameters are not written out, since the seed reproduces them.

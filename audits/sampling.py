@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -21,7 +21,7 @@ from scipy import special, stats
 from dpcheck.arrays import Floats, real_numbers
 from dpcheck.compiled import njit
 from dpcheck.errors import require, require_confidence, require_count, require_seed
-from dpcheck.shown import Shown
+from dpcheck.shown import Result
 
 Index = NDArray[np.int64]
 _SCHEMES = ("with_replacement", "without_replacement", "poisson")
@@ -32,7 +32,7 @@ UNEVEN = "some records are drawn more often than others"
 
 
 @dataclass(frozen=True)
-class SamplingAudit(Shown):
+class SamplingAudit(Result):
     """What minibatches show against the scheme that was claimed.
 
     Attributes
@@ -56,10 +56,6 @@ class SamplingAudit(Shown):
     steps: int
     p_values: dict[str, float]
     reason: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
-        return asdict(self)
 
 
 def audit_sampling(

@@ -77,20 +77,12 @@ class SensitivityAudit(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures, ready for JSON."""
-        witness = self.witness
-        return {
-            "verdict": self.verdict,
-            "sensitivity": plain(self.sensitivity),
-            "claimed": self.claimed,
-            "norm": plain(float(self.norm)),
-            "pairs": self.pairs,
-            "witness": witness
-            and {
-                "index": witness.index,
-                "replacement": plain(np.asarray(witness.replacement).tolist()),
-                "base": witness.base,
-            },
-        }
+        names, witness = ("verdict", "sensitivity", "claimed", "norm", "pairs", "witness"), self.witness
+        shown = {name: plain(getattr(self, name)) for name in names} | {"norm": plain(float(self.norm))}
+        if witness is not None:
+            replacement = plain(np.asarray(witness.replacement).tolist())
+            shown["witness"] = {"index": witness.index, "replacement": replacement, "base": witness.base}
+        return shown
 
 
 def audit_sensitivity(

@@ -55,15 +55,6 @@ def affordable(units: float, *, least: int, most: int) -> int:
     return max(least, min(most, int(_WORK / units)))
 
 
-def batch_sizes(scheme: str, batch: int, population: int) -> list[int]:
-    """Return sizes of minibatches as training has them, the largest first: of Poisson sampling 4 sd more than usual."""
-    if scheme in ("with_replacement", "without_replacement"):
-        return [batch]
-    spread = math.sqrt(batch * (1 - batch / population))
-    sizes = [round(batch + times * spread) for times in (4, 0, 2, 1, -2)]
-    return list(dict.fromkeys(min(max(size, 1), population) for size in [*sizes, batch + 1]))
-
-
 def noise_finding(
     step: TrainingStep, records: Any, sizes: list[int], trials: int | None, confidence: float, seed: int, empty: bool
 ) -> tuple[StepFinding, bool]:

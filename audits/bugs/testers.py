@@ -58,7 +58,6 @@ class Privacy:
 
     @property
     def promise(self) -> str:
-        """The claim in words."""
         from dpcheck.audits.claim import PrivacyClaim
 
         claim = (
@@ -88,7 +87,6 @@ class FloatingPoint:
 
     @property
     def promise(self) -> str:
-        """The claim in words."""
         claim = f"({self.epsilon:g}, {self.delta:g})-privacy of every bit of the output"
         return f"{claim} on {_shown(self.data)} and {_shown(self.neighbour)}"
 
@@ -113,7 +111,6 @@ class Noise:
 
     @property
     def promise(self) -> str:
-        """The claim in words."""
         return f"independent {self.distribution} noise of scale {self.scale:g}"
 
     def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
@@ -137,7 +134,6 @@ class Sampling:
 
     @property
     def promise(self) -> str:
-        """The claim in words."""
         return f"minibatches of {self.batch} of {self.population} records drawn afresh, {self.scheme}"
 
     def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
@@ -165,7 +161,6 @@ class Sensitivity:
 
     @property
     def promise(self) -> str:
-        """The claim in words."""
         return f"sensitivity {self.claimed:g} when one record is replaced"
 
     def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
@@ -186,7 +181,6 @@ class Clipping:
 
     @property
     def promise(self) -> str:
-        """The claim in words."""
         divisor = "the batch's size" if self.divisor == "size" else f"{self.divisor:g}"
         also = "" if self.finite else ", where a record may hold NaN"
         return f"a sum of one vector a record, of norm at most {self.bound:g}, divided by {divisor}{also}"
@@ -211,7 +205,6 @@ class Randomness:
 
     @property
     def promise(self) -> str:
-        """The claim in words."""
         claim = f"({self.epsilon:g}, {self.delta:g})-privacy, with fresh noise from rng,"
         return f"{claim} on {_shown(self.data)} and {_shown(self.neighbour)}"
 
@@ -264,7 +257,6 @@ class Certified:
 
     @property
     def promise(self) -> str:
-        """The claim in words."""
         return f"({self.epsilon:g}, {self.delta:g})-privacy of what the calibration returns"
 
     def run(self, version: Callable[..., Sequence[Event] | Event], seed: int, confidence: float) -> Outcome:

@@ -44,13 +44,7 @@ class Place:
 
 @cache
 def records() -> Mapping[str, Place]:
-    """Return the place of every algorithm by its name, in alphabetical order.
-
-    Raises
-    ------
-    LookupError
-        Where two records have the same name.
-    """
+    """Return the place of every algorithm by its name, in alphabetical order; LookupError where two have the same."""
     places: dict[str, Place] = {}
     for folder in folders():
         for file in sorted(folder.glob("*.py")):
@@ -145,12 +139,9 @@ def _words(node: ast.ClassDef) -> dict[str, str]:
 
 
 def find(wanted: str | os.PathLike[str], taken: Collection[str]) -> list[Algorithm]:
-    """Return the algorithms of a file, or the one that a package registered under a name.
+    """Return the algorithms of a file, or the one that a package registered under a name; else InputError.
 
     taken : dpcheck's own names, which nobody else may use
-
-    Raises :class:`~dpcheck.errors.InputError` for a file that is missing, cannot be imported or declares nothing, and
-    for an unknown name.
     """
     require(isinstance(wanted, str | os.PathLike), "algorithm", "be a name, an Algorithm or a path", wanted)
     text = os.fspath(wanted)

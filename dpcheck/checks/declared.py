@@ -18,7 +18,7 @@ import numpy as np
 from dpcheck.accounting import calibrate, certify
 from dpcheck.algorithms.declaration import Algorithm, RateClaim
 from dpcheck.algorithms.problem import Array
-from dpcheck.audits.neighbours import Pair, with_record
+from dpcheck.audits.neighbours import Pair, with_record, with_records, without_record
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.checks.carried import Carried, carried
 from dpcheck.checks.context import Context, Stage, Tables
@@ -196,19 +196,6 @@ def bases(given: Algorithm) -> Iterator[tuple[str, Any]]:
     yield "the data", given.data
     for k, record in enumerate(candidates(given)):
         yield f"data whose records all equal replacement {k}", with_records(given.data, range(len(given.data)), record)
-
-
-def with_records(data: Any, indices: Iterable[int], record: Any) -> Any:
-    """Return a copy of ``data`` (array or list) with one record in several places."""
-    copy = data.copy() if isinstance(data, np.ndarray) else list(data)
-    for index in indices:
-        copy[index] = record
-    return copy
-
-
-def without_record(data: Any, index: int) -> Any:
-    """Return a copy of ``data`` (array or list) without one record."""
-    return np.delete(data, index, axis=0) if isinstance(data, np.ndarray) else [*data[:index], *data[index + 1 :]]
 
 
 def worst_pair(given: Algorithm, seed: int) -> Pair:

@@ -20,11 +20,11 @@ import numpy as np
 from dpcheck.algorithms.declaration import Algorithm
 from dpcheck.algorithms.problem import Array
 from dpcheck.audits.additive_noise import Response, Shift, moved, respond, transported
-from dpcheck.audits.neighbours import Pair, with_record
+from dpcheck.audits.neighbours import Pair, with_record, with_records, without_record
 from dpcheck.audits.running.memory import Memory
 from dpcheck.audits.running.recorder import Draw, Recorder
 from dpcheck.checks.context import Context
-from dpcheck.checks.declared import Declared, bases, candidates, is_minibatch, with_records, without_record
+from dpcheck.checks.declared import Declared, bases, candidates, is_minibatch
 from dpcheck.checks.declared_lines import again, before, explained, keeping, parted
 from dpcheck.checks.sampling import on_minibatches
 from dpcheck.errors import InputError
