@@ -15,7 +15,7 @@ import numpy as np
 from dpcheck.arrays import Floats, unread
 from dpcheck.audits.running.datasets import equal_datasets, fingerprint, require_unchanged, same
 from dpcheck.audits.running.encoder import Encoder, Layout
-from dpcheck.audits.running.outcomes import Raised, kind_of
+from dpcheck.audits.running.outcomes import Raised
 from dpcheck.errors import InputError, one_line, raised, require, require_count, require_mechanism
 from dpcheck.running.executor import Executor
 from dpcheck.running.processes import EndedProcessError, Guest
@@ -198,13 +198,13 @@ class Runner:
             except RunError as error:
                 return rows[:i], error
             if learning:
-                self._kinds |= {(type(result), kind_of(result))} if row.ndim else set()
+                self._kinds |= {(type(result), _kind_of(result))} if row.ndim else set()
                 self._types.add(type(result).__name__)
                 if i == 0:
                     self._shape = shape = row.shape
                     rows = np.empty((size, row.size))
             if row.shape != shape or (
-                kind is not None and (result.dtype if type(result) is np.ndarray else kind_of(result)) != kind
+                kind is not None and (result.dtype if type(result) is np.ndarray else _kind_of(result)) != kind
             ):
                 shapes = f"return outputs of one shape (padded with nan), got {shape} and {row.shape}"
                 return rows[:i], RunError(f"mechanism must {shapes}", i, result)
@@ -369,3 +369,11 @@ class KeptRuns(Protocol):
 
     def __setitem__(self, chunk: Chunk, outputs: Floats, /) -> None:
         """Keep the outputs of a chunk."""
+
+
+def _kind_of(numbers: Any) -> Any:
+    """Return what tells two arrays of one shape apart, beside their numbers: their type, and a table's labels."""
+    if hasattr(numbers, "axes"):
+        names = getattr(numbers, "name", None), *(axis.names for axis in numbers.axes)
+        return (*map(tuple, numbers.axes), str(numbers.dtypes), str(names))
+    return getattr(numbers, "dtype", None)

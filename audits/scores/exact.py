@@ -80,9 +80,11 @@ def telling(a: Floats, b: Floats, codes: int = 0) -> list[int]:
     return sorted(np.argsort(-apart, kind="stable")[:_COORDINATES].tolist())
 
 
-def _either(direction: str, threshold: float, statement: str, denial: str) -> str:
-    """Name the set of a score that is 1 where the statement holds and 0 where its denial does."""
+def _whether(self: Lattice | Short | Special, direction: str, threshold: float) -> str:
+    """Name the set of a score that is 1 where what its words ask is so, else 0."""
+    statement = self.words.removeprefix("whether ")
     denied, stated = (value >= threshold if direction == ">=" else value <= threshold for value in (0.0, 1.0))
+    denial = statement.replace(" is ", " is not ", 1).replace(" are 0", " are not all 0")
     return "any output" if denied and stated else denial if denied else statement
 
 
@@ -242,9 +244,7 @@ class Lattice:
             steps = (self.source(outputs) - self.offset) / self.step
             return (np.abs(steps - np.rint(steps)) <= _NEAR).astype(float)
 
-    def describe(self, direction: str, threshold: float) -> str:
-        words = self.words.removeprefix("whether ")
-        return _either(direction, threshold, words, words.replace(" is ", " is not ", 1))
+    describe = _whether
 
 
 @dataclass(frozen=True)
@@ -261,9 +261,7 @@ class Short:
     def __call__(self, outputs: Floats) -> Floats:
         return (_zeros(self.source(outputs)) >= self.zeros).astype(float)
 
-    def describe(self, direction: str, threshold: float) -> str:
-        words = self.words.removeprefix("whether ")
-        return _either(direction, threshold, words, words.replace(" are 0", " are not all 0"))
+    describe = _whether
 
 
 def lattices(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Lattice | Short]:
@@ -343,9 +341,7 @@ class Special:
     def __call__(self, outputs: Floats) -> Floats:
         return _SEEN[self.value](self.source(outputs)).astype(float)
 
-    def describe(self, direction: str, threshold: float) -> str:
-        words = self.words.removeprefix("whether ")
-        return _either(direction, threshold, words, words.replace(" is ", " is not "))
+    describe = _whether
 
 
 def specials(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Special]:
