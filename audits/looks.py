@@ -184,10 +184,7 @@ def take_looks(
     pool: Pool, plan: Plan, layout: Layout, claim: PrivacyClaim, epsilon: float, delta: float,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[tuple[Look, ...], list[Look], int, tuple[int, int]]:  # fmt: skip
-    """Return the looks up to one that breaks the claim, and those that break it.
-
-    Then the runs used on each dataset, and how many on either raised.
-    """
+    """Return the looks until one breaks the claim, those that break it, the runs, and how many raised on either."""
     earlier: tuple[list[Floats], list[Floats]] = ([], [])
     kept: list[tuple[Chunk, Floats]] = []
     width, naming = layout.width, Naming(layout) if layout.codes else None

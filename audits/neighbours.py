@@ -336,11 +336,7 @@ def without_record(data: Any, index: int) -> Any:
 
 
 def farthest_pair(gradients: Floats) -> tuple[int, int, float]:
-    """Return the two candidates whose gradients differ most, and the root mean square of the distance.
-
-    gradients : (candidates, points, size), each candidate's gradient at the same points of the
-        parameter space, in units of the noise. All pairs are compared.
-    """
+    """Return the two candidates whose gradients (candidates, points, size) differ most, and the RMS distance."""
     require(
         gradients.ndim == 3 and len(gradients) >= 2, "gradients", "have shape (>= 2, points, size)",
         gradients.shape,

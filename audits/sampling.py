@@ -295,10 +295,7 @@ _LAGS = 16
 
 @njit("void(npy_rng, int64[::1], int64[::1], boolean, int64[:, ::1])", nogil=True)
 def draw(rng: np.random.Generator, order: Index, sizes: Index, replace: bool, out: Index) -> None:
-    """Draw ``sizes`` (T,) records uniformly into the rows of ``out`` (T, capacity).
-
-    order : any permutation of all record numbers; another one afterwards
-    """
+    """Draw ``sizes`` (T,) records uniformly into the rows of ``out``; ``order`` of all records is another then."""
     n = order.size
     for t in range(sizes.size):
         for k in range(sizes[t]):

@@ -300,10 +300,7 @@ class Runner:
         return outputs, failures
 
     def _learned(self) -> Encoder:
-        """Return what makes rows of outcomes, learned from runs on both datasets.
-
-        A mechanism that never returns is an error, since most often it was called wrongly.
-        """
+        """Return what makes rows of outcomes, learned from runs on both datasets; never to return is an error."""
         learned: tuple[list[Any], list[Any]] = ([], [])
         self.encoder = Encoder()
         with Guest() as guest:

@@ -355,10 +355,7 @@ def specials(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Special]:
 
 @dataclass(frozen=True)
 class Extreme:
-    """The smallest or the largest number, as ``end`` says; NaN is neither.
-
-    numbers : so many of the first columns are numbers, None for all
-    """
+    """The smallest or largest, as ``end`` says, of the first ``numbers`` numbers, None for all; NaN is neither."""
 
     end: str
     numbers: int | None = None

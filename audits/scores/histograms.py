@@ -321,10 +321,7 @@ class Patterns:
 
 
 def patterns(a: Floats, b: Floats, codes: int = 0) -> list[Patterns]:
-    """Return one score, or none if fewer than two columns have values that repeat or no patterns do.
-
-    codes : so many of the last columns hold codes, which are looked at first
-    """
+    """Return one score, or none if no two columns or no patterns repeat; the last ``codes`` columns come first."""
     width = a.shape[1]
     columns, atoms = [], []
     for i in [*range(width - codes, width), *range(width - codes)][:_COLUMNS]:

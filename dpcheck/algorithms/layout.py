@@ -17,10 +17,7 @@ from dpcheck.events import Disjoint, Event, Gaussian, Laplace, Repeated, Sampled
 
 @dataclass(frozen=True)
 class Group:
-    """What is released together, ``count`` times.
-
-    multipliers : of the Gaussians, or of the one Laplace;  sampled : the minibatch that they read, None for all records
-    """
+    """What is released ``count`` times: multipliers of Gaussians or of one Laplace, and their minibatch, if any."""
 
     multipliers: tuple[float, ...]
     sampled: Sampled | None = None

@@ -49,10 +49,7 @@ _REMEDY = (
 
 @dataclass(frozen=True)
 class Moved:
-    """What one record does to the release of one step.
-
-    by, allowed : units of the noise;  pair : in words
-    """
+    """What one record does to the release of a step: ``by``, ``allowed`` in units of the noise, ``pair`` in words."""
 
     step: int
     law: str
