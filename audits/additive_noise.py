@@ -16,13 +16,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from dpcheck import accounting, events
+from dpcheck.arrays import Floats
 from dpcheck.audits.running.recorder import Recorder
-
-Array = NDArray[np.float64]
 
 # Each number drawn costs a run of the mechanism.
 MOST_DRAWS = 512
@@ -44,8 +42,8 @@ class Response:
     precision : relative rounding of one operation and of a long sum, and the least difference that matters
     """
 
-    query: Array
-    mixing: Array
+    query: Floats
+    mixing: Floats
     law: str
     given: tuple[str, ...] = ()
     precision: tuple[float, float, float] = (_UNIT, _ROUNDING, _SIGNIFICANT)
@@ -73,7 +71,7 @@ class Implied:
     reason: str
 
 
-def respond(run: Callable[[Recorder], Array], seed: int, *, single: bool = False) -> Response | str:
+def respond(run: Callable[[Recorder], Floats], seed: int, *, single: bool = False) -> Response | str:
     """Return how the output depends on the noise; or, in words, why it is not ``query + mixing @ noise``.
 
     run : returns the output of the mechanism with this generator, numbers (k,)
@@ -97,7 +95,7 @@ def respond(run: Callable[[Recorder], Array], seed: int, *, single: bool = False
     if m > MOST_DRAWS:
         return f"it draws {m} numbers, more than {MOST_DRAWS}"
 
-    def output(standard: Array) -> Array | None:
+    def output(standard: Floats) -> Floats | None:
         again = Recorder(seed, standard=standard)
         result = run(again)
         return result if again.standard.size == m else None
@@ -169,7 +167,7 @@ class Shift:
     law: str
 
 
-def transported(one: Callable[[Recorder], Array], other: Callable[[Recorder], Array], seed: int) -> Shift | str:
+def transported(one: Callable[[Recorder], Floats], other: Callable[[Recorder], Floats], seed: int) -> Shift | str:
     """Return by how much noise must be shifted for ``other`` to return what ``one`` does; or why that is unknown.
 
     Where the same shift serves whatever the noise is, and no two noises give the same output, the two outputs are told
@@ -197,7 +195,7 @@ def transported(one: Callable[[Recorder], Array], other: Callable[[Recorder], Ar
     return Shift(float(np.linalg.norm(shifts[0], 2 if law == "gaussian" else 1)), law)
 
 
-def _solved(output: Callable[[Array], Array], wanted: Array, start: Array) -> Array | None:
+def _solved(output: Callable[[Floats], Floats], wanted: Floats, start: Floats) -> Floats | None:
     """Return the one noise (m,) near ``start`` that gives what is ``wanted``, by Newton's method; None without one."""
     noise = start.copy()
     for _ in range(_ITERATIONS):
@@ -216,7 +214,7 @@ def _solved(output: Callable[[Array], Array], wanted: Array, start: Array) -> Ar
     return None
 
 
-def _gaussian(first: Response, second: Response, shift: Array, same: bool, delta: float) -> Implied | str:
+def _gaussian(first: Response, second: Response, shift: Floats, same: bool, delta: float) -> Implied | str:
     if same:
         units = np.linalg.lstsq(first.mixing, shift, rcond=None)[0]
         mu = float(np.linalg.norm(units))
@@ -238,7 +236,7 @@ def _gaussian(first: Response, second: Response, shift: Array, same: bool, delta
     return Implied(epsilon, delta, False, "Gaussian noise of two covariances, seen along the best direction tried")
 
 
-def _laplace(second: Response, shift: Array, scales: Array, same: bool, delta: float) -> Implied | str:
+def _laplace(second: Response, shift: Floats, scales: Floats, same: bool, delta: float) -> Implied | str:
     if same:
         moved = np.abs(shift[shift != 0] / scales[shift != 0])
         words = f"Laplace noise, the query moves by {moved.sum():.6g} scales"
@@ -252,7 +250,7 @@ def _laplace(second: Response, shift: Array, scales: Array, same: bool, delta: f
     return Implied(epsilon, delta, False, "Laplace noise, seen in the best single coordinate")
 
 
-def _sticks_out(shift: Array, mixing: Array, rounding: Array) -> bool:
+def _sticks_out(shift: Floats, mixing: Floats, rounding: Floats) -> bool:
     """Say whether ``shift`` lies outside what the noise can reach, by more than ``rounding``."""
     size = np.linalg.norm(mixing, axis=1)
     noisy = size > 0
@@ -266,7 +264,7 @@ def _sticks_out(shift: Array, mixing: Array, rounding: Array) -> bool:
     return bool(np.linalg.norm(rest) > room)
 
 
-def _separate(response: Response) -> Array | None:
+def _separate(response: Response) -> Floats | None:
     """Return the scales (k,) if every output has one draw of its own; else None."""
     used = response.mixing != 0
     alone = (used.sum(1) == 1).all() and (used.sum(0) <= 1).all()
@@ -296,13 +294,13 @@ def _apart(law: str, shift: float, first: float, second: float, delta: float) ->
     return max(_least_epsilon(p, q, delta), _least_epsilon(q, p, delta))
 
 
-def _cells(law: Any, edges: Array) -> Array:
+def _cells(law: Any, edges: Floats) -> Floats:
     """Return the probability of each cell, from the tail that keeps its digits."""
     right = edges[:-1] > law.mean()
     return np.asarray(np.where(right, -np.diff(law.sf(edges)), np.diff(law.cdf(edges))))
 
 
-def _least_epsilon(p: Array, q: Array, delta: float) -> float:
+def _least_epsilon(p: Floats, q: Floats, delta: float) -> float:
     """Return the least epsilon >= 0 with ``sum max(p - e^epsilon q, 0) <= delta``."""
     with np.errstate(divide="ignore", invalid="ignore"):
         order = np.argsort(-np.where(p > 0, p / q, 0.0))

@@ -32,11 +32,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import signal, special, stats
 
-from dpcheck.arrays import real_numbers
+from dpcheck.arrays import Floats, real_numbers
 from dpcheck.audits.running.datasets import plain
 from dpcheck.errors import require, require_confidence, require_count, require_delta
-
-Floats = NDArray[np.float64]
 
 # Ranks that are kept lie this far apart, in standard deviations of a count or in shares of the rank.
 _APART, _RATIO = 0.3, 0.002

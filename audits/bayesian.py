@@ -20,13 +20,11 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize, special
 
+from dpcheck.arrays import Floats
 from dpcheck.errors import require, require_confidence, require_count, require_delta
 from dpcheck.shown import Result
-
-Floats = NDArray[np.float64]
 
 _LARGEST = 50.0
 
@@ -115,11 +113,6 @@ def credible_bound(
     else:
         epsilon = float(optimize.brentq(excess, 0.0, _LARGEST, xtol=1e-7))
     return CredibleBound(epsilon, hits, other_hits, trials, delta, credibility)
-
-
-def posterior(epsilon: float, hits: int, other_hits: int, trials: int, *, delta: float) -> float:
-    """Return the posterior probability that P and Q obey (epsilon, delta), to about 1e-4 of itself."""
-    return _inside(epsilon, hits, trials, _quantiles(other_hits, trials), delta)
 
 
 def _quantiles(hits: int, trials: int) -> Floats:

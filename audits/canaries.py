@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpcheck.arrays import real_numbers, returned_numbers
+from dpcheck.arrays import Floats, real_numbers, returned_numbers
 from dpcheck.audits.running.datasets import read
 from dpcheck.errors import require, require_count, require_positive, require_seed
 
-Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 _WEIGHED = 30  # canaries from which the variance of a step is known well enough to weigh it
 

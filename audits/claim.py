@@ -15,15 +15,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dpcheck.arrays import real_numbers
+from dpcheck.arrays import Floats, real_numbers
 from dpcheck.errors import InputError, one_line, raised, require, require_delta, require_epsilon, require_positive
 
 if TYPE_CHECKING:
     from dpcheck.events import Event
 
-Floats = NDArray[np.float64]
 Curve = Callable[[ArrayLike], ArrayLike]  # epsilon (m,) -> delta (m,), nonincreasing, in [0, 1]
 
 # Points of a curve, denser towards epsilon = 0; the last has a delta of at most ``_LAST``.

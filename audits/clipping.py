@@ -17,14 +17,11 @@ from functools import cache
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpcheck.arrays import real_numbers
+from dpcheck.arrays import Floats, real_numbers
 from dpcheck.audits.running.datasets import brief, plain, read
 from dpcheck.errors import InputError, raised, require, require_count, require_positive, require_seed
 from dpcheck.shown import Shown
-
-Array = NDArray[np.float64]
 
 # A record is multiplied by these factors: fine steps find a norm that is clipped too late, large factors one that is
 # not clipped.
@@ -264,7 +261,7 @@ def _not_finite(batches_of: BatchQuery, bound: float, divided: Callable[[int], f
     return worst.result()
 
 
-def _empty(batches_of: BatchQuery, example: Array) -> Clipping:
+def _empty(batches_of: BatchQuery, example: Floats) -> Clipping:
     worst, words = _Worst("empty batch"), "the batch without records"
     try:
         value = batches_of.tried_on([])
@@ -280,7 +277,7 @@ def _empty(batches_of: BatchQuery, example: Array) -> Clipping:
     return worst.result()
 
 
-def _gap(one: Array, other: Array) -> float:
+def _gap(one: Floats, other: Floats) -> float:
     if one.shape != other.shape or not (np.isfinite(one).all() and np.isfinite(other).all()):
         return np.inf
     return float(np.linalg.norm(one - other))
@@ -302,7 +299,7 @@ class BatchQuery:
         self.unit = 2.0**-52  # the coarsest relative distance of neighbouring numbers among the outputs' types
         self.scale = scale or (lambda record, factor: real_numbers(record, "records") * factor)
         self.member: Callable[[Member], Any] = cache(self._member)
-        self.alone: Callable[[Member], Array] = cache(lambda member: self.on([member]))
+        self.alone: Callable[[Member], Floats] = cache(lambda member: self.on([member]))
 
     def _member(self, member: Member) -> Any:
         """Return a record, made larger or smaller."""
@@ -314,11 +311,11 @@ class BatchQuery:
         except _ENDS as error:
             raise InputError(f"scale must return a record, got {raised(error)}") from error
 
-    def on(self, members: Sequence[Member]) -> Array:
+    def on(self, members: Sequence[Member]) -> Floats:
         """Return what the query returns on a batch of the records; InputError where it raises."""
         return self.on_records([self.member(member) for member in members])
 
-    def on_records(self, batch: list[Any]) -> Array:
+    def on_records(self, batch: list[Any]) -> Floats:
         """Return what the query returns on any batch; InputError where it raises."""
         try:
             return self.tried_on(batch)
@@ -327,7 +324,7 @@ class BatchQuery:
         except _ENDS as error:
             raise InputError(f"query must return numbers, got {raised(error)}") from error
 
-    def tried_on(self, batch: list[Any]) -> Array:
+    def tried_on(self, batch: list[Any]) -> Floats:
         """Return what the query returns on any batch; what it raises is the caller's."""
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # outliers overflow, empty batches have no mean

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.arrays import widened
+from dpcheck.arrays import Floats, widened
 from dpcheck.audits.running.datasets import as_numpy
 from dpcheck.errors import require
 
 Row = tuple[Any, ...]
-Floats = NDArray[np.float64]
 
 
 class _Absent:
@@ -260,18 +259,15 @@ def _lengths(values: list[Any]) -> Range:
     """The range of records that are lists themselves, by their lengths."""
     sizes = np.array([0 if missing(value) else len(value) for value in values], float)
     low, high = values[int(sizes.argmin())], values[int(sizes.argmax())]
-    beyond = _repeated(high)
+    beyond: Row = ()  # a longer record, where it is one of its kind
+    if isinstance(high, np.ndarray):
+        beyond = (np.concatenate([high] * _LONGER),)
+    elif isinstance(high, list | tuple) and len(high):
+        beyond = (high * _LONGER,)
     if isinstance(high, list | tuple) and sizes.min() > 0:
         beyond = (*beyond, type(high)())
     words = f"the data's have {sizes.min():.0f} to {sizes.max():.0f} entries"
     return Range(low, high, beyond, (), sizes / max(1.0, sizes.max()), words)
-
-
-def _repeated(value: Any) -> Row:
-    """Return a longer record, where it is one of its kind."""
-    if isinstance(value, np.ndarray):
-        return (np.concatenate([value] * _LONGER),)
-    return (value * _LONGER,) if isinstance(value, list | tuple) and len(value) else ()
 
 
 def missing(value: Any) -> bool:

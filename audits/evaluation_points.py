@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpcheck.arrays import real_numbers, returned_numbers
+from dpcheck.arrays import Floats, real_numbers, returned_numbers
 from dpcheck.audits.running.recorder import Draw, Recorder
 from dpcheck.errors import require, require_positive, require_seed
 from dpcheck.shown import Result
 
-Array = NDArray[np.float64]
 Mechanism = Callable[[Callable[..., Any], np.random.Generator], Any]
 
 # Sizes of the moves, in units of noise plus answer: small ones, and some that overturn decisions.
@@ -48,9 +46,9 @@ class PointsAudit(Result):
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    points: list[Array]
-    answers: list[Array]
-    output: Array
+    points: list[Floats]
+    answers: list[Floats]
+    output: Floats
     draws: list[Draw]
     before: list[int]  # how many draws were made before each answer
 
@@ -173,12 +171,12 @@ def _moved(
 
 
 def _run(
-    mechanism: Mechanism, oracle: Callable[..., Any], rng: Recorder, moves: Sequence[Array],
-    frozen: Sequence[Array] = (),
+    mechanism: Mechanism, oracle: Callable[..., Any], rng: Recorder, moves: Sequence[Floats],
+    frozen: Sequence[Floats] = (),
 ) -> _Run:  # fmt: skip
     """Run the mechanism with ``frozen`` answers moved by ``moves``, and with the oracle's own after their end."""
-    points: list[Array] = []
-    answers: list[Array] = []
+    points: list[Floats] = []
+    answers: list[Floats] = []
     before: list[int] = []
 
     def answered(*point: Any) -> Any:
@@ -205,5 +203,5 @@ def _difference(one: _Run, other: _Run) -> str | None:
     return None if _close(one.output, other.output) else "the output changes"
 
 
-def _close(one: Array, other: Array) -> bool:
+def _close(one: Floats, other: Floats) -> bool:
     return one.shape == other.shape and bool((np.abs(one - other) <= _ROUNDING * (1 + np.abs(one))).all())

@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dpcheck.arrays import real_numbers
+from dpcheck.arrays import Floats, real_numbers
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.running.datasets import fingerprint, require_unchanged
@@ -35,7 +35,6 @@ from dpcheck.audits.scores.exact import low_bits
 from dpcheck.errors import require, require_confidence, require_seed
 from dpcheck.shown import Shown
 
-Array = NDArray[np.float64]
 # The values without noise on data and on neighbour, and the scale of the noise, each for one output.
 Noise = tuple[Any, Any, Any]
 
@@ -151,7 +150,7 @@ def audit_floating_point(
     bits = _LowBits(mechanism, _laplace(once, data, neighbour, seed) if laplace is None else laplace)
     for dataset, before in held:
         require_unchanged(dataset, before)
-    views: tuple[Callable[..., Array], ...] = (bits, _Rounded(mechanism, grid))
+    views: tuple[Callable[..., Floats], ...] = (bits, _Rounded(mechanism, grid))
     audits = []
     for k, seen in enumerate(views):
 
@@ -184,7 +183,7 @@ _NEAR_STEPS = range(-8, 9)
 _LOG = np.frompyfunc(math.log, 1, 1)
 
 
-def unreachable(outputs: ArrayLike, centre: ArrayLike, scale: ArrayLike) -> Array:
+def unreachable(outputs: ArrayLike, centre: ArrayLike, scale: ArrayLike) -> Floats:
     """Return 1.0 where no u near the right one gives ``centre -+ scale log(u)`` exactly, else 0.0, for each output."""
     values, middle, b = np.broadcast_arrays(*(np.asarray(v, float) for v in (outputs, centre, scale)))
     with np.errstate(all="ignore"):
@@ -204,7 +203,7 @@ class _LowBits:
     mechanism: Callable[..., Any]
     laplace: Noise | None
 
-    def __call__(self, *arguments: Any) -> Array:
+    def __call__(self, *arguments: Any) -> Floats:
         outputs = real_numbers(self.mechanism(*arguments), "mechanism", verb="return")
         bits = low_bits(outputs)
         if self.laplace is None:
@@ -226,7 +225,7 @@ class _Rounded:
     mechanism: Callable[..., Any]
     grid: float
 
-    def __call__(self, *arguments: Any) -> Array:
+    def __call__(self, *arguments: Any) -> Floats:
         outputs = real_numbers(self.mechanism(*arguments), "mechanism", verb="return")
         return np.asarray(np.round(outputs / self.grid) * self.grid)
 

@@ -12,23 +12,23 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr
 from scipy.stats import norm
 
+from dpcheck.arrays import Floats
 from dpcheck.audits import limits
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.output_sets import Choice, OutputSet, choose
 from dpcheck.audits.running import SIDES, Chunk
+from dpcheck.audits.running.datasets import plain
 from dpcheck.audits.running.encoder import Layout, Naming
 from dpcheck.audits.running.pool import Pool
 from dpcheck.audits.scores import evaluate
 from dpcheck.compiled import njit
-
-Floats = NDArray[np.float64]
 
 # (least trials, shares of the blocks, shares of the level)
 _PLANS = (
@@ -119,6 +119,12 @@ class Look:
             return False
         return limits.rejects(*self.event.counts, self.claimed, delta=self.delta, alpha=self.alpha)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the bars, ready for JSON."""
+        names = ("kind", "event", "learned_from", "alpha", "claimed", "delta", "epsilon_lower")
+        shown = {"look": self.number} | {name: getattr(self, name) for name in names}
+        return shown | {"event": self.event.to_dict(), "claimed": plain(self.claimed)}
+
 
 _BARS = 80
 # Earlier runs of each dataset that decide where the bars lie.
@@ -178,10 +184,7 @@ def take_looks(
     pool: Pool, plan: Plan, layout: Layout, claim: PrivacyClaim, epsilon: float, delta: float,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[tuple[Look, ...], list[Look], int, tuple[int, int]]:  # fmt: skip
-    """Return the looks up to one that breaks the claim, and those that break it.
-
-    Then the runs used on each dataset, and how many on either raised.
-    """
+    """Return the looks until one breaks the claim, those that break it, the runs, and how many raised on either."""
     earlier: tuple[list[Floats], list[Floats]] = ([], [])
     kept: list[tuple[Chunk, Floats]] = []
     width, naming = layout.width, Naming(layout) if layout.codes else None
@@ -259,17 +262,11 @@ _LARGEST, _MOST_RUNS = 60.0, 10**9
 class Strength:
     """What an audit would have found.
 
-    Attributes
-    ----------
-    epsilon : float or None
-        Of one number with Laplace noise, or Gaussian noise where delta is positive, that is too small for the claim:
-        what four of five such audits find. None where the runs are too few to say it of any.
-    chance : float
-        In how many of all audits, at least.
-    trials : int or None
-        Runs on each data set that find noise which is a tenth too small, where these were too few; None beyond 10^9.
-    curve : bool
-        Whether the claim is one point of a curve, all of which could be tested.
+    epsilon : of one number with Laplace noise, or Gaussian noise where delta is positive, that is too small for the
+    claim: what four of five such audits find; None where the runs are too few to say it of any
+    chance : in how many of all audits, at least
+    trials : runs a data set that find noise which is a tenth too small, where these were too few; None beyond 10^9
+    curve : whether the claim is one point of a curve, all of which could be tested
     """
 
     epsilon: float | None

@@ -290,36 +290,16 @@ class PrivacyAudit(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the plot's bars, ready for JSON."""
-        return {
-            "verdict": self.verdict,
-            "epsilon_lower": self.epsilon_lower,
-            "trials": self.trials,
+        names = (
+            "verdict", "epsilon_lower", "trials", "event", "p_value", "one_sided", "claim", "in_family", "would_find",
+            "no_difference", "raised", "epsilon", "delta", "confidence", "seed", "version", "looks",
+        )  # fmt: skip
+        return {name: getattr(self, name) for name in names} | {
             "event": self.event.to_dict(),
-            "p_value": self.p_value,
-            "one_sided": self.one_sided,
-            "claim": self.claim,
-            "in_family": self.in_family,
             "would_find": None if self.would_find is None else asdict(self.would_find),
-            "no_difference": self.no_difference,
             "raised": list(self.raised),
             "epsilon": plain(self.epsilon),
-            "delta": self.delta,
-            "confidence": self.confidence,
-            "seed": self.seed,
-            "version": self.version,
-            "looks": [
-                {
-                    "look": look.number,
-                    "kind": look.kind,
-                    "event": look.event.to_dict(),
-                    "learned_from": look.learned_from,
-                    "alpha": look.alpha,
-                    "claimed": plain(look.claimed),
-                    "delta": look.delta,
-                    "epsilon_lower": look.epsilon_lower,
-                }
-                for look in self.looks
-            ],
+            "looks": [look.to_dict() for look in self.looks],
         }
 
     def to_frame(self) -> pd.DataFrame:

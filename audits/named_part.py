@@ -29,30 +29,7 @@ _CAUSES = ("scale", "draws", "source", "reuse", "privacy")  # before what follow
 def named_part(
     audit: Any, mechanism: Callable[..., Any], data: Any, neighbour: Any, *, vectorized: bool = False
 ) -> str:
-    """Say what is wrong with which draw, at which line, where an audit found a violation and recorded runs tell.
-
-    Parameters
-    ----------
-    audit : PrivacyAudit or SequentialAudit
-        What was found on the pair.
-    mechanism, data, neighbour, vectorized
-        As the audit had them.
-
-    Returns
-    -------
-    str
-        One line; empty without a violation, and where the runs do not tell.
-
-    Examples
-    --------
-    >>> import dpcheck
-    >>> from dpcheck.audits.named_part import named_part
-    >>> def noisy_sum(data, rng):
-    ...     return sum(data) + rng.laplace(scale=1 / sum(data))
-    >>> audit = dpcheck.audit_privacy(noisy_sum, [1, 1], [1, 4], epsilon=1.0, trials=2_000)
-    >>> named_part(audit, noisy_sum, [1, 1], [1, 4]).partition(":")[0]
-    'scale of draw 0, laplace, depends on the data'
-    """
+    """Say what is wrong with which draw, at which line, of a mechanism found violated; empty where runs do not tell."""
     if audit.verdict != "violated":
         return ""
     last = time.perf_counter() + _SECONDS
@@ -84,32 +61,9 @@ def named_part(
 def inside(
     mechanism: Callable[..., Any], data: Any, neighbour: Any, *, vectorized: bool = False, until: float | None = None
 ) -> tuple[str, str]:
-    """Watch a mechanism that an audit called violated, on both data sets with the same draws.
+    """Watch a mechanism that an audit called violated, on both data sets with the same draws, until a time.
 
-    Parameters
-    ----------
-    mechanism : callable
-        ``(dataset, rng) -> anything``, or ``(dataset, rng, size)`` where ``vectorized``.
-    data, neighbour : object
-        The pair of the audit.
-    vectorized : bool
-        Whether the mechanism makes many runs in one call.
-    until : float, optional
-        When no further call is made, by ``time.perf_counter``; in half a second where it is left out.
-
-    Returns
-    -------
-    tuple of str
-        A clause on what the code does, and ``"FILE:LINE"``; both empty where the code cannot be watched.
-
-    Examples
-    --------
-    >>> from dpcheck.audits.named_part import inside
-    >>> def noisy_sum(data, rng):
-    ...     return sum(data) + rng.laplace(scale=max(data))
-    >>> words, place = inside(noisy_sum, [1, 1], [1, 2])
-    >>> words.split(" ", 2)[2]
-    'draws noise, or chooses, in a way that the data decide'
+    Returned are a clause on what the code does, and ``"FILE:LINE"``; both are empty where the code cannot be watched.
     """
     code = code_of(mechanism)
     if code is None:

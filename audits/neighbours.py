@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dpcheck.arrays import real_numbers, widened
+from dpcheck.arrays import Floats, real_numbers, widened
 from dpcheck.audits.columns import range_of, read_columns
 from dpcheck.audits.proposals import adding, replacing
 from dpcheck.audits.running import Runner
 from dpcheck.audits.running.datasets import same
 from dpcheck.errors import InputError, raised, require, require_count, require_known, require_positive, require_seed
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,12 +126,7 @@ def removed(dataset: Any) -> Iterator[Pair]:
     [[2], [1]]
     """
     for index in range(len(dataset)):
-        rest = (
-            np.delete(dataset, index, axis=0)
-            if isinstance(dataset, np.ndarray)
-            else [*dataset[:index], *dataset[index + 1 :]]
-        )
-        yield Pair(dataset, rest, f"record {index} removed")
+        yield Pair(dataset, without_record(dataset, index), f"record {index} removed")
 
 
 RELATIONS = ("replace_one", "add_or_remove_one", "both")
@@ -283,7 +276,7 @@ def canary(
     runner = Runner(mechanism, (dataset, dataset), vectorized, seed)
     shape = (2, *record.shape)
 
-    def distance(records: Array) -> float:
+    def distance(records: Floats) -> float:
         a, b = (
             runner.outputs(with_record(dataset, index, made), np.random.default_rng(seed), _COMPARED)
             for made in records
@@ -329,12 +322,21 @@ def with_record(dataset: Any, index: int, record: Any) -> Any:
     return copy
 
 
-def farthest_pair(gradients: Array) -> tuple[int, int, float]:
-    """Return the two candidates whose gradients differ most, and the root mean square of the distance.
+def with_records(data: Any, indices: Iterable[int], record: Any) -> Any:
+    """Return a copy of ``data`` (array or list) with one record in several places."""
+    copy = data.copy() if isinstance(data, np.ndarray) else list(data)
+    for index in indices:
+        copy[index] = record
+    return copy
 
-    gradients : (candidates, points, size), each candidate's gradient at the same points of the
-        parameter space, in units of the noise. All pairs are compared.
-    """
+
+def without_record(data: Any, index: int) -> Any:
+    """Return a copy of ``data`` (array or list) without one record."""
+    return np.delete(data, index, axis=0) if isinstance(data, np.ndarray) else [*data[:index], *data[index + 1 :]]
+
+
+def farthest_pair(gradients: Floats) -> tuple[int, int, float]:
+    """Return the two candidates whose gradients (candidates, points, size) differ most, and the RMS distance."""
     require(
         gradients.ndim == 3 and len(gradients) >= 2, "gradients", "have shape (>= 2, points, size)",
         gradients.shape,

@@ -22,17 +22,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
-from dpcheck.arrays import real_numbers, returned_numbers
+from dpcheck.arrays import Floats, real_numbers, returned_numbers
 from dpcheck.audits.noise_laws import LAWS, grid, tested
 from dpcheck.audits.running.datasets import fingerprint, require_unchanged
 from dpcheck.errors import require, require_confidence, require_count, require_positive, require_seed
 from dpcheck.events import Gaussian, Laplace, Measured
 from dpcheck.shown import Result
 
-Array = NDArray[np.float64]
 TESTS = 5  # scale, shape, tails, dependence, and values that repeat or lie off the lattice
 _MOST = 200_000  # simulated samples
 
@@ -167,7 +165,7 @@ def audit_noise(
     require_count(trials, "trials", least=50)
     require_seed(seed)
     rng, before = np.random.default_rng(seed), fingerprint(data)
-    rows: list[Array] = []
+    rows: list[Floats] = []
     for _ in range(trials):
         rows.append(returned_numbers(mechanism, "mechanism", data, rng).ravel())
         require(rows[-1].shape == rows[0].shape, "mechanism", "keep its output's shape", rows[-1].shape)
@@ -176,7 +174,7 @@ def audit_noise(
 
 
 def audit_noise_sample(
-    sample: Array, *, distribution: str = "gaussian", scale: float, centred: bool = False, rounded: bool = False,
+    sample: Floats, *, distribution: str = "gaussian", scale: float, centred: bool = False, rounded: bool = False,
     confidence: float = 0.95, seed: int = 0,
 ) -> NoiseAudit:  # fmt: skip
     """Test whether noise at hand has the claimed distribution, scale and independence.
@@ -239,7 +237,7 @@ def audit_noise_sample(
     )  # fmt: skip
 
 
-def scale_lower(sample: Array, distribution: str, confidence: float, *, centred: bool) -> float | None:
+def scale_lower(sample: Floats, distribution: str, confidence: float, *, centred: bool) -> float | None:
     """Bound the least scale of the coordinates of a sample (n, k) from below.
 
     Sums of squares are multiples of chi-square numbers, and so are sums of absolute deviations of Laplace noise from

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-Array = NDArray[np.float64]
-Draw = Callable[[np.random.Generator, tuple[int, ...], float], Array]
+from dpcheck.arrays import Floats
+
+Draw = Callable[[np.random.Generator, tuple[int, ...], float], Floats]
 
 
 @dataclass(frozen=True)
@@ -20,24 +21,19 @@ class Law:
     """A distribution of noise: ``draw(rng, shape, scale)`` and ``cdf(x, scale)``."""
 
     draw: Draw
-    cdf: Callable[[Array, float], Array]
-    size: Callable[[Array], Array]  # samples (B, n, k) -> sizes (B,), about expected(scale) * scale
+    cdf: Callable[[Floats, float], Floats]
+    size: Callable[[Floats], Floats]  # samples (B, n, k) -> sizes (B,), about expected(scale) * scale
     expected: Callable[[float], float] = lambda scale: 1.0
     discrete: bool = False
     mean: float = 0.0  # in units of the scale
 
 
-def _rms(noise: Array) -> Array:
+def _rms(noise: Floats) -> Floats:
     return np.asarray(np.sqrt(np.einsum("bnk,bnk->b", noise, noise) / noise[0].size))
 
 
-def _laplace_cdf(x: Array, scale: float) -> Array:
-    tail = 0.5 * np.exp(-np.abs(x) / scale)
-    return np.where(x < 0, tail, 1 - tail)
-
-
 @lru_cache(maxsize=8)
-def _integers(exponent: int, scale: float) -> tuple[Array, Array, Array]:
+def _integers(exponent: int, scale: float) -> tuple[Floats, Floats, Floats]:
     """Return support, masses and distribution function for a mass ``exp(-|k / scale|^exponent / exponent)``."""
     most = int(np.ceil(scale * 40)) + 1
     support = np.arange(-most, most + 1, dtype=float)
@@ -47,11 +43,11 @@ def _integers(exponent: int, scale: float) -> tuple[Array, Array, Array]:
 
 
 def _on_integers(exponent: int) -> Law:
-    def draw(rng: np.random.Generator, shape: tuple[int, ...], scale: float) -> Array:
+    def draw(rng: np.random.Generator, shape: tuple[int, ...], scale: float) -> Floats:
         support, _, cumulative = _integers(exponent, scale)
         return support[np.minimum(np.searchsorted(cumulative, rng.random(shape), side="right"), support.size - 1)]
 
-    def cdf(x: Array, scale: float) -> Array:
+    def cdf(x: Floats, scale: float) -> Floats:
         support, _, cumulative = _integers(exponent, scale)
         place = np.searchsorted(support, x + 1e-6, side="right") - 1
         return np.where(place < 0, 0.0, cumulative[np.maximum(place, 0)])
@@ -68,7 +64,9 @@ LAWS = {
         lambda rng, shape, s: s * rng.standard_normal(shape), lambda x, s: np.asarray(special.ndtr(x / s)), _rms
     ),
     "laplace": Law(
-        lambda rng, shape, s: s * rng.laplace(size=shape), _laplace_cdf, lambda noise: np.abs(noise).mean((1, 2))
+        lambda rng, shape, s: s * rng.laplace(size=shape),
+        lambda x, s: np.where(x < 0, tail := 0.5 * np.exp(-np.abs(x) / s), 1 - tail),
+        lambda noise: np.abs(noise).mean((1, 2)),
     ),
     "exponential": Law(
         lambda rng, shape, s: s * rng.standard_exponential(shape),
@@ -84,7 +82,7 @@ LAWS = {
 DOUBLE, SINGLE, HALF, BRAIN = 53, 24, 11, 8
 
 
-def precision(values: Array) -> int:
+def precision(values: Floats) -> int:
     """Return the bits of the significand of the narrowest float format that holds all the values exactly."""
     return next((bits for bits in (BRAIN, HALF, SINGLE) if np.array_equal(rounded(values, bits), values)), DOUBLE)
 
@@ -97,12 +95,12 @@ _STEPS = np.sort(np.divide.outer(_BASES, _DIVISORS).ravel())[::-1]
 _FIRST, _NEAR, _FINEST = 12, 1e-3, 1e-10
 
 
-def grid(values: Array) -> float:
+def grid(values: Floats) -> float:
     """Return the largest of the usual steps of which all values are multiples up to rounding, 0 where there is none."""
     different = np.unique(values)
     steps = _STEPS[_STEPS >= _FINEST * float(np.abs(different).max(initial=1e-300))]
 
-    def whole(numbers: Array, steps: Array) -> NDArray[np.bool_]:
+    def whole(numbers: Floats, steps: Floats) -> NDArray[np.bool_]:
         counts = numbers / steps[:, None]
         return np.asarray((np.abs(counts - np.round(counts)) <= _NEAR + 4e-16 * np.abs(counts)).all(axis=1))
 
@@ -110,7 +108,7 @@ def grid(values: Array) -> float:
     return next((float(step) for step in likely if whole(different, np.array([step]))[0]), 0.0)
 
 
-def rounded(values: Array, bits: int, step: float = 0.0) -> Array:
+def rounded(values: Floats, bits: int, step: float = 0.0) -> Floats:
     """Round to so many bits of significand (float16: and its least step, 2^-24), and to multiples of ``step`` > 0."""
     if step:
         return np.asarray(np.round(rounded(values, bits) / step) * step)
@@ -132,7 +130,7 @@ _LAGS = 4
 _ROUNDING = 1e-9
 
 
-def about_centre(samples: Array, law: Law) -> Array:
+def about_centre(samples: Floats, law: Law) -> Floats:
     """Centre samples (..., n, k) about the mean, or discrete noise about one of its values, which keeps its lattice."""
     if law.discrete:
         middle = (samples.shape[-2] - 1) // 2
@@ -141,12 +139,12 @@ def about_centre(samples: Array, law: Law) -> Array:
     return np.asarray(samples - samples.mean(-2, keepdims=True))
 
 
-def room(sample: Array) -> float:
+def room(sample: Floats) -> float:
     """Return the distance from a whole number that rounding explains."""
     return _ROUNDING * (1 + float(np.abs(sample).max()))
 
 
-def statistics(noise: Array, law: Law, scale: float, centred: bool) -> dict[str, Array]:
+def statistics(noise: Floats, law: Law, scale: float, centred: bool) -> dict[str, Floats]:
     """Return the statistics (B,) of B samples (B, n, k)."""
     moved = noise if centred else noise + law.mean * scale
     ordered = np.sort(moved.reshape(len(noise), -1), axis=1)
@@ -171,7 +169,7 @@ def statistics(noise: Array, law: Law, scale: float, centred: bool) -> dict[str,
     return {"scale": spread / expected / scale, "shape": shape.max(1), "tails": tails, "dependence": dependence}
 
 
-def _dependence(z: Array) -> Array:
+def _dependence(z: Floats) -> Floats:
     """Return the largest correlation with earlier calls and between coordinates, (B,) from centred (B, k, n)."""
     width, n = z.shape[1:]
     largest = [
@@ -185,7 +183,7 @@ def _dependence(z: Array) -> Array:
 
 
 def repeats(
-    noise: Array, law: Law, scale: float, centre: Array | float, bits: int, step: float, rng: np.random.Generator,
+    noise: Floats, law: Law, scale: float, centre: Floats | float, bits: int, step: float, rng: np.random.Generator,
     simulations: int,
 ) -> tuple[int, float]:  # fmt: skip
     """Count values of continuous noise that repeat, beside what rounding, to ``step`` too, and few random bits explain.
@@ -214,7 +212,7 @@ def repeats(
     return int(observed[0]), p_value
 
 
-def _multiplicity(noise: Array) -> Array:
+def _multiplicity(noise: Floats) -> Floats:
     """Return how many values repeat an earlier one's size, and how often the commonest size occurs."""
     ordered = np.sort(np.abs(noise), axis=None)
     starts = np.flatnonzero(np.append(True, np.diff(ordered) != 0))
@@ -247,7 +245,7 @@ class Seen:
 
 
 def tested(
-    sample: Array, law: Law, scale: float, *, centred: bool, on_a_grid: bool, level: float, seed: int
+    sample: Floats, law: Law, scale: float, *, centred: bool, on_a_grid: bool, level: float, seed: int
 ) -> Seen:  # fmt: skip
     """Test a sample (n, k), or the noise itself where it is ``centred``, each test at ``level``."""
     noise = sample if centred else about_centre(sample, law)

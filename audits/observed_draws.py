@@ -9,17 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpcheck.arrays import returned_numbers
+from dpcheck.arrays import Floats, returned_numbers
 from dpcheck.audits.running import sources
 from dpcheck.audits.running.datasets import brief, fingerprint, require_unchanged
 from dpcheck.audits.running.python_sources import numpy_was_seeded
 from dpcheck.audits.running.recorder import Draw, Recorder
 from dpcheck.errors import require
 from dpcheck.source import shown_place
-
-Array = NDArray[np.float64]
 
 # Calls with one seed: enough to catch a fair coin that does not come from the generator. And seeds that are tried.
 _REPEATS = 24
@@ -55,7 +52,7 @@ class Runs:
     fresh: frozenset[tuple[str, str]] = frozenset()
     notes: list[Observation] = field(default_factory=list)
 
-    def __call__(self, dataset: Any, rng: np.random.Generator) -> Array:
+    def __call__(self, dataset: Any, rng: np.random.Generator) -> Floats:
         """Return the numbers of one output, (k,)."""
         with sources.drawing_from(rng, self.fresh):
             given = (dataset, rng) if self.takes_rng else (dataset,)
@@ -93,9 +90,10 @@ def _look(run: Runs, dataset: Any, seed: int) -> Observation | None:
         if key in other and all(a != b for a, b in zip(values, other[key], strict=False))
     }  # fmt: skip
     seen = [_seeds(recorder) for recorder in (recorders[0], *elsewhere)]
-    few = [
-        key for key in seeds if key in run.fresh and all(map(_is_small, (v for run in seen for v in run.get(key, ()))))
-    ]
+    few = [  # small seeds: that all of some are has probability 1e-10 where they have 32 random bits
+        key for key in seeds
+        if key in run.fresh and all(v.isdigit() and int(v) < 2**28 for run in seen for v in run.get(key, ()))
+    ]  # fmt: skip
     run.notes = list(_notes(recorders[0], few, [key for key, values in seeds.items() if values != again.get(key)]))
     drawn = [_kinds(recorder.draws) for recorder in recorders]
     if any(kinds != drawn[0] for kinds in drawn):
@@ -122,11 +120,6 @@ def _seeds(recorder: Recorder) -> dict[tuple[str, str], list[str]]:
     for name, place, value in recorder.seedings:
         found.setdefault((name, place), []).append(value)
     return found
-
-
-def _is_small(seed: str) -> bool:
-    """Whether a seed is small: that all of some are has probability 1e-10 where they have 32 random bits."""
-    return seed.isdigit() and int(seed) < 2**28
 
 
 def _notes(
@@ -178,7 +171,7 @@ def differences(first: Sequence[Draw], second: Sequence[Draw]) -> list[Observati
     return seen
 
 
-def reuse(run: Runs, data: Any, neighbour: Any, scale: Array, seed: int) -> list[Observation]:
+def reuse(run: Runs, data: Any, neighbour: Any, scale: Floats, seed: int) -> list[Observation]:
     """Observe outputs (k,) whose continuous noise, of size ``scale``, two calls on one generator share.
 
     The difference of the two calls is then the same for all seeds, which never happens with fresh noise.

@@ -28,16 +28,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from dpcheck import __version__
-from dpcheck.arrays import real_numbers, returned_numbers
+from dpcheck.arrays import Floats, real_numbers, returned_numbers
 from dpcheck.audits.claim import PrivacyClaim, deltas_of
-from dpcheck.audits.limits.guesses import (
-    IndependentBound,
-    epsilon_lower,
-    independent_bound,
-    joint_p_value,
-    p_value,
-    right_guesses,
-)
+from dpcheck.audits.limits.guesses import IndependentBound, epsilon_lower, independent_bound, joint_p_value, p_value
 from dpcheck.audits.running.datasets import plain
 from dpcheck.errors import require, require_confidence, require_count
 from dpcheck.shown import Result
@@ -45,7 +38,6 @@ from dpcheck.shown import Result
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 # By default all canaries are guessed, then a quarter of them, and so on down to this many.
@@ -54,6 +46,8 @@ _RATIO, _FEWEST = 4, 25
 _FAR = 0.5
 # Coins that are less likely than this count as a mistake of the caller.
 _UNFAIR = 1e-9
+# Quantiles beyond which a score does not move the centre.
+_CUT = 0.05
 
 
 def audit_one_run(
@@ -197,7 +191,9 @@ def _audit(scores: Floats, included: Bools, settings: _Settings, seed: int | Non
     require(fair, "included", "come from fair coins", f"{heads} of {canaries}")
 
     alpha = (1 - confidence) / len(numbers)
-    right = right_guesses(scores, included)
+    centred = np.concatenate([row - _centre(row) for row in scores])
+    order = np.argsort(-np.abs(centred), kind="stable")  # the most telling scores first
+    right = np.asarray((centred > 0) == included.ravel())[order]
 
     def p(hits: int, number: int) -> float:
         alone = p_value(hits, number, canaries, claimed.epsilons, claimed.deltas)
@@ -222,6 +218,12 @@ def _audit(scores: Floats, included: Bools, settings: _Settings, seed: int | Non
         verdict, max(test.epsilon_lower for test in tests), claimed.epsilon_at(delta), float(delta), claimed.words,
         float(confidence), canaries, len(scores), tests, assuming, seed, __version__,
     )  # fmt: skip
+
+
+def _centre(row: Floats) -> float:
+    """Return a mean that clips the tails: it lies between two values of a bit, and a few outliers do not move it."""
+    finite = row[np.isfinite(row)]
+    return float(np.clip(finite, *np.quantile(finite, [_CUT, 1 - _CUT])).mean()) if finite.size else 0.0
 
 
 @dataclass(frozen=True)

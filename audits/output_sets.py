@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.arrays import Floats
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits import stand_off, thresholds
 from dpcheck.audits.running import SIDES
@@ -20,8 +21,6 @@ from dpcheck.audits.running.datasets import plain, shown
 from dpcheck.audits.scores import Coordinate, Score, evaluate
 from dpcheck.audits.scores.exact import Extreme, Repeats, Special, Stated, exact, given, seen, stated_once
 from dpcheck.audits.scores.learned import Projection, Quadratic, fit, learned
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -121,16 +120,9 @@ class OutputSet:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the set in words and in full, and its counts, ready for JSON."""
-        return {
-            "words": self.words,
-            "score": _parameters(self.score),
-            "direction": self.direction,
-            "threshold": plain(self.threshold),
-            "favours": self.favours,
-            "hits": self.hits,
-            "other_hits": self.other_hits,
-            "trials": self.trials,
-        }
+        names = ("words", "score", "direction", "threshold", "favours", "hits", "other_hits", "trials")
+        shown = {name: getattr(self, name) for name in names}
+        return shown | {"score": _parameters(self.score), "threshold": plain(self.threshold)}
 
 
 # Larger arrays and longer lists of parameters are not written out, since the seed reproduces them.

@@ -19,10 +19,7 @@ _LONGEST = 40
 
 @dataclass(frozen=True)
 class Proposal:
-    """A pair that is not yet made: what is changed for its ``neighbour``, and for its ``data`` where not as given.
-
-    kind, outside : as of :class:`~dpcheck.audits.neighbours.Pair`
-    """
+    """A pair not yet made: what changes for its ``neighbour`` and ``data``; kind and outside are those of a Pair."""
 
     words: str
     neighbour: Edit

@@ -18,8 +18,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcheck.arrays import Floats
 from dpcheck.audits.additive_noise import Implied, Response, implied, respond
 from dpcheck.audits.claim import delta_of
 from dpcheck.audits.observed_draws import Observation, Runs, differences, fixed_seeds, name_of, reuse, source
@@ -30,8 +30,6 @@ from dpcheck.audits.running.sources import replaced
 from dpcheck.audits.sensitivity import audit_sensitivity
 from dpcheck.errors import require, require_epsilon, require_seed
 from dpcheck.shown import Shown
-
-Array = NDArray[np.float64]
 
 # Epsilons this close are equal up to rounding of the output.
 _SLACK = 1e-5
@@ -248,7 +246,7 @@ def _compare(
     return seen, found
 
 
-def _slack(first: Response, second: Response, shift: Array) -> float:
+def _slack(first: Response, second: Response, shift: Floats) -> float:
     """Return what rounding may add to an epsilon: in single precision, what it may add to the shift and the noise."""
     unit, _, significant = max(first.precision, second.precision)
     if significant <= 1e-6 or not shift.any():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -18,13 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from dpcheck.arrays import real_numbers
+from dpcheck.arrays import Floats, real_numbers
 from dpcheck.compiled import njit
 from dpcheck.errors import require, require_confidence, require_count, require_seed
-from dpcheck.shown import Shown
+from dpcheck.shown import Result
 
 Index = NDArray[np.int64]
-Floats = NDArray[np.float64]
 _SCHEMES = ("with_replacement", "without_replacement", "poisson")
 # The fewest simulations; there are more if a p-value as small as the level requires them.
 _SIMULATIONS = 399
@@ -33,7 +32,7 @@ UNEVEN = "some records are drawn more often than others"
 
 
 @dataclass(frozen=True)
-class SamplingAudit(Shown):
+class SamplingAudit(Result):
     """What minibatches show against the scheme that was claimed.
 
     Attributes
@@ -57,10 +56,6 @@ class SamplingAudit(Shown):
     steps: int
     p_values: dict[str, float]
     reason: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
-        return asdict(self)
 
 
 def audit_sampling(
@@ -300,10 +295,7 @@ _LAGS = 16
 
 @njit("void(npy_rng, int64[::1], int64[::1], boolean, int64[:, ::1])", nogil=True)
 def draw(rng: np.random.Generator, order: Index, sizes: Index, replace: bool, out: Index) -> None:
-    """Draw ``sizes`` (T,) records uniformly into the rows of ``out`` (T, capacity).
-
-    order : any permutation of all record numbers; another one afterwards
-    """
+    """Draw ``sizes`` (T,) records uniformly into the rows of ``out``; ``order`` of all records is another then."""
     n = order.size
     for t in range(sizes.size):
         for k in range(sizes[t]):

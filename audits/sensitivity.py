@@ -11,14 +11,11 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpcheck.arrays import returned_numbers, widened
+from dpcheck.arrays import Floats, returned_numbers, widened
 from dpcheck.audits.running.datasets import fingerprint, plain, read, require_unchanged
 from dpcheck.errors import InputError, raised, require, require_count, require_positive, require_seed
 from dpcheck.shown import Shown
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,20 +77,12 @@ class SensitivityAudit(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures, ready for JSON."""
-        witness = self.witness
-        return {
-            "verdict": self.verdict,
-            "sensitivity": plain(self.sensitivity),
-            "claimed": self.claimed,
-            "norm": plain(float(self.norm)),
-            "pairs": self.pairs,
-            "witness": witness
-            and {
-                "index": witness.index,
-                "replacement": plain(np.asarray(witness.replacement).tolist()),
-                "base": witness.base,
-            },
-        }
+        names, witness = ("verdict", "sensitivity", "claimed", "norm", "pairs", "witness"), self.witness
+        shown = {name: plain(getattr(self, name)) for name in names} | {"norm": plain(float(self.norm))}
+        if witness is not None:
+            replacement = plain(np.asarray(witness.replacement).tolist())
+            shown["witness"] = {"index": witness.index, "replacement": replacement, "base": witness.base}
+        return shown
 
 
 def audit_sensitivity(
@@ -226,7 +215,7 @@ def _filled(dataset: Any, record: Any) -> Any:
 
 def _walk(
     query: Callable[[Any], Any], dataset: Any, first: Any, second: Any
-) -> Iterator[tuple[Any, int, Array, Array]]:
+) -> Iterator[tuple[Any, int, Floats, Floats]]:
     """Replace records ``first`` by ``second`` one at a time; thresholds, votes and medians move on the way."""
     base = _filled(dataset, first)
     before = _evaluate(query, base)
@@ -249,7 +238,7 @@ def _replaced(dataset: Any, index: int, record: Any, *, copy: bool = True) -> An
     return dataset
 
 
-def _evaluate(query: Callable[[Any], Any], dataset: Any, *, unchanged: bool = True) -> Array:
+def _evaluate(query: Callable[[Any], Any], dataset: Any, *, unchanged: bool = True) -> Floats:
     """Return what the query returns on a dataset, and require that it leaves that ``unchanged``."""
     before = fingerprint(dataset) if unchanged else None
     value = returned_numbers(query, "query", dataset)
@@ -257,7 +246,7 @@ def _evaluate(query: Callable[[Any], Any], dataset: Any, *, unchanged: bool = Tr
     return value
 
 
-def _distance(one: Array, other: Array, norm: float) -> float:
+def _distance(one: Floats, other: Floats, norm: float) -> float:
     """Return the distance; infinite where a number that is not finite meets another, since no noise hides that."""
     with np.errstate(invalid="ignore"):
         gap = np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0.0, one - other).ravel()

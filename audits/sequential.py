@@ -306,13 +306,7 @@ def sealed(audit: dict[str, Any]) -> dict[str, Any]:
 
 
 def unsealed(saved: Any) -> Saved:
-    """Take back what :func:`sealed` returned, whether or not it went through a file.
-
-    Raises
-    ------
-    InputError
-        If it is anything else, or was changed.
-    """
+    """Take back what :func:`sealed` returned, from a file or not; InputError for anything else, or if changed."""
     good = isinstance(saved, Mapping) and all(name in saved for name in _SEALED) and isinstance(saved["state"], Mapping)
     require(good, "earlier", "be a sequential audit or its to_dict()", type(saved).__name__)
     state = saved["state"]

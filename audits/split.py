@@ -15,14 +15,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dpcheck.arrays import Floats
 from dpcheck.audits import limits
 from dpcheck.audits.bands import ThresholdBound, read_scores
 from dpcheck.audits.limits import thresholds
 from dpcheck.errors import require_confidence, require_count, require_delta
-
-Floats = NDArray[np.float64]
 
 # The share of the runs that choose, and a number of runs that is enough to choose well.
 _EARLIER, _ENOUGH = 0.13, 50_000

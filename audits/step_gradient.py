@@ -14,16 +14,15 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
+from dpcheck.arrays import Floats
 from dpcheck.audits.clipping import FEW, Rounding, audit_clipping
 from dpcheck.audits.noise import TESTS, NoiseAudit, audit_noise_sample
 from dpcheck.audits.noise_laws import grid
 from dpcheck.audits.step_parts import StepFinding, TrainingStep, gathered, taken
 from dpcheck.errors import InputError, raised
 
-Floats = NDArray[np.float64]
 _FIXED = "Hand over the gradient with dropout and augmentation off: they cost no privacy, but look like noise"
 _COORDINATES = 64  # whose noise is tested for scale, shape, tails and independence
 _LEAST = 4  # of them, however many releases there are
@@ -54,15 +53,6 @@ def cost(size: float, width: int) -> float:
 def affordable(units: float, *, least: int, most: int) -> int:
     """Return how often something that costs so many units is done in one part of the audit."""
     return max(least, min(most, int(_WORK / units)))
-
-
-def batch_sizes(scheme: str, batch: int, population: int) -> list[int]:
-    """Return sizes of minibatches as training has them, the largest first: of Poisson sampling 4 sd more than usual."""
-    if scheme in ("with_replacement", "without_replacement"):
-        return [batch]
-    spread = math.sqrt(batch * (1 - batch / population))
-    sizes = [round(batch + times * spread) for times in (4, 0, 2, 1, -2)]
-    return list(dict.fromkeys(min(max(size, 1), population) for size in [*sizes, batch + 1]))
 
 
 def noise_finding(

@@ -8,15 +8,12 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpcheck.arrays import real_numbers
+from dpcheck.arrays import Floats, real_numbers
 from dpcheck.audits.running.datasets import plain
 from dpcheck.errors import InputError, raised, require, require_positive
 from dpcheck.events import Gaussian, Neighbours, Sampled, Scheme
 from dpcheck.shown import Shown
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -8,39 +8,20 @@ what the gradient keeps for longer than one call is not looked at.
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcheck.arrays import Floats
 from dpcheck.audits.running.datasets import same
 from dpcheck.audits.running.memory import Memory
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.audits.step_parts import StepFinding, TrainingStep, gathered, taken
 
-Floats = NDArray[np.float64]
 _CLOSE = 1e-6  # relative to the noise and to the release: the same up to rounding
 _MOVED = 1e-3  # of the noise: more than what rounding of the first release makes of the second
 _MOST = 8  # records in a minibatch
 _CHANGE = "Keep from step to step nothing but what was released, noise included"
-
-
-def memory_of(step: TrainingStep) -> Memory:
-    """Return what a step's gradient keeps, its parameters among it, as it is now."""
-    return Memory(step.gradient, partial(step.gradient, step.params), looks=math.inf)
-
-
-def from_one_state(step: TrainingStep, memory: Memory) -> TrainingStep:
-    """Return a step each of whose calls starts from the state that the memory holds."""
-
-    def gradient(params: Any, batch: Any, rng: np.random.Generator) -> Any:
-        memory.restore()
-        return step.gradient(params, batch, rng)
-
-    return replace(step, gradient=gradient)
 
 
 def state_finding(step: TrainingStep, memory: Memory, records: Any, batch: int, seed: int) -> StepFinding:

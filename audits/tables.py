@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,15 +19,7 @@ import pandas as pd
 from dpcheck.audits.limits import epsilon_lower, rejects
 from dpcheck.audits.neighbours import Pair
 from dpcheck.audits.running.datasets import equal_datasets, fingerprint, require_unchanged
-from dpcheck.audits.table_properties import (
-    PER_PROPERTY,
-    TOPICS,
-    Candidate,
-    Properties,
-    above,
-    candidates,
-    properties,
-)
+from dpcheck.audits.table_properties import PER_PROPERTY, TOPICS, Candidate, Properties, above, candidates, properties
 from dpcheck.errors import (
     raised,
     require,
@@ -38,7 +30,7 @@ from dpcheck.errors import (
     require_known,
     require_seed,
 )
-from dpcheck.shown import Shown
+from dpcheck.shown import Result
 
 _EXPLORED = 16  # runs on either data set with the noise held still
 _TESTED, _LOOK = 24, 30  # candidates at most, and fresh runs at least
@@ -82,7 +74,7 @@ class TableObservation:
 
 
 @dataclass(frozen=True)
-class TablesAudit(Shown):
+class TablesAudit(Result):
     """Which properties of a pipeline's tables follow the private data.
 
     Attributes
@@ -124,10 +116,6 @@ class TablesAudit(Shown):
         lines = [f"- {seen.verdict}: {seen.reason}" for seen in self.observations[:_SHOWN]]
         lines += [f"- {more} more observations"] if more > 0 else []
         return "\n".join([f"{self.verdict}: {self.reason}", *lines, *(f"- not judged: {o}" for o in self.left_out)])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
-        return asdict(self)
 
 
 def audit_tables(

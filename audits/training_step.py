@@ -12,23 +12,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpcheck.arrays import real_numbers
+from dpcheck.arrays import Floats, real_numbers
 from dpcheck.audits.claim import PrivacyClaim, delta_of
 from dpcheck.audits.membership import audit_privacy
 from dpcheck.audits.noise import most_confidence
 from dpcheck.audits.running.datasets import read
 from dpcheck.audits.running.memory import Memory
-from dpcheck.audits.step_gradient import affordable, batch_sizes, clipping_finding, cost, noise_finding
+from dpcheck.audits.step_gradient import affordable, clipping_finding, cost, noise_finding
 from dpcheck.audits.step_lines import located
 from dpcheck.audits.step_parts import StepFinding, TrainingStep, gathered, taken
 from dpcheck.audits.step_parts import TrainingStepAudit as TrainingStepAudit
 from dpcheck.audits.step_sampling import cyclic_sampling_finding, divisor_finding, empty_finding, sampling_finding
-from dpcheck.audits.step_state import from_one_state, memory_of, state_finding
+from dpcheck.audits.step_state import state_finding
 from dpcheck.errors import (
     InputError,
     raised,
@@ -42,7 +42,6 @@ from dpcheck.errors import (
 from dpcheck.events import Neighbours, Repeated, Sampled, Scheme
 from dpcheck.running.compilations import compilations_said
 
-Floats = NDArray[np.float64]
 _UNSEEDED = (
     "gradient must draw all its randomness from rng, got two different releases for one seed: seed the library's own "
     "generator from rng in each call, such as torch.manual_seed(int(rng.integers(2**62))), and switch dropout off; if "
@@ -191,9 +190,14 @@ def audit_training_step(
     states: list[StepFinding] = []
     if not _repeats(here, records):
         made = code(given.back(records))
-        memory = memory_of(made)
+        memory = kept_here = Memory(made.gradient, partial(made.gradient, made.params), looks=math.inf)
         keeping = replace(made, gradient=lambda params, batch, rng: made.gradient(params, given.back(batch), rng))
-        here = from_one_state(keeping, memory)
+
+        def from_one_state(params: Any, batch: Any, rng: np.random.Generator) -> Any:
+            kept_here.restore()
+            return keeping.gradient(params, batch, rng)
+
+        here = replace(keeping, gradient=from_one_state)
         if not _repeats(here, records):
             raise InputError(_UNSEEDED)
         states.append(state_finding(keeping, memory, records, batch, seed))
@@ -268,6 +272,15 @@ def _require_outlier(records: Any, outlier: Any) -> None:
             raise InputError(f"outlier must {say}lambda record, factor: record where none can be made larger") from None
     else:
         require(callable(outlier), "outlier", "be callable", type(outlier).__name__)
+
+
+def batch_sizes(scheme: str, batch: int, population: int) -> list[int]:
+    """Return sizes of minibatches as training has them, the largest first: of Poisson sampling 4 sd more than usual."""
+    if scheme in ("with_replacement", "without_replacement"):
+        return [batch]
+    spread = math.sqrt(batch * (1 - batch / population))
+    sizes = [round(batch + times * spread) for times in (4, 0, 2, 1, -2)]
+    return list(dict.fromkeys(min(max(size, 1), population) for size in [*sizes, batch + 1]))
 
 
 _USUAL = 2_000  # trials, where the user names no number

@@ -8,20 +8,27 @@ their licences, and what was checked against what: ``dpcheck/data/SOURCES.md``.
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import hashlib
 import io
+import lzma
+import math
 import operator
 import os
+import re
 import sys
 import tempfile
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from dpcheck.data.entries import ENTRIES, Array, Entry, File, Rows, parse_libsvm, unpack
-from dpcheck.errors import InputError, one_line, require, require_known, require_positive
+from dpcheck.data.entries import ENTRIES, Array, Entry, File, Rows
+from dpcheck.errors import InputError, one_line, require, require_count, require_known, require_positive
 
 __all__ = ["Dataset", "load", "names"]
 
@@ -32,6 +39,13 @@ PAIRINGS: dict[str, Groups] = {
     "parity": ((0, 2, 4, 6, 8), (1, 3, 5, 7, 9)),
 }
 _TEN = ("mnist", "fashion_mnist")
+_UNPACK: dict[bytes, Callable[[bytes], bytes]] = {
+    b"BZh": bz2.decompress,
+    b"\x1f\x8b": gzip.decompress,
+    b"\xfd7zXZ": lzma.decompress,
+}
+_LABELS = {b"-1": -1.0, b"1": 1.0, b"+1": 1.0}
+_PAIR = re.compile(rb"([1-9][0-9]{0,8}):([+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,3 +312,42 @@ def _download(entry: Entry, file: File, path: Path) -> list[Array]:
     except _DamagedError as why:
         raise InputError(f"the download of {file.at} was damaged and not kept: {why}") from None
     return arrays
+
+
+def unpack(packed: bytes) -> bytes:
+    """Decompress the bytes of an .xz, .gz or .bz2 file, and return others as they are; ValueError if broken.
+
+    The first bytes decide, not the name: some servers decompress a file while they send it.
+    """
+    for start, decompress in _UNPACK.items():
+        if packed.startswith(start):
+            try:
+                return decompress(packed)
+            except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
+                raise ValueError(f"it does not decompress: {error}") from None
+    return packed
+
+
+def parse_libsvm(text: bytes, features: int) -> tuple[Rows, Rows]:
+    """Read dense ``X`` (n, features) and ``y`` (n,) in {-1, +1} from LIBSVM text.
+
+    A line is ``label index:value ...``, indices start at 1 and increase, absent ones are zero.
+    Anything else (another label, a blank line, a comment, a tab, an index beyond ``features``, a
+    value that is not finite) is an InputError naming the line.
+    """
+    require_count(features, "features")
+    lines = text.removesuffix(b"\n").split(b"\n")
+    X, y = np.zeros((len(lines), features)), np.empty(len(lines))
+    for row, line in enumerate(lines):
+        label, *pairs = [word for word in line.split(b" ") if word] or [b""]
+        matches = [match for match in map(_PAIR.fullmatch, pairs) if match]
+        columns = [int(match[1]) - 1 for match in matches]
+        values = [float(match[2]) for match in matches]
+        increasing = all(a < b for a, b in pairwise([-1, *columns, features]))
+        if label not in _LABELS or len(matches) < len(pairs) or not increasing or not all(map(math.isfinite, values)):
+            shown = line.decode("ascii", "replace")[:60]
+            wanted = f"hold +1 or -1, then increasing index:value up to index {features}"
+            raise InputError(f"line {row + 1} must {wanted}, got {shown!r}")
+        X[row, columns] = values
+        y[row] = _LABELS[label]
+    return X, y

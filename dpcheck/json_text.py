@@ -12,13 +12,7 @@ _DEEPEST = 64  # levels; as many axes as an array can have
 
 
 def parse(text: str, name: str, wanted: str = "be JSON") -> Any:
-    """Return the value of a JSON text.
-
-    Raises
-    ------
-    InputError
-        If the text, named ``name``, is not what is ``wanted`` of it, or is nested more than 64 levels deep.
-    """
+    """Return the value of a JSON text; InputError, by ``name``, if it is not as ``wanted``, or is nested too deep."""
     try:
         value = json.loads(text, object_pairs_hook=once)
     except RecursionError:

@@ -39,14 +39,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.arrays import Floats
 from dpcheck.audits.betting.predictor import Predictor
 from dpcheck.audits.output_sets import OutputSet
 from dpcheck.audits.running import Chunk
 from dpcheck.audits.running.encoder import Layout
 from dpcheck.compiled import njit
 from dpcheck.errors import require
-
-Floats = NDArray[np.float64]
 
 # Values tried for log(alpha / beta) / epsilon, densest near 0; number of caps tried, each half of the one before.
 _TILTS = np.array([-0.64, -0.36, -0.16, -0.04, 0, 0.04, 0.16, 0.36, 0.64])

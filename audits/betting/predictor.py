@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from dpcheck.arrays import Floats
 from dpcheck.audits.output_sets import OutputSet
 from dpcheck.audits.running import SIDES
 from dpcheck.audits.scores import Coordinate, Score, evaluate
@@ -31,7 +32,6 @@ from dpcheck.audits.scores.histograms import Histogram
 from dpcheck.audits.scores.learned import learned
 from dpcheck.compiled import njit
 
-Floats = NDArray[np.float64]
 Leaves = NDArray[np.int32]
 Counts = NDArray[np.int64]
 

@@ -116,11 +116,7 @@ def _uses(function: Any, constants: dict[str, str], functions: dict[str, str]) -
 
 
 def examine(bug: Bug, *, seed: int = 0, confidence: float = CONFIDENCE) -> Examination:
-    """Audit the broken version and the fixed one.
-
-    confidence : of each audit that counts runs; the fixed version is called violated with probability
-        at most ``1 - confidence``
-    """
+    """Audit the broken version and the fixed one, which is called violated with chance at most ``1 - confidence``."""
     require_count(seed, "seed", least=0)
     require_confidence(confidence)
     return Examination(bug, *(bug.tester.run(version, seed, confidence) for version in (bug.broken, bug.fixed)))

@@ -44,11 +44,30 @@ def _shown(data: Any) -> str:
     return repr(data.tolist() if isinstance(data, np.ndarray) else data)
 
 
+class _Named:
+    """The audit of its ``name``, whose arguments its fields are; ``counts`` : it takes a confidence."""
+
+    name: ClassVar[str]
+    counts: ClassVar[bool] = True
+    how: ClassVar[dict[str, Any]] = {}
+
+    def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
+        """Audit one version."""
+        how = {**vars(self), **self.how, **({"confidence": confidence} if self.counts else {})}
+        audit = getattr(dpcheck, self.name)(version, **how, seed=seed)
+        return Outcome(audit.verdict, self.told(audit))
+
+    def told(self, audit: Any) -> str:
+        """Return the evidence of a result."""
+        return str(audit.reason)
+
+
 @dataclass(frozen=True, eq=False)
-class Privacy:
+class Privacy(_Named):
     """``(dataset, rng, size) -> outputs`` on a pair of neighbours, judged by its outputs alone."""
 
     name: ClassVar[str] = "audit_privacy"
+    how: ClassVar[dict[str, Any]] = {"vectorized": True}
     data: Any
     neighbour: Any
     epsilon: float | None = None
@@ -58,7 +77,6 @@ class Privacy:
 
     @property
     def promise(self) -> str:
-        """The claim in words."""
         from dpcheck.audits.claim import PrivacyClaim
 
         claim = (
@@ -66,20 +84,16 @@ class Privacy:
         )
         return f"{claim.words} on {_shown(self.data)} and {_shown(self.neighbour)}"
 
-    def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
-        """Audit at most ``trials`` runs a dataset."""
-        audit = dpcheck.audit_privacy(
-            version, self.data, self.neighbour, epsilon=self.epsilon, delta=self.delta, claim=self.claim,
-            trials=self.trials, confidence=confidence, seed=seed, vectorized=True,
-        )  # fmt: skip
-        return Outcome(audit.verdict, f"epsilon >= {audit.epsilon_lower:.3g} at delta {audit.delta:g}; {audit.event}")
+    def told(self, audit: Any) -> str:
+        return f"epsilon >= {audit.epsilon_lower:.3g} at delta {audit.delta:g}; {audit.event}"
 
 
 @dataclass(frozen=True, eq=False)
-class FloatingPoint:
+class FloatingPoint(_Named):
     """``(dataset, rng, size) -> outputs`` on a pair of neighbours, judged by the low bits of its outputs."""
 
     name: ClassVar[str] = "audit_floating_point"
+    how: ClassVar[dict[str, Any]] = {"vectorized": True}
     data: Any
     neighbour: Any
     epsilon: float
@@ -88,21 +102,12 @@ class FloatingPoint:
 
     @property
     def promise(self) -> str:
-        """The claim in words."""
         claim = f"({self.epsilon:g}, {self.delta:g})-privacy of every bit of the output"
         return f"{claim} on {_shown(self.data)} and {_shown(self.neighbour)}"
 
-    def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
-        """Audit at most ``trials`` runs a dataset, twice."""
-        audit = dpcheck.audit_floating_point(
-            version, self.data, self.neighbour, epsilon=self.epsilon, delta=self.delta, trials=self.trials,
-            confidence=confidence, seed=seed, vectorized=True,
-        )  # fmt: skip
-        return Outcome(audit.verdict, audit.reason)
-
 
 @dataclass(frozen=True, eq=False)
-class Noise:
+class Noise(_Named):
     """``(dataset, rng) -> output``: a constant plus independent noise of one law and scale."""
 
     name: ClassVar[str] = "audit_noise"
@@ -113,16 +118,7 @@ class Noise:
 
     @property
     def promise(self) -> str:
-        """The claim in words."""
         return f"independent {self.distribution} noise of scale {self.scale:g}"
-
-    def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
-        """Test ``trials`` outputs on one dataset."""
-        audit = dpcheck.audit_noise(
-            version, self.data, distribution=self.distribution, scale=self.scale, trials=self.trials,
-            confidence=confidence, seed=seed,
-        )  # fmt: skip
-        return Outcome(audit.verdict, audit.reason)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +133,6 @@ class Sampling:
 
     @property
     def promise(self) -> str:
-        """The claim in words."""
         return f"minibatches of {self.batch} of {self.population} records drawn afresh, {self.scheme}"
 
     def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
@@ -155,30 +150,29 @@ class Sampling:
 
 
 @dataclass(frozen=True, eq=False)
-class Sensitivity:
+class Sensitivity(_Named):
     """``dataset -> number or array`` without noise: no replaced record moves it by more than ``claimed``."""
 
     name: ClassVar[str] = "audit_sensitivity"
-    data: Any
+    counts: ClassVar[bool] = False
+    dataset: Any
     replacements: Sequence[Any]
     claimed: float
 
     @property
     def promise(self) -> str:
-        """The claim in words."""
         return f"sensitivity {self.claimed:g} when one record is replaced"
 
-    def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
-        """Search for the worst pair; deterministic evidence."""
-        audit = dpcheck.audit_sensitivity(version, self.data, self.replacements, claimed=self.claimed, seed=seed)
-        return Outcome(audit.verdict, f"a replaced record moves the query by {audit.sensitivity:.6g}")
+    def told(self, audit: Any) -> str:
+        return f"a replaced record moves the query by {audit.sensitivity:.6g}"
 
 
 @dataclass(frozen=True, eq=False)
-class Clipping:
+class Clipping(_Named):
     """``batch -> vector`` without noise: a sum of vectors of norm at most ``bound``, one a record, over ``divisor``."""
 
     name: ClassVar[str] = "audit_clipping"
+    counts: ClassVar[bool] = False
     records: Any
     bound: float
     divisor: float | Literal["size"] = 1.0
@@ -186,24 +180,17 @@ class Clipping:
 
     @property
     def promise(self) -> str:
-        """The claim in words."""
         divisor = "the batch's size" if self.divisor == "size" else f"{self.divisor:g}"
         also = "" if self.finite else ", where a record may hold NaN"
         return f"a sum of one vector a record, of norm at most {self.bound:g}, divided by {divisor}{also}"
 
-    def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
-        """Try batches with outliers; deterministic evidence."""
-        audit = dpcheck.audit_clipping(
-            version, self.records, bound=self.bound, divisor=self.divisor, finite=self.finite, seed=seed
-        )
-        return Outcome(audit.verdict, audit.reason)
-
 
 @dataclass(frozen=True, eq=False)
-class Randomness:
+class Randomness(_Named):
     """``(dataset, rng) -> output`` on a pair of neighbours, judged by what it draws."""
 
     name: ClassVar[str] = "audit_randomness"
+    counts: ClassVar[bool] = False
     data: Any
     neighbour: Any
     epsilon: float
@@ -211,17 +198,11 @@ class Randomness:
 
     @property
     def promise(self) -> str:
-        """The claim in words."""
         claim = f"({self.epsilon:g}, {self.delta:g})-privacy, with fresh noise from rng,"
         return f"{claim} on {_shown(self.data)} and {_shown(self.neighbour)}"
 
-    def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
-        """Record and replay a few runs; no error rate."""
-        audit = dpcheck.audit_randomness(
-            version, self.data, self.neighbour, epsilon=self.epsilon, delta=self.delta, seed=seed
-        )  # fmt: skip
-        reasons = [seen.reason for seen in audit.observations if seen.verdict == audit.verdict]
-        return Outcome(audit.verdict, "; ".join(reasons))
+    def told(self, audit: Any) -> str:
+        return "; ".join(seen.reason for seen in audit.observations if seen.verdict == audit.verdict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,7 +245,6 @@ class Certified:
 
     @property
     def promise(self) -> str:
-        """The claim in words."""
         return f"({self.epsilon:g}, {self.delta:g})-privacy of what the calibration returns"
 
     def run(self, version: Callable[..., Sequence[Event] | Event], seed: int, confidence: float) -> Outcome:

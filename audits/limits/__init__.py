@@ -40,6 +40,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from dpcheck.arrays import Floats
 from dpcheck.audits.limits import binomial_kernels as kernels
 from dpcheck.compiled import njit
 from dpcheck.errors import require, require_count, require_delta, require_epsilon
@@ -173,8 +174,7 @@ def front(trials: int, z: float, score: float, delta: float, first: int, last: i
     return result
 
 
-Array = NDArray[np.float64]
-Curve = Callable[[ArrayLike], Array]  # epsilon -> delta, an upper bound
+Curve = Callable[[ArrayLike], Floats]  # epsilon -> delta, an upper bound
 _CLOSE = 1.005  # the ratio of a multiplier that is rejected and one that is not, at the end of the search
 _LINES = 10  # steps along lines, after which the search halves
 

@@ -12,9 +12,9 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from dpcheck.arrays import Floats
 from dpcheck.compiled import njit
 
-Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 # Terms of a binomial distribution below this share of the largest are bounded, not summed.

@@ -59,11 +59,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, sparse, special, stats
 
 from dpcheck.accounting import gaussian_epsilon
+from dpcheck.arrays import Floats
 from dpcheck.audits.limits import clopper_pearson_lower
 from dpcheck.compiled import njit
 from dpcheck.errors import require, require_count, require_delta
-
-Floats = NDArray[np.float64]
 
 # Limits on epsilon are this much too small, so that none is rounded up.
 _TOLERANCE = 1e-9
@@ -118,9 +117,6 @@ def _require_counts(right: int, guesses: int, canaries: int) -> None:
 
 Bools = NDArray[np.bool_]
 
-# Quantiles beyond which a score does not move the centre.
-_CUT = 0.05
-
 
 @dataclass(frozen=True)
 class IndependentBound:
@@ -149,19 +145,6 @@ class IndependentBound:
     gaussian_epsilon: float | None
     assumption: str = "given the coins, the output consists of independent parts, one a canary and moved by no other"
     gaussian_assumption: str = "and each part is at least as private as a Gaussian mechanism of the same shift"
-
-
-def right_guesses(scores: Floats, included: Bools) -> Bools:
-    """Say which guesses are right (runs * canaries,), those with the most telling scores first."""
-    centred = np.concatenate([row - _centre(row) for row in scores])
-    order = np.argsort(-np.abs(centred), kind="stable")
-    return np.asarray((centred > 0) == included.ravel())[order]
-
-
-def _centre(row: Floats) -> float:
-    """Return a mean that clips the tails: it lies between two values of a bit, and a few outliers do not move it."""
-    finite = row[np.isfinite(row)]
-    return float(np.clip(finite, *np.quantile(finite, [_CUT, 1 - _CUT])).mean()) if finite.size else 0.0
 
 
 def independent_bound(

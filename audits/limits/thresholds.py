@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from dpcheck.arrays import Floats
 from dpcheck.audits.limits import score
 from dpcheck.compiled import njit
-
-Floats = NDArray[np.float64]
 
 # Every signature is spelled out, so that each kernel is compiled once, when it is first called, and kept on disk.
 _compiled = partial(njit, nogil=True, error_model="numpy")

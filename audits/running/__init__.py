@@ -11,17 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpcheck.arrays import unread
+from dpcheck.arrays import Floats, unread
 from dpcheck.audits.running.datasets import equal_datasets, fingerprint, require_unchanged, same
 from dpcheck.audits.running.encoder import Encoder, Layout
-from dpcheck.audits.running.outcomes import Raised, kind_of
+from dpcheck.audits.running.outcomes import Raised
 from dpcheck.errors import InputError, one_line, raised, require, require_count, require_mechanism
 from dpcheck.running.executor import Executor
 from dpcheck.running.processes import EndedProcessError, Guest
-
-Floats = NDArray[np.float64]
 
 SIDES = ("data", "neighbour")
 # Calls that are compared to see that a seed fixes the output: enough to catch a fair coin; and those on each dataset
@@ -119,11 +116,8 @@ class Runner:
 
     def __post_init__(self) -> None:
         """Require a function that takes these arguments."""
-        self._kinds, self._types, self._shape = (
-            set[Any](),
-            set[str](),
-            tuple[int, ...](),
-        )  # of the arrays that came out of the first runs
+        # Of the arrays that came out of the first runs.
+        self._kinds, self._types, self._shape = set[Any](), set[str](), tuple[int, ...]()
         require_mechanism(self.mechanism, vectorized=self.vectorized)
 
     def __call__(self, chunk: Chunk) -> Floats:
@@ -204,13 +198,13 @@ class Runner:
             except RunError as error:
                 return rows[:i], error
             if learning:
-                self._kinds |= {(type(result), kind_of(result))} if row.ndim else set()
+                self._kinds |= {(type(result), _kind_of(result))} if row.ndim else set()
                 self._types.add(type(result).__name__)
                 if i == 0:
                     self._shape = shape = row.shape
                     rows = np.empty((size, row.size))
             if row.shape != shape or (
-                kind is not None and (result.dtype if type(result) is np.ndarray else kind_of(result)) != kind
+                kind is not None and (result.dtype if type(result) is np.ndarray else _kind_of(result)) != kind
             ):
                 shapes = f"return outputs of one shape (padded with nan), got {shape} and {row.shape}"
                 return rows[:i], RunError(f"mechanism must {shapes}", i, result)
@@ -306,10 +300,7 @@ class Runner:
         return outputs, failures
 
     def _learned(self) -> Encoder:
-        """Return what makes rows of outcomes, learned from runs on both datasets.
-
-        A mechanism that never returns is an error, since most often it was called wrongly.
-        """
+        """Return what makes rows of outcomes, learned from runs on both datasets; never to return is an error."""
         learned: tuple[list[Any], list[Any]] = ([], [])
         self.encoder = Encoder()
         with Guest() as guest:
@@ -375,3 +366,11 @@ class KeptRuns(Protocol):
 
     def __setitem__(self, chunk: Chunk, outputs: Floats, /) -> None:
         """Keep the outputs of a chunk."""
+
+
+def _kind_of(numbers: Any) -> Any:
+    """Return what tells two arrays of one shape apart, beside their numbers: their type, and a table's labels."""
+    if hasattr(numbers, "axes"):
+        names = getattr(numbers, "name", None), *(axis.names for axis in numbers.axes)
+        return (*map(tuple, numbers.axes), str(numbers.dtypes), str(names))
+    return getattr(numbers, "dtype", None)

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.arrays import Floats
 from dpcheck.errors import one_line, require
-
-Floats = NDArray[np.float64]
 
 
 def as_numpy(value: Any) -> tuple[NDArray[Any], Callable[[Any], Any]] | None:
@@ -56,12 +55,18 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 def fingerprint(dataset: Any) -> str | None:
     """Return a digest of what a dataset holds; None where it is not plain, as objects may cache what they compute."""
     try:
-        if not is_plain(dataset):
-            return None
-        held = io.BytesIO()
-        Held(held).dump(dataset)
-        return hashlib.sha256(held.getbuffer()).hexdigest()
+        return digest(dataset) if is_plain(dataset) else None
     except Exception:  # nested too deep, or a cycle
+        return None
+
+
+def digest(value: Any) -> str | None:
+    """Return a digest of what a value holds; None where that cannot be seen: a lock, a lambda, a file, a cycle."""
+    try:
+        held = io.BytesIO()
+        Held(held).dump(value)
+        return hashlib.sha256(held.getbuffer()).hexdigest()
+    except Exception:
         return None
 
 
@@ -146,19 +151,15 @@ def _same(first: Any, other: Any) -> bool:
     if isinstance(other, np.ndarray) and isinstance(first, _NUMBER):
         other = other[()]
     if isinstance(first, _NUMBER) and isinstance(other, _NUMBER):
-        return _same_numbers(first, other)
+        if first == other:
+            parts = [(getattr(first, part), getattr(other, part)) for part in ("real", "imag")]
+            return all(a != 0 or math.copysign(1, a) == math.copysign(1, b) for a, b in parts)
+        return bool(first != first and other != other)
     return type(first) is type(other) and bool(first == other)
 
 
 def _is_row(value: Any) -> bool:
     return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
-
-
-def _same_numbers(first: Any, other: Any) -> bool:
-    if first == other:
-        parts = [(getattr(first, part), getattr(other, part)) for part in ("real", "imag")]
-        return all(a != 0 or math.copysign(1, a) == math.copysign(1, b) for a, b in parts)
-    return bool(first != first and other != other)
 
 
 def _same_tables(first: Any, other: Any) -> bool:

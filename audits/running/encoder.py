@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.arrays import Floats
 from dpcheck.audits.running.outcomes import TYPE, Parts
 from dpcheck.errors import one_line, require
-
-Floats = NDArray[np.float64]
 
 # Columns of numbers and of codes at most, and the members of a list or set that are counted.
 _NUMBERS, _CODES, _MEMBERS = 256, 64, 32

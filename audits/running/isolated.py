@@ -25,14 +25,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcheck.arrays import Floats
 from dpcheck.audits.running import Chunk, RunError, Runner
 from dpcheck.audits.running.encoder import Layout
 from dpcheck.errors import InputError, one_line, require, require_positive
 from dpcheck.running.processes import EndedProcessError, end_process, end_with_parent, forget_answer
-
-Floats = NDArray[np.float64]
 
 _LOOK_EVERY = 0.05  # seconds
 _LOADING = 60.0  # seconds until the first call, in which a mechanism may be imported

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import builtins
 import copy
-import hashlib
-import io
 import random
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -19,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.audits.running.datasets import Held
+from dpcheck.audits.running.datasets import digest
 
 _LOOKS = 3  # at all places, of which there may be many and large ones
 
@@ -55,20 +53,20 @@ class Memory:
 
     def _keep(self, place: Place, memo: dict[int, Any]) -> None:
         value = place.read()
-        if _is_random(value) or (digest := _digest(value)) is None:
+        if _is_random(value) or (first := digest(value)) is None:
             return
         try:
             held = copy.deepcopy(value, memo)
         except Exception:  # whatever its class makes of being copied
             return
         self._places.append(place)
-        self._first.append((value, digest))
+        self._first.append((value, first))
         self._held.append(held)
 
     def restore(self) -> None:
         """Put back all that has changed; after so many looks, what had changed before one of them."""
         looked_at = range(len(self._places)) if self._restored < self._looks else sorted(self._changing)
-        changed = [k for k in looked_at if _digest(self._places[k].read()) != self._first[k][1]]
+        changed = [k for k in looked_at if digest(self._places[k].read()) != self._first[k][1]]
         self._changing.update(changed)
         self._restored += 1
         for k, kept in zip(changed, copy.deepcopy([self._held[k] for k in changed]), strict=True):
@@ -78,21 +76,12 @@ class Memory:
     @property
     def digests(self) -> dict[str, str]:
         """What told the contents of each place from others at first, by the place's name."""
-        return {place.name: digest for place, (_, digest) in zip(self._places, self._first, strict=True)}
+        return {place.name: first for place, (_, first) in zip(self._places, self._first, strict=True)}
 
     def changed(self) -> list[str]:
         """Name the places that hold something else than at first."""
-        first = (digest for _, digest in self._first)
-        return [place.name for place, was in zip(self._places, first, strict=True) if _digest(place.read()) != was]
-
-
-def _digest(value: Any) -> str | None:
-    try:
-        held = io.BytesIO()
-        Held(held).dump(value)
-        return hashlib.sha256(held.getbuffer()).hexdigest()
-    except Exception:  # a lock, a lambda, a file, a cycle: what is in it cannot be seen
-        return None
+        kept = zip(self._places, self._first, strict=True)
+        return [place.name for place, (_, first) in kept if digest(place.read()) != first]
 
 
 def _is_random(value: Any) -> bool:

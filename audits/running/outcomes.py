@@ -289,14 +289,6 @@ def near(value: Any) -> float:
         return math.nan
 
 
-def kind_of(numbers: Any) -> Any:
-    """Return what tells two arrays of one shape apart, beside their numbers: their type, and a table's labels."""
-    if hasattr(numbers, "axes"):
-        names = getattr(numbers, "name", None), *(axis.names for axis in numbers.axes)
-        return (*map(tuple, numbers.axes), str(numbers.dtypes), str(names))
-    return getattr(numbers, "dtype", None)
-
-
 def _plain(text: str) -> str:
     """Leave the places in memory out, which differ from process to process."""
     return re.sub(r"0x[0-9a-fA-F]{6,}", "0x...", text)

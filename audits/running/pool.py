@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcheck.arrays import Floats
 from dpcheck.audits.running import PROBES, Chunk, KeptRuns, RunError, Runner
 from dpcheck.audits.running.encoder import Naming
 from dpcheck.errors import InputError
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from dpcheck.audits.running.isolated import IsolatedRunner, Limits
     from dpcheck.running.executor import Executor
 
-Floats = NDArray[np.float64]
 
 # Chunks that are run again, for the words behind what decides.
 _REPEATED = 6

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from dpcheck.arrays import Floats
 
 # The methods whose value is loc + scale * z, and the law of z.
 ADDITIVE = {
@@ -33,7 +33,7 @@ ADDITIVE = {
     "laplace": "laplace", "logistic": "logistic", "gumbel": "gumbel",
     "exponential": "exponential", "standard_exponential": "exponential",
 }  # fmt: skip
-_STANDARD: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Array]] = {
+_STANDARD: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Floats]] = {
     "gaussian": lambda rng, shape: rng.standard_normal(shape),
     "laplace": lambda rng, shape: rng.laplace(size=shape),
     "logistic": lambda rng, shape: rng.logistic(size=shape),
@@ -60,8 +60,8 @@ class Draw:
     arguments: dict[str, Any]
     value: Any
     law: str
-    scale: Array
-    standard: Array
+    scale: Floats
+    standard: Floats
     source: str = "rng"
     place: str = ""
 
@@ -120,7 +120,7 @@ class Recorder(np.random.Generator):
         self.draws: list[Draw] = []
         self._seed, self._used = seed, 0
         self._given = None if standard is None else np.asarray(standard, float)
-        self.units: Callable[[int, Array], Array] | None = None
+        self.units: Callable[[int, Floats], Floats] | None = None
         self.source = "rng"
         self.seedings: list[Seeding] = []
         self.kept: dict[str, str] = {}
@@ -133,7 +133,7 @@ class Recorder(np.random.Generator):
         return bool(self.bit_generator.state != self._untouched)
 
     @property
-    def standard(self) -> Array:
+    def standard(self) -> Floats:
         """The standardised noise of all additive draws, (m,)."""
         return np.concatenate([np.zeros(0), *(draw.standard for draw in self.draws)])
 
@@ -175,8 +175,8 @@ class Recorder(np.random.Generator):
         return value
 
     def _keep(
-        self, method: str, arguments: dict[str, Any], value: Any, law: str = "", scale: Array = _NONE,
-        standard: Array = _NONE,
+        self, method: str, arguments: dict[str, Any], value: Any, law: str = "", scale: Floats = _NONE,
+        standard: Floats = _NONE,
     ) -> None:  # fmt: skip
         self.draws.append(Draw(method, arguments, value, law, scale, standard, self.source, place_in_use()))
 
@@ -207,7 +207,7 @@ class Recorder(np.random.Generator):
             return out
         return value if shape else value[()]
 
-    def _noise(self, law: str, shape: tuple[int, ...]) -> Array:
+    def _noise(self, law: str, shape: tuple[int, ...]) -> Floats:
         if self._given is None:
             return np.asarray(_STANDARD[law](self._stream(), shape))
         z = np.zeros(shape)

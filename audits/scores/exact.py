@@ -16,10 +16,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpcheck.arrays import Floats
 from dpcheck.audits.running.datasets import among, exactly, same, shown, tallied
 from dpcheck.audits.scores import Coordinate, Score, one_of
-
-Floats = NDArray[np.float64]
 
 # Runs of each dataset that are examined at a first glance.
 GLANCED = 4_000
@@ -81,9 +80,11 @@ def telling(a: Floats, b: Floats, codes: int = 0) -> list[int]:
     return sorted(np.argsort(-apart, kind="stable")[:_COORDINATES].tolist())
 
 
-def _either(direction: str, threshold: float, statement: str, denial: str) -> str:
-    """Name the set of a score that is 1 where the statement holds and 0 where its denial does."""
+def _whether(self: Lattice | Short | Special, direction: str, threshold: float) -> str:
+    """Name the set of a score that is 1 where what its words ask is so, else 0."""
+    statement = self.words.removeprefix("whether ")
     denied, stated = (value >= threshold if direction == ">=" else value <= threshold for value in (0.0, 1.0))
+    denial = statement.replace(" is ", " is not ", 1).replace(" are 0", " are not all 0")
     return "any output" if denied and stated else denial if denied else statement
 
 
@@ -243,9 +244,7 @@ class Lattice:
             steps = (self.source(outputs) - self.offset) / self.step
             return (np.abs(steps - np.rint(steps)) <= _NEAR).astype(float)
 
-    def describe(self, direction: str, threshold: float) -> str:
-        words = self.words.removeprefix("whether ")
-        return _either(direction, threshold, words, words.replace(" is ", " is not ", 1))
+    describe = _whether
 
 
 @dataclass(frozen=True)
@@ -262,9 +261,7 @@ class Short:
     def __call__(self, outputs: Floats) -> Floats:
         return (_zeros(self.source(outputs)) >= self.zeros).astype(float)
 
-    def describe(self, direction: str, threshold: float) -> str:
-        words = self.words.removeprefix("whether ")
-        return _either(direction, threshold, words, words.replace(" are 0", " are not all 0"))
+    describe = _whether
 
 
 def lattices(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Lattice | Short]:
@@ -344,9 +341,7 @@ class Special:
     def __call__(self, outputs: Floats) -> Floats:
         return _SEEN[self.value](self.source(outputs)).astype(float)
 
-    def describe(self, direction: str, threshold: float) -> str:
-        words = self.words.removeprefix("whether ")
-        return _either(direction, threshold, words, words.replace(" is ", " is not "))
+    describe = _whether
 
 
 def specials(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Special]:
@@ -360,10 +355,7 @@ def specials(a: Floats, b: Floats, columns: Iterable[int]) -> Iterator[Special]:
 
 @dataclass(frozen=True)
 class Extreme:
-    """The smallest or the largest number, as ``end`` says; NaN is neither.
-
-    numbers : so many of the first columns are numbers, None for all
-    """
+    """The smallest or largest, as ``end`` says, of the first ``numbers`` numbers, None for all; NaN is neither."""
 
     end: str
     numbers: int | None = None

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.arrays import Floats
 from dpcheck.audits.running.datasets import among, exactly, same, shown, tallied
 from dpcheck.audits.scores import Coordinate, named, one_of
 from dpcheck.audits.scores.exact import GLANCED
-
-Floats = NDArray[np.float64]
 
 # Bins of a likelihood ratio, the most values that have a bin of their own, and runs for each bin.
 _BINS = 64
@@ -252,7 +251,10 @@ def product(a: Floats, b: Floats) -> Product:
     best, edges, ratios = -np.inf, [], []
     for bins in _TRIED_BINS:
         tried = [bin_edges(atoms, rest, bins) for *_, atoms, rest in columns]
-        hits = [_sorted_hits(e, (left, right)) for e, (left, right, *_) in zip(tried, columns, strict=True)]
+        hits = [  # the runs of each dataset in each bin, plus one, from sorted values, (2, edges.size + 1)
+            np.array([np.diff(np.searchsorted(v, edges), prepend=0, append=v.size) for v in sides]) + 1.0
+            for edges, (*sides, _, _) in zip(tried, columns, strict=True)
+        ]
         logs = [np.log(h[0] / h[1]) for h in hits]
         weights = [h.sum(axis=0) / h.sum() for h in hits]
         noise = np.array([(w / h).sum() for w, h in zip(weights, hits, strict=True)])
@@ -264,11 +266,6 @@ def product(a: Floats, b: Floats) -> Product:
             best, edges, ratios = gain, tried, [s * r for s, r in zip(shrink, logs, strict=True)]
     width = a.shape[1]
     return Product(tuple(Histogram(Coordinate(i, width), edges[i], ratios[i]) for i in range(width)))
-
-
-def _sorted_hits(edges: Floats, values: Sequence[Floats]) -> Floats:
-    """Count the runs of each dataset in each bin, plus one, from sorted values, (2, edges.size + 1)."""
-    return np.array([np.diff(np.searchsorted(v, edges), prepend=0, append=v.size) for v in values]) + 1.0
 
 
 # Patterns kept, runs that a pattern needs, columns examined, and the share of a column that must repeat.
@@ -324,10 +321,7 @@ class Patterns:
 
 
 def patterns(a: Floats, b: Floats, codes: int = 0) -> list[Patterns]:
-    """Return one score, or none if fewer than two columns have values that repeat or no patterns do.
-
-    codes : so many of the last columns hold codes, which are looked at first
-    """
+    """Return one score, or none if no two columns or no patterns repeat; the last ``codes`` columns come first."""
     width = a.shape[1]
     columns, atoms = [], []
     for i in [*range(width - codes, width), *range(width - codes)][:_COLUMNS]:

@@ -14,21 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.arrays import Floats
 from dpcheck.audits.scores import Coordinate, Score
 from dpcheck.audits.scores.exact import stated, telling
-from dpcheck.audits.scores.histograms import (
-    WIDE,
-    Pair,
-    best,
-    histogram,
-    partition,
-    patterns,
-    product,
-    telling_pairs,
-)
+from dpcheck.audits.scores.histograms import WIDE, Pair, best, histogram, partition, patterns, product, telling_pairs
 from dpcheck.compiled import njit
 
-Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 # Numbers of an output given to the trees: those that reveal most.

@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, special
 
+from dpcheck.arrays import Floats
 from dpcheck.errors import require_count, require_delta, require_positive
 
-Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 _FINE, _COARSE, _LEVELS = 0.02, 4, 4  # the fine grid in deviations of a copy, a cell in its points, how often it joins
@@ -65,7 +65,7 @@ def allocation_epsilon_below(noise_multiplier: float, steps: int, epochs: int, d
     return _composed(losses, chances, epochs, delta, single * math.sqrt(epochs))
 
 
-def _losses(steps: int, shift: float, delta: float, most: int) -> tuple[Array, Array]:
+def _losses(steps: int, shift: float, delta: float, most: int) -> tuple[Floats, Floats]:
     """Return losses of one epoch, at most so many, and their chances under P."""
     deviation = math.sqrt(math.expm1(shift * shift))
     reach = 2.5 - float(special.ndtri(delta))  # how far a copy is followed, in deviations under P
@@ -88,13 +88,13 @@ def _losses(steps: int, shift: float, delta: float, most: int) -> tuple[Array, A
     return np.log(ratios[kept]), ratios[kept] * total[kept]
 
 
-def _power(law: Array, number: int, size: int) -> Array:
+def _power(law: Floats, number: int, size: int) -> Floats:
     """Return lower bounds on the chances of a sum of so many, modulo the size."""
     total = fft.irfft(fft.rfft(law, size) ** number, size)
     return np.asarray(np.maximum(total - _ROUNDED * (number + 50) * float(np.linalg.norm(total)), 0.0))
 
 
-def _one_below(shift: float, h: float, end: float) -> tuple[int, Array]:
+def _one_below(shift: float, h: float, end: float) -> tuple[int, Floats]:
     """Return a law on the grid below that of a copy: the first point's number and the chances."""
     number = 2**_LEVELS * math.ceil(end / h / _COARSE / 2**_LEVELS)
     levels = [_cells(shift, h, np.arange(0, number + 1, 2**level) * _COARSE) for level in range(_LEVELS + 1)]
@@ -118,13 +118,13 @@ class _Cells:
     """Cells of a copy's values: where they begin, their chances, and the two points that keep their means."""
 
     begins: Places
-    mass: Array
+    mass: Floats
     points: Places
-    shares: Array
+    shares: Floats
     fits: NDArray[np.bool_]
     beyond: float
 
-    def add(self, chances: Array, used: NDArray[np.bool_]) -> None:
+    def add(self, chances: Floats, used: NDArray[np.bool_]) -> None:
         mass, share = np.where(used, self.mass, 0.0), np.where(self.fits, self.shares, 0.0)
         lower = np.where(self.fits, self.points, self.begins)
         np.add.at(chances, lower, mass * (1 - share))
@@ -144,13 +144,13 @@ def _cells(shift: float, h: float, places: Places) -> _Cells:
     return _Cells(places[:-1], mass, p, y / h - p, fits, float(1 - below[-1]))
 
 
-def _law(values: Array, shift: float) -> tuple[Array, Array]:
+def _law(values: Floats, shift: float) -> tuple[Floats, Floats]:
     """Return Q(X <= value) and E_Q (X; X <= value)."""
     logs = np.log(np.maximum(values, 1e-300))
     return special.ndtr(logs / shift + shift / 2), special.ndtr(logs / shift - shift / 2)
 
 
-def _epsilon(losses: Array, chances: Array, delta: float) -> float:
+def _epsilon(losses: Floats, chances: Floats, delta: float) -> float:
     """Return the epsilon at which losses with these chances under P have this delta, rounded down."""
 
     def at(epsilon: float) -> float:
@@ -166,7 +166,7 @@ def _epsilon(losses: Array, chances: Array, delta: float) -> float:
     return low
 
 
-def _composed(losses: Array, chances: Array, epochs: int, delta: float, rough: float) -> float:
+def _composed(losses: Floats, chances: Floats, epochs: int, delta: float, rough: float) -> float:
     """Compose so many epochs, their losses cut down to a grid."""
     mean = float(chances @ losses / chances.sum())
     wide = math.sqrt(float(chances @ (losses - mean) ** 2 / chances.sum()))
@@ -191,7 +191,7 @@ def _composed(losses: Array, chances: Array, epochs: int, delta: float, rough: f
     return _epsilon(sums, total, delta + wrapped)
 
 
-def _below(law: Array, values: Array, order: float, epochs: int, start: float) -> float:
+def _below(law: Floats, values: Floats, order: float, epochs: int, start: float) -> float:
     """Bound the chance that a sum of values >= 0 lies below the start (Chernoff)."""
     if start <= 0:
         return 0.0

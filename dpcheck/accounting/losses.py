@@ -336,9 +336,7 @@ def coarsened(loss: Tilted, ratio: int, interval: float, tilt: float, orders: Ar
 
 
 def _log_mean(weights: Array, exponent: Array) -> float:
-    largest = float(
-        np.max(exponent[weights > 0])
-    )  # where there is no weight, exponents may be out of reach of the rest
+    largest = float(np.max(exponent[weights > 0]))  # elsewhere exponents may be out of reach of the rest
     return largest + math.log(float(weights @ np.exp(np.minimum(exponent - largest, 0))))
 
 

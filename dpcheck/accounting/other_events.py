@@ -28,8 +28,15 @@ class OtherEvent(Exception):  # noqa: N818  # no error, but an answer: another a
 def read_other_events(events: Any, items: Sequence[Any]) -> tuple[Event, ...]:
     """Read a history of Opacus or dp_accounting's events, ``items`` being all that ``events`` hold."""
     history = getattr(events, "history", events)
-    if isinstance(history, list) and history and all(map(_is_history_row, history)):
-        return _read_history(history)
+    rows: list[Any] = history if isinstance(history, list) and history else [None]
+    if all(isinstance(row, tuple | list) and len(row) == 3 and all(map(is_number, row)) for row in rows):
+        read: list[Event] = []  # Poisson samples, add-or-remove-one neighbours
+        for multiplier, rate, steps in rows:
+            require(0 <= rate <= 1, "the sample rate of a history", "lie in [0, 1]", rate)
+            require(0 <= steps < math.inf and int(steps) == steps, "the steps of a history", "be a whole number", steps)
+            step = Sampled((Gaussian(multiplier),), "poisson", 1, rate, "add_or_remove_one")
+            read.append(Repeated(step, int(steps)))
+        return tuple(read)
     if not all(map(_is_dp_accounting, items)):
         _refuse(events, items)
     try:
@@ -49,10 +56,6 @@ def certify_dp_accounting(events: Sequence[Any], delta: float) -> Certificate | 
         epsilon, method, relation = _their_epsilon(events, delta)
         return between(Certificate(epsilon, delta, method), relation, "C")
     return between(certificate(count_events(read), delta), _neighbours_of(events), "C")
-
-
-def _is_history_row(row: Any) -> bool:
-    return isinstance(row, tuple | list) and len(row) == 3 and all(map(is_number, row))
 
 
 def _is_dp_accounting(event: Any) -> bool:
@@ -166,17 +169,6 @@ def _sampled(inner: Any, scheme: Scheme, population: int, batch: float, relation
         laplace = Laplace(_multiplier(parts[0][0]) / changed)
         return Sampled((laplace,), scheme, population, batch, relation)
     raise OtherEvent(f"{scheme} sampling of {', '.join(sorted({type(part).__name__ for part, _ in parts}))}")
-
-
-def _read_history(history: list[Any]) -> tuple[Event, ...]:
-    """Read rows (noise multiplier, sample rate, steps) of Opacus: Poisson samples, add-or-remove-one neighbours."""
-    events: list[Event] = []
-    for multiplier, rate, steps in history:
-        require(0 <= rate <= 1, "the sample rate of a history", "lie in [0, 1]", rate)
-        require(0 <= steps < math.inf and int(steps) == steps, "the steps of a history", "be a whole number", steps)
-        step = Sampled((Gaussian(multiplier),), "poisson", 1, rate, "add_or_remove_one")
-        events.append(Repeated(step, int(steps)))
-    return tuple(events)
 
 
 def _their_epsilon(events: Sequence[Any], delta: float) -> tuple[float, str, str]:

@@ -100,7 +100,9 @@ def log_stick(x: Array, width: float | Array) -> Array:
     left, gap = x[narrow], width[narrow]
     near = left[:, None] + 0.5 * gap[:, None] * (1 + _NODES)
     with np.errstate(divide="ignore"):
-        result[narrow] = np.log(gap / 2 * (_mills_slope(near) @ _WEIGHTS)) - _bell(left)
+        # 1 - x R(x), or the bound 1 / x^2 on it where the difference would lose its digits
+        slope = np.where(near < 100, 1 - near * _mills(near), 1 / np.maximum(near, 100) ** 2)
+        result[narrow] = np.log(gap / 2 * (slope @ _WEIGHTS)) - _bell(left)
     right = ~narrow & (x > 0)
     if np.any(right):
         left, gap = x[right], width[right]
@@ -116,11 +118,6 @@ def log_stick(x: Array, width: float | Array) -> Array:
 
 def _mills(x: Array) -> Array:
     return math.sqrt(math.pi / 2) * np.asarray(erfcx(x / math.sqrt(2)), dtype=np.float64)
-
-
-def _mills_slope(x: Array) -> Array:
-    """1 - x R(x), or the bound 1 / x^2 on it where the difference would lose its digits."""
-    return np.where(x < 100, 1 - x * _mills(x), 1 / np.maximum(x, 100) ** 2)
 
 
 def _bell(x: Array) -> Array:

@@ -63,12 +63,9 @@ def training_step(model: Any, optimizer: Any, loader: Any, loss: Callable[[Any, 
 
     divisor = float(optimizer.expected_batch_size or 1) if optimizer.loss_reduction == "mean" else 1.0
     noise = optimizer.noise_multiplier * optimizer.max_grad_norm / divisor
-    sampler = _any_size(loader.batch_sampler) if _is_poisson(loader) else loader.batch_sampler
+    poisson = type(loader.batch_sampler).__name__ == "UniformWithReplacementSampler"
+    sampler = _any_size(loader.batch_sampler) if poisson else loader.batch_sampler
     return TrainingStep(release, sampler, float(optimizer.max_grad_norm), float(noise), divisor)
-
-
-def _is_poisson(loader: Any) -> bool:
-    return type(loader.batch_sampler).__name__ == "UniformWithReplacementSampler"
 
 
 def _any_size(sampler: Any) -> Callable[[int, np.random.Generator], Iterator[Any]]:

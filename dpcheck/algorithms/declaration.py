@@ -19,8 +19,8 @@ from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcheck.arrays import Floats
 from dpcheck.audits.running import numbers
 from dpcheck.audits.running.memory import Memory
 from dpcheck.errors import InputError, raised, require, require_count, require_delta, require_epsilon
@@ -87,7 +87,6 @@ class RateClaim:
         require_count(self.seeds, "seeds", least=3)
 
 
-Array = NDArray[np.float64]
 _MEMORIES = WeakKeyDictionary["Algorithm", Memory]()  # apart from the declaration, which may go to other processes
 
 
@@ -198,7 +197,10 @@ class Algorithm:
         ]
         unread = "not be Laplace noise on a minibatch or a random allocation, which no check reads"
         require(not strange, f"events of {self.name}", unread, strange)
-        object.__setattr__(self, "relation", "add_or_remove_one" if theirs or _adds(events or ()) else "replace_one")
+        theirs = theirs or any(
+            isinstance(e, Sampled) and e.neighbours == "add_or_remove_one" for e in _inner(events or ())
+        )
+        object.__setattr__(self, "relation", "add_or_remove_one" if theirs else "replace_one")
         object.__setattr__(self, "events", events)
 
     @property
@@ -306,7 +308,7 @@ class Algorithm:
             memory = _MEMORIES[self] = Memory(*self.functions)
         memory.restore()
 
-    def transcript(self, data: Any, rng: np.random.Generator) -> Array:
+    def transcript(self, data: Any, rng: np.random.Generator) -> Floats:
         """Run the algorithm and return everything that it releases.
 
         Parameters
@@ -323,7 +325,7 @@ class Algorithm:
         """
         return np.concatenate([flat(released) for _, released in self.walk(data, rng) if released is not None])
 
-    def output(self, data: Any, rng: np.random.Generator) -> Array:
+    def output(self, data: Any, rng: np.random.Generator) -> Floats:
         """Run the algorithm and return its last state.
 
         Parameters
@@ -342,7 +344,7 @@ class Algorithm:
         return flat(state)
 
 
-def flat(value: Any) -> Array:
+def flat(value: Any) -> Floats:
     """Return all numbers of a state, a copy, (k,) float64."""
     if isinstance(value, Mapping):
         value = list(value.values())
@@ -363,11 +365,6 @@ def _multipliers(events: Sequence[Event]) -> list[tuple[str, float]]:
             case _:
                 found.append(("laplace" if isinstance(event, Laplace) else "gaussian", event.noise_multiplier))
     return found
-
-
-def _adds(events: Sequence[Event]) -> bool:
-    """Say whether neighbours are made by adding or removing a record."""
-    return any(isinstance(event, Sampled) and event.neighbours == "add_or_remove_one" for event in _inner(events))
 
 
 def _inner(events: Sequence[Event]) -> list[Event]:

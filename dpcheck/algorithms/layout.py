@@ -17,10 +17,7 @@ from dpcheck.events import Disjoint, Event, Gaussian, Laplace, Repeated, Sampled
 
 @dataclass(frozen=True)
 class Group:
-    """What is released together, ``count`` times.
-
-    multipliers : of the Gaussians, or of the one Laplace;  sampled : the minibatch that they read, None for all records
-    """
+    """What is released ``count`` times: multipliers of Gaussians or of one Laplace, and their minibatch, if any."""
 
     multipliers: tuple[float, ...]
     sampled: Sampled | None = None
@@ -89,16 +86,3 @@ def pairs(solver: Any, problem: Problem, history: History) -> tuple[Release, ...
 def descent(solver: Any, problem: Problem, history: History) -> tuple[Release, ...]:
     """Return a minibatch for each step, and one release on it."""
     return tuple(Release(row, "w", f"at step {row + 1}", row) for row in range(len(history.clean)))
-
-
-def by_events(solver: Any, problem: Problem, history: History) -> tuple[Release, ...]:
-    """Return the releases of an algorithm that says nothing more of them, which follow its events."""
-    found: list[Release] = []
-    draw = 0
-    for group in declared(solver.events(problem)):
-        for _ in range(group.count):
-            for _ in group.multipliers:
-                row = len(found)
-                found.append(Release(row, JOINT, f"number {row + 1}", draw if group.sampled is not None else None))
-            draw += group.sampled is not None
-    return tuple(found[: len(history.clean)])

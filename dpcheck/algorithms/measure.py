@@ -80,22 +80,8 @@ class Experiment:
     ) -> Experiment:  # fmt: skip
         """Plan ``seeds`` runs of algorithm ``name`` for each combination of the ``vary`` levels, the first outermost.
 
-        Parameters
-        ----------
-        name : str
-            The algorithm.
-        problem : str, optional
-            A family that samples data sets; the algorithm's example by default.
-        variant : str, optional
-            The repaired one by default.
-        epsilon, delta : float
-            Claimed privacy (natural log); delta is 1/n^2 by default.
-        fixed : mapping, optional
-            n, d and overrides of the algorithm's schedule.
-        vary : mapping, optional
-            Levels of these, of epsilon or of delta.
-        seeds : int
-            Runs of each combination.
+        fixed, vary : n, d and overrides of the algorithm's schedule; ``vary`` may hold epsilon and delta, too
+        problem, variant, delta : by default the algorithm's example, its repaired variant, and 1/n^2
         """
         chosen, fixed, vary = algorithm(name), fixed or {}, vary or {}
         problem = chosen.example if problem is None else problem

@@ -274,25 +274,7 @@ def replayed(solver, problem, history):
 
 
 def write(paper: str, name: str) -> tuple[Path, ...]:
-    """Write a record and its test.
-
-    Parameters
-    ----------
-    paper : str
-        Folder of the paper in the catalogue; it is made where there is none.
-    name : str
-        The algorithm's name.
-
-    Returns
-    -------
-    tuple of Path
-        The files that were written.
-
-    Raises
-    ------
-    InputError
-        For a name that is taken or no name of a module, and outside a checkout.
-    """
+    """Write a record into a paper's folder, made where there is none, and its test; return the files."""
     require(paper.isidentifier(), "paper", "be a name of a module, such as doe2027", paper)
     require(name.isidentifier() and name == name.lower(), "name", "be a name of a module in lower case", name)
     require(name not in records(), "name", "be new", name)

@@ -31,11 +31,7 @@ GROUP = "dpcheck.algorithms"  # the entry points of declared algorithms
 
 @dataclass(frozen=True)
 class Place:
-    """Where a record is.
-
-    module : its full name;  attribute : of its class;  title : the first line of its file where that is called as
-    the algorithm, else of its class
-    """
+    """Where a record is: module, attribute of its class, and title, the first line of its file or of its class."""
 
     module: str
     attribute: str
@@ -44,13 +40,7 @@ class Place:
 
 @cache
 def records() -> Mapping[str, Place]:
-    """Return the place of every algorithm by its name, in alphabetical order.
-
-    Raises
-    ------
-    LookupError
-        Where two records have the same name.
-    """
+    """Return the place of every algorithm by its name, in alphabetical order; LookupError where two have the same."""
     places: dict[str, Place] = {}
     for folder in folders():
         for file in sorted(folder.glob("*.py")):
@@ -145,13 +135,7 @@ def _words(node: ast.ClassDef) -> dict[str, str]:
 
 
 def find(wanted: str | os.PathLike[str], taken: Collection[str]) -> list[Algorithm]:
-    """Return the algorithms of a file, or the one that a package registered under a name.
-
-    taken : dpcheck's own names, which nobody else may use
-
-    Raises :class:`~dpcheck.errors.InputError` for a file that is missing, cannot be imported or declares nothing, and
-    for an unknown name.
-    """
+    """Return the algorithms of a file, or the one registered under a name that is not ``taken``, as dpcheck's are."""
     require(isinstance(wanted, str | os.PathLike), "algorithm", "be a name, an Algorithm or a path", wanted)
     text = os.fspath(wanted)
     if not isinstance(wanted, str) or wanted.endswith(".py") or os.sep in wanted:

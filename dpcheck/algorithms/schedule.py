@@ -162,16 +162,9 @@ T = TypeVar("T")
 class Number(Generic[T]):
     """A number of a schedule that :meth:`Solver.configure` takes an override for.
 
-    Parameters
-    ----------
-    own : callable
-        What the schedule has by itself, from the schedule.
-    domain : callable
-        Raises InputError for a value that cannot be.
-    checked : bool
-        Whether the schedule's own value is held against the domain too.
-    needed : bool
-        Whether None is a value like others, and not a word for the schedule's own.
+    own : what the schedule has by itself, from the schedule;  domain : raises InputError for a value that cannot be
+    checked : whether the schedule's own value is held against the domain too
+    needed : whether None is a value like others, and not a word for the schedule's own
     """
 
     def __init__(self, own: Callable[[Any], T], domain: Domain, *, checked: bool = True, needed: bool = False) -> None:
@@ -218,31 +211,12 @@ class Algorithm(Protocol):
 
 
 class Schedule:
-    """The numbers of a theorem or a repair, for one problem and one budget.
+    """The numbers of a theorem or a repair, for one algorithm, problem and budget, and those ``given`` in their place.
 
-    Parameters
-    ----------
-    algorithm : type
-        The solver.
-    problem : Problem
-        The objective with its records.
-    sizes : Sizes
-        Records, dimension and budget.
-    given : mapping
-        Numbers in the place of the schedule's own; InputError for one that it has not.
-
-    Attributes
-    ----------
-    options : tuple of str
-        Names of the numbers that can be given, in the order in which they are defined.
-    choices : tuple of str
-        Options that say which published schedule is meant, or what does not belong to it.
-    fields : mapping
-        Fields of the solver that are an attribute of another name here.
-    repaired : bool
-        Whether this is the repaired variant.
-    private : bool
-        Whether there is noise; False makes a baseline without privacy.
+    options : names of the numbers that can be given, in the order in which they are defined
+    choices : options that say which published schedule is meant, or what does not belong to it
+    fields : fields of the solver that are an attribute of another name here
+    repaired : whether this is the repaired variant;  private : whether there is noise; False makes a baseline
     """
 
     options: ClassVar[tuple[str, ...]]
@@ -307,21 +281,9 @@ class Schedule:
         return [multiplier * 2 * G / batch for G in bounds]
 
     def published(self, theorem: str, letter: str, **settings: float) -> int:
-        """Return a whole number that a theorem of the catalogue prescribes for these records and this budget.
+        """Return a whole number, a letter of the schedule of a theorem, for these records and this budget.
 
-        Parameters
-        ----------
-        theorem : str
-            Its id.
-        letter : str
-            A letter of its schedule.
-        **settings : float
-            Letters that the theorem's formula needs besides n, d, epsilon and delta.
-
-        Returns
-        -------
-        int
-            The number; whether the theorem's assumptions hold is not asked, as a run notes those that it breaks.
+        Whether the theorem's assumptions hold is not asked, as a run notes those that it breaks.
         """
         return prescribed(theorem, letter, **self.letters | settings)
 

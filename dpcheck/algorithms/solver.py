@@ -11,12 +11,12 @@ import numpy as np
 
 from dpcheck.algorithms.configured import Configured
 from dpcheck.algorithms.kernels.gradients import no_ascent, no_base, no_difference
-from dpcheck.algorithms.kernels.jit import Numbers, Play
-from dpcheck.algorithms.kernels.tape import COUNT, EVALUATIONS, OUTCOME, RECORD, REPLAY
-from dpcheck.algorithms.layout import Release, by_events
+from dpcheck.algorithms.kernels.jit import Numbers, Play, Tape
+from dpcheck.algorithms.kernels.tape import COUNT, EVALUATIONS, EXHAUSTED, OUTCOME, RECORD, RELEASES, REPLAY
+from dpcheck.algorithms.layout import JOINT, Release, declared
 from dpcheck.algorithms.problem import Array, Problem, data_of
-from dpcheck.algorithms.run import History, Run, history_of, new_tape, perform, require_sound, rows_of
-from dpcheck.errors import require_seed
+from dpcheck.algorithms.run import History, Run, history_of, new_tape, perform, rows_of
+from dpcheck.errors import require, require_seed
 from dpcheck.events import Event
 from dpcheck.running.executor import one_blas_thread
 
@@ -189,7 +189,7 @@ class Solver(Configured):
         return int(self.steps)
 
     def layout(self, problem: Problem, history: History) -> tuple[Release, ...]:
-        """Return what each release of a run is, in order.
+        """Return what each release of a run is, in order: as the events have it where an algorithm says nothing more.
 
         Parameters
         ----------
@@ -203,7 +203,15 @@ class Solver(Configured):
         tuple of Release
             One for each row of ``history.clean``.
         """
-        return by_events(self, problem, history)
+        found: list[Release] = []
+        draw = 0
+        for group in declared(self.events(problem)):
+            for _ in range(group.count):
+                for _ in group.multipliers:
+                    row = len(found)
+                    found.append(Release(row, JOINT, f"number {row + 1}", draw if group.sampled is not None else None))
+                draw += group.sampled is not None
+        return tuple(found[: len(history.clean)])
 
     def as_laplace(self, multiplier: float) -> float:
         """Return the multiplier of the Laplace mechanism as which a private choice is declared.
@@ -274,7 +282,7 @@ class Solver(Configured):
         parts, most = self.parts(problem), self.rows(problem)[0]
         with one_blas_thread():
             perform(self.kernel, parts, play, out[None], watch and (lambda done: watch(done, most)))
-        require_sound(tape, most, self.name)
+        _require_sound(tape, most, self.name)
         history = history_of(tape, problem, record=record)
         start = ("x is the start: no later iterate became an anchor",) if history.returned == 0 else ()
         return Run(
@@ -309,7 +317,7 @@ class Solver(Configured):
         with one_blas_thread():
             parts, numbers = self._of_many(problem, size)
             perform(self.kernel, parts, Play(numbers, rng, tape), outputs)
-        require_sound(tape, size * self.rows(problem)[0], self.name)
+        _require_sound(tape, size * self.rows(problem)[0], self.name)
         return outputs
 
     def replay(self, problem: Problem, history: History, *, seed: int) -> History:
@@ -360,3 +368,14 @@ class Solver(Configured):
 
     def _missing(self, what: str) -> TypeError:
         return TypeError(f"{type(self).__name__} must define {what}")
+
+
+def _require_sound(tape: Tape, declared: int, name: str) -> None:
+    """Require that the base solver arrived, and that a run releases no more than it declares, which would be a bug."""
+    require(
+        tape.cursor[OUTCOME] != EXHAUSTED, "most", "be large enough for the base solver to reach its accuracy",
+        f"{int(tape.cursor[EVALUATIONS])} evaluations without; another base may need fewer",
+    )  # fmt: skip
+    made = int(tape.cursor[RELEASES])
+    if made > declared:
+        raise RuntimeError(f"{name} made {made} releases and declares {declared}")

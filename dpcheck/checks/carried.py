@@ -20,6 +20,7 @@ import numpy as np
 from dpcheck.algorithms.declaration import Algorithm, flat
 from dpcheck.algorithms.problem import Array
 from dpcheck.audits.additive_noise import respond
+from dpcheck.audits.neighbours import with_records
 from dpcheck.audits.running.memory import Memory
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.errors import InputError
@@ -60,13 +61,18 @@ def carried(given: Algorithm, records: Sequence[Any], seed: int) -> Carried | No
     if given.step is None or given.steps == 1:
         return None
     looked_at = {1, given.steps - 1, *np.linspace(1, given.steps - 1, _STEPS).astype(int).tolist()}
-    live = _live(given, records)
+    given.forget()  # what runs before this one have left is no change
+    memory, live = Memory(*given.functions), set[str]()  # places that runs change: the rest may be large
+    for data in (given.data, *(with_records(given.data, range(len(given.data)), record) for record in records)):
+        for _ in given.walk(data, np.random.default_rng(0)):
+            pass
+        live.update(memory.changed())
     first = list(_run(given, given.data, seed, live, None))
     for step in sorted(looked_at):
         if not _equal(first[step].again(given, seed, step, live), first[step].release):
             return Carried(step + 1, certain=False, repeats=False)
     for record in records:
-        others = _all_replaced(given.data, record)
+        others = with_records(given.data, range(len(given.data)), record)
         for step, moment in enumerate(_run(given, others, seed, live, first)):
             if step not in looked_at or _equal(moment.again(given, seed, step, live), first[step].release):
                 continue
@@ -76,17 +82,6 @@ def carried(given: Algorithm, records: Sequence[Any], seed: int) -> Carried | No
             through += [name for name, digest in moment.memory.digests.items() if there.get(name) != digest]
             return Carried(step + 1, tuple(through), moment.certain)
     return None
-
-
-def _live(given: Algorithm, records: Sequence[Any]) -> set[str]:
-    """Name the places that runs change, on the data and on others: the rest, which may be large, need no copies."""
-    given.forget()  # what runs before this one have left is no change
-    memory, names = Memory(*given.functions), set[str]()
-    for data in (given.data, *(_all_replaced(given.data, record) for record in records)):
-        for _ in given.walk(data, np.random.default_rng(0)):
-            pass
-        names.update(memory.changed())
-    return names
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,13 +166,6 @@ class _Attempt:
 
 def _seed(seed: int, step: int) -> int:
     return int(np.random.SeedSequence([seed, step]).generate_state(1)[0])
-
-
-def _all_replaced(data: Any, record: Any) -> Any:
-    changed = data.copy() if isinstance(data, np.ndarray) else list(data)
-    for index in range(len(changed)):
-        changed[index] = record
-    return changed
 
 
 def _equal(one: Array, other: Array) -> bool:

@@ -18,12 +18,12 @@ import numpy as np
 from dpcheck.accounting import calibrate, certify
 from dpcheck.algorithms.declaration import Algorithm, RateClaim
 from dpcheck.algorithms.problem import Array
-from dpcheck.audits.neighbours import Pair, with_record
+from dpcheck.audits.neighbours import Pair, with_record, with_records, without_record
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.checks.carried import Carried, carried
 from dpcheck.checks.context import Context, Stage, Tables
 from dpcheck.checks.declared_lines import suspect
-from dpcheck.checks.subject import COUNTED, Minibatches, Part, Subject
+from dpcheck.checks.subject import Minibatches, Part, Subject
 from dpcheck.errors import InputError, raised
 from dpcheck.events import scaled
 from dpcheck.report.findings import Finding
@@ -31,6 +31,7 @@ from dpcheck.source import place_of, shown_place
 
 # Streams, apart from each other.
 _TRANSCRIPT, _OUTPUT, _SEARCH, _CARRIED, _DRAWN, _LAW, _RATE = 0, 1, 2, 11, 20, 21, 30
+_COUNTED = 1000  # minibatches of a loop, in which each record is counted
 _STREAMS = 4  # on which data sets are compared in search of a pair
 _EXACT = 1e-9  # relative: rounding
 
@@ -197,19 +198,6 @@ def bases(given: Algorithm) -> Iterator[tuple[str, Any]]:
         yield f"data whose records all equal replacement {k}", with_records(given.data, range(len(given.data)), record)
 
 
-def with_records(data: Any, indices: Iterable[int], record: Any) -> Any:
-    """Return a copy of ``data`` (array or list) with one record in several places."""
-    copy = data.copy() if isinstance(data, np.ndarray) else list(data)
-    for index in indices:
-        copy[index] = record
-    return copy
-
-
-def without_record(data: Any, index: int) -> Any:
-    """Return a copy of ``data`` (array or list) without one record."""
-    return np.delete(data, index, axis=0) if isinstance(data, np.ndarray) else [*data[:index], *data[index + 1 :]]
-
-
 def worst_pair(given: Algorithm, seed: int) -> Pair:
     """Return the declared pair, or the one whose runs lie furthest apart in units of their noise."""
     if given.neighbour is not None:
@@ -280,9 +268,9 @@ def drawn(given: Algorithm, seed: int) -> list[Any] | str:
     rows: list[Any] = []
     if given.sampler is not None:
         rng = np.random.default_rng(seed)
-        return [_numbers(given.sampler(given.data, rng)) for _ in range(COUNTED)]
+        return [_numbers(given.sampler(given.data, rng)) for _ in range(_COUNTED)]
     run = 0
-    while len(rows) < COUNTED:
+    while len(rows) < _COUNTED:
         recorder, run = Recorder(int(np.random.SeedSequence([seed, run]).generate_state(1)[0])), run + 1
         before = 0
         for _, released in given.walk(given.data, recorder):

@@ -20,11 +20,11 @@ import numpy as np
 from dpcheck.algorithms.declaration import Algorithm
 from dpcheck.algorithms.problem import Array
 from dpcheck.audits.additive_noise import Response, Shift, moved, respond, transported
-from dpcheck.audits.neighbours import Pair, with_record
+from dpcheck.audits.neighbours import Pair, with_record, with_records, without_record
 from dpcheck.audits.running.memory import Memory
 from dpcheck.audits.running.recorder import Draw, Recorder
 from dpcheck.checks.context import Context
-from dpcheck.checks.declared import Declared, bases, candidates, is_minibatch, with_records, without_record
+from dpcheck.checks.declared import Declared, bases, candidates, is_minibatch
 from dpcheck.checks.declared_lines import again, before, explained, keeping, parted
 from dpcheck.checks.sampling import on_minibatches
 from dpcheck.errors import InputError
@@ -49,10 +49,7 @@ _REMEDY = (
 
 @dataclass(frozen=True)
 class Moved:
-    """What one record does to the release of one step.
-
-    by, allowed : units of the noise;  pair : in words
-    """
+    """What one record does to the release of a step: ``by``, ``allowed`` in units of the noise, ``pair`` in words."""
 
     step: int
     law: str
@@ -199,7 +196,8 @@ class _Step:
         self._released(self.declared.data, recorder)
         calls = [k for k, draw in enumerate(recorder.draws) if draw.method in ("random", "uniform") and not draw.shape]
         for call, end in itertools.product(calls[:_BRANCHES], (rare, 1 - rare)):
-            look = replace(self, units=partial(_one_at, call, end)).look(law)
+            units = lambda number, units, at=call, end=end: np.array(end) if number == at else units  # noqa: E731
+            look = replace(self, units=units).look(law)
             if isinstance(look, str):
                 continue
             by, drawn, pair = look
@@ -365,10 +363,6 @@ class _Step:
             method == other_method and np.array_equal(values[: len(others)], others)
             for (method, values), (other_method, others) in zip(*drawn, strict=True)
         )
-
-
-def _one_at(call: int, end: float, number: int, units: Array) -> Array:
-    return np.array(end) if number == call else units  # what one call draws
 
 
 def _a_little_less(before: Callable[[int, Array], Array] | None, number: int, units: Array) -> Array:

@@ -256,7 +256,8 @@ def shared(run: Run, moved: dict[int, Moves]) -> Iterator[str]:
             continue
         covered = releases if along_a_tree(run) else releases[start:end]
         allowed = shift_of(event.worst.noise_multiplier)
-        shifts = {record: _shift(run, [r for r in covered if rows[r.row]]) for record, rows in moved.items()}
+        seen = [(release.row, shift_of(multiplier(run.history, release.row)) ** 2) for release in covered]
+        shifts = {record: float(np.sqrt(sum(s for row, s in seen if rows[row]))) for record, rows in moved.items()}
         record = max(shifts, key=lambda one: shifts[one])
         if shifts[record] > allowed * (1 + ROUNDING):
             told = [release for release in covered if moved[record][release.row]]
@@ -265,10 +266,6 @@ def shared(run: Run, moved: dict[int, Moves]) -> Iterator[str]:
                 f"declared disjoint, which allows {allowed:.4g}"
             )
         start = end
-
-
-def _shift(run: Run, told: Sequence[Release]) -> float:
-    return float(np.sqrt(sum(shift_of(multiplier(run.history, release.row)) ** 2 for release in told)))
 
 
 def _listed(told: Sequence[Release]) -> str:

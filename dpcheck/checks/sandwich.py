@@ -218,7 +218,9 @@ def finding(
     """Return a line of the sandwich; ``telling`` is said of a violation."""
     claimed = EPSILON if entry is None else entry.epsilon
     verdict, reason = audited.verdict, str(audited.event)
-    above = None if certificate is None else verdict_above(certificate, claimed, part.whole)
+    above = None  # the verdict of a certificate above the claim: violated of the whole where a pair attains it
+    if certificate is not None and certificate.epsilon > claimed * (1 + ROUNDING):
+        above = "violated" if part.whole and certificate.sharp else "inconclusive"
     if verdict == "violated":
         reason = f"epsilon is at least {audited.epsilon_lower:.3g} and {claimed:g} is claimed: {reason}"
     elif certificate is not None and above is not None:
@@ -233,13 +235,6 @@ def finding(
         certified=None if certificate is None else certificate.epsilon, claimed=float(claimed),
         evidence=proof | evidence | {"audit": audited.to_dict()},
     )  # fmt: skip
-
-
-def verdict_above(certificate: Certificate, claimed: float, whole: bool = True) -> str | None:
-    """Return the verdict of a certificate above the claim: violated of the whole where a pair attains it; else None."""
-    if certificate.epsilon <= claimed * (1 + ROUNDING):
-        return None
-    return "violated" if whole and certificate.sharp else "inconclusive"
 
 
 def _side(runs: dict[Chunk, Array], side: int) -> Array:

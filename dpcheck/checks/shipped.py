@@ -150,7 +150,11 @@ def decided(context: Context, paper: str) -> Iterator[Finding]:
         if all(expected_verdicts().get(f"{paper}.{id}") == each["verdict"] for id, each in found.items()):
             _keep(paper, found)
     for each in found.values():
-        yield as_finding(each)
+        said = each["evidence"]
+        yield Finding(
+            f"{said['paper']}.{said['id']}", "claim", f"{said['location']}: {said['statement']}", each["verdict"],
+            f"{each['note']} (Checked by: {each['trust'] or 'nobody'}.)", evidence=said, place=_place(each["place"]),
+        )  # fmt: skip
 
 
 def shown(papers: list[str]) -> list[str]:
@@ -162,15 +166,6 @@ def shown(papers: list[str]) -> list[str]:
     with_ = ", ".join(f"{name} {version}" for name, version in versions().items())
     again = f"dpcheck prove{'' if len(known) > 1 else f' {known[0]}'}"
     return [f"{count} claims are shown as this code decided them with {with_}; `{again}` decides them anew."]
-
-
-def as_finding(found: dict[str, Any]) -> Finding:
-    """Return the finding on a claim from what is kept of its decision."""
-    said = found["evidence"]
-    return Finding(
-        f"{said['paper']}.{said['id']}", "claim", f"{said['location']}: {said['statement']}", found["verdict"],
-        f"{found['note']} (Checked by: {found['trust'] or 'nobody'}.)", evidence=said, place=_place(found["place"]),
-    )  # fmt: skip
 
 
 def _place(kept: str) -> str:

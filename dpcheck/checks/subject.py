@@ -14,7 +14,6 @@ from dpcheck.solvers import algorithm
 from dpcheck.source import place_of
 
 MINIBATCHES = 200  # that are looked at in one look
-COUNTED = 1000  # of a user's loop, in which each record is counted
 
 
 class Part(NamedTuple):

@@ -150,10 +150,7 @@ def file_of(module: str) -> Path | None:
 
 
 def import_lines(path: str, folder: Path, name: str) -> list[str]:
-    """Return lines of a script in ``folder`` that import MODULE:NAME or FILE.py:NAME as ``name``.
-
-    Nothing is imported here; a module that is not in the working folder is taken for an installed one.
-    """
+    """Return lines of a script in ``folder`` that import MODULE:NAME or FILE.py:NAME as ``name``; import nothing."""
     module, _, attribute = path.partition(":")
     top = module.partition(".")[0]
     home: Path | None = Path.cwd() if Path(f"{top}.py").is_file() or Path(top).is_dir() else None

@@ -29,9 +29,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcheck import __version__
+from dpcheck.arrays import Floats
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.named_part import named_part
 from dpcheck.audits.neighbours import around
@@ -96,23 +96,7 @@ class MechanismFile:
 
 
 def read_mechanisms(path: str) -> MechanismFile:
-    """Read ``[tool.dpcheck]`` of a TOML file.
-
-    Parameters
-    ----------
-    path : str
-        The file, such as ``"pyproject.toml"``.
-
-    Returns
-    -------
-    MechanismFile
-        What it declares.
-
-    Raises
-    ------
-    InputError
-        For a file that cannot be read, declares no mechanism, or declares one wrongly.
-    """
+    """Read ``[tool.dpcheck]`` of a TOML file; InputError for what cannot be read or declares no mechanism rightly."""
     try:
         settings = tomllib.loads(Path(path).read_text("utf-8")).get("tool", {}).get("dpcheck", {})
     except (OSError, ValueError) as error:
@@ -166,28 +150,10 @@ def audit_all(
     watch: Callable[[str, int, int], object] | None = None, store: Store | None = None,
     executor: Executor | None = None,
 ) -> Report:  # fmt: skip
-    """Audit every mechanism of a file.
+    """Audit every mechanism of a file; ``watch`` is called with the name, how many are done, and how many there are.
 
     A file of correct mechanisms has one of them called violated with probability at most ``1 - file.confidence``: each
     audit has its share of that (Bonferroni).
-
-    Parameters
-    ----------
-    file : MechanismFile
-        The mechanisms.
-    jobs : int, optional
-        Processes of each audit.
-    watch : callable, optional
-        Called as ``watch(name, done, total)``.
-    store : Store, optional
-        Keeps the runs of mechanisms whose randomness is the audit's.
-    executor : Executor, optional
-        Who runs them in place of ``jobs``.
-
-    Returns
-    -------
-    Report
-        A finding for each mechanism, in order.
     """
     started = time.perf_counter()
     findings = []
@@ -286,9 +252,6 @@ def flat(audit: NeighbourAudit) -> dict[str, Any]:
     """Return the audit of a pair that was searched as that of a given one, with what the search says besides."""
     found = audit.to_dict()
     return {**found.pop("audit"), **found}
-
-
-Floats = NDArray[np.float64]
 
 
 class StoredRuns:

@@ -91,10 +91,7 @@ class Reproduction:
     def write(self, audit: Any, pair: tuple[Any, Any], mechanism: str, *, vectorized: bool) -> str:
         """Write the script for an audit of ``MODULE:NAME``, and what is too large for it beside it; say what was done.
 
-        Raises
-        ------
-        InputError
-            If the event or a data set cannot be written.
+        InputError if the event or a data set cannot be written.
         """
         if audit.verdict != "violated":
             return f"nothing to reproduce: the audit is {audit.verdict}, and {self.target} was not written"

@@ -37,15 +37,7 @@ Nodes = dict[str, ast.expr]
 
 
 def tests_of(source: str) -> dict[str, tuple[str, list[str]]]:
-    """Return, for each mechanism in the source of a module, its test and what is missing in that.
-
-    Examples
-    --------
-    >>> from dpcheck.commands.write import tests_of
-    >>> tests = tests_of("def noisy(data: list[float], rng, epsilon=0.5): return sum(data) + rng.laplace()")
-    >>> tests["noisy"][0].splitlines()[-1].strip()
-    'privacy(noisy, data, neighbour, epsilon=0.5)'
-    """
+    """Return, for each mechanism in the source of a module, its test and what is missing in that."""
     tree = ast.parse(source)
     constants = {ast.unparse(node.targets[0]): node.value for node in tree.body if isinstance(node, ast.Assign)}
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}

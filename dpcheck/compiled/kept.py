@@ -35,13 +35,7 @@ class UnknownValueError(Exception):
 
 
 def digest(kernel: Any) -> str:
-    """Return the digest of a compiled kernel's own code, of what it calls, and of the constants that it names.
-
-    Raises
-    ------
-    UnknownValueError
-        Where it names a value that has none.
-    """
+    """Return the digest of a kernel's code, of what it calls and names; UnknownValueError for a value that has none."""
     return _Content().of(kernel)
 
 

@@ -12,71 +12,16 @@ A hash is of one of two things, and each entry says which:
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
 import math
-import re
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.errors import InputError, require_count
-
 Array = NDArray[Any]
 Rows = NDArray[np.float64]
-
-_UNPACK: dict[bytes, Callable[[bytes], bytes]] = {
-    b"BZh": bz2.decompress,
-    b"\x1f\x8b": gzip.decompress,
-    b"\xfd7zXZ": lzma.decompress,
-}
-_LABELS = {b"-1": -1.0, b"1": 1.0, b"+1": 1.0}
-_PAIR = re.compile(rb"([1-9][0-9]{0,8}):([+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)")
-
-
-def unpack(packed: bytes) -> bytes:
-    """Decompress the bytes of an .xz, .gz or .bz2 file, and return others as they are; ValueError if broken.
-
-    The first bytes decide, not the name: some servers decompress a file while they send it.
-    """
-    for start, decompress in _UNPACK.items():
-        if packed.startswith(start):
-            try:
-                return decompress(packed)
-            except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
-                raise ValueError(f"it does not decompress: {error}") from None
-    return packed
-
-
-def parse_libsvm(text: bytes, features: int) -> tuple[Rows, Rows]:
-    """Read dense ``X`` (n, features) and ``y`` (n,) in {-1, +1} from LIBSVM text.
-
-    A line is ``label index:value ...``, indices start at 1 and increase, absent ones are zero.
-    Anything else (another label, a blank line, a comment, a tab, an index beyond ``features``, a
-    value that is not finite) is an InputError naming the line.
-    """
-    require_count(features, "features")
-    lines = text.removesuffix(b"\n").split(b"\n")
-    X, y = np.zeros((len(lines), features)), np.empty(len(lines))
-    for row, line in enumerate(lines):
-        label, *pairs = [word for word in line.split(b" ") if word] or [b""]
-        matches = [match for match in map(_PAIR.fullmatch, pairs) if match]
-        columns = [int(match[1]) - 1 for match in matches]
-        values = [float(match[2]) for match in matches]
-        increasing = all(a < b for a, b in pairwise([-1, *columns, features]))
-        if label not in _LABELS or len(matches) < len(pairs) or not increasing or not all(map(math.isfinite, values)):
-            shown = line.decode("ascii", "replace")[:60]
-            wanted = f"hold +1 or -1, then increasing index:value up to index {features}"
-            raise InputError(f"line {row + 1} must {wanted}, got {shown!r}")
-        X[row, columns] = values
-        y[row] = _LABELS[label]
-    return X, y
 
 
 def as_float(values: Array) -> Rows:

@@ -87,21 +87,16 @@ class Bilinear(Defaults):
         G = self.coupling * self.radius + self.bound
         return Constants(lipschitz_w=G, lipschitz_v=G, smoothness=self.coupling)
 
-    def population_mean(self) -> tuple[Array, Array]:
-        """Return the mean of (b, c) in the population of :meth:`sample`."""
-        mean = np.zeros(self.dim_w)
-        mean[0] = 0.5 * self.bound
-        return mean, mean.copy()
-
     def weak_gap(self, outputs: Array) -> float:
         """Return the weak primal-dual population gap of runs ``outputs`` : (R, 2d).
 
         max_v E F(w, v) - min_w E F(w, v): F is linear in each block, so only the runs' mean counts.
         Yang et al. 2022, Definition 4.
         """
-        d, (b, c) = self.dim_w, self.population_mean()
+        d, mean = self.dim_w, np.zeros(self.dim_w)
+        mean[0] = 0.5 * self.bound  # of b and of c in the population of :meth:`sample`
         w, v = outputs[:, :d].mean(0), outputs[:, d:].mean(0)
-        return self._largest(w, b, c) + self._largest(v, c, -b)
+        return self._largest(w, mean, mean) + self._largest(v, mean, -mean)
 
     def primal(self, w: Array) -> float:
         """Return <bbar, w> + D |a w - cbar|, the maximum over the ball."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
+from dpcheck import style
 from dpcheck.report.drawing import RATES, Row, Variant, along_of, grouped, has_bound, number_in
 from dpcheck.report.results import Finding, format_number, standing
-from dpcheck.style import plain
 
 _MOST = 7  # ticks
 _APART = 9.0  # percent of the axis between two ticks, for their numbers to have room
@@ -47,7 +47,7 @@ class Axis:
     def ticks(self) -> list[tuple[float, str]]:
         """Plain numbers and where they stand."""
         levels = self._decades() if self.logarithmic else []
-        return [(self.at(value), plain(value)) for value in (levels if len(levels) > 1 else self._even())]
+        return [(self.at(value), style.plain(value)) for value in (levels if len(levels) > 1 else self._even())]
 
     def _decades(self) -> list[float]:
         first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
@@ -153,7 +153,7 @@ def _values(title: str, rows: Sequence[Row], along: str, fit: dict[str, Any] | N
             if math.isfinite(slope):
                 words = f"fitted: {along}^{slope:.2f}" if look == "fit" else f"claimed: order {along}^{slope:.2f}"
                 series.append(Series(look, words, _power(drawn, along, slope, x, y)))
-    return Chart(f"{title}: measured", along, _x(x), _y(y), _once(series), summary or _span(drawn, along))
+    return _chart(f"{title}: measured", along, x, y, series, summary or _span(drawn, along))
 
 
 def _fit_words(fit: dict[str, Any], along: str) -> str:
@@ -192,7 +192,7 @@ def _over_bound(title: str, rows: Sequence[Row], along: str) -> Chart:
     worst = max(ratios)
     words = f"Measured is at most {worst:.2g} times the bound." if worst <= 1 else (
         f"Measured reaches {worst:.2g} times the bound.")  # fmt: skip
-    return Chart(f"{title}: measured over bound", along, _x(x), _y(y), _once(series), words)
+    return _chart(f"{title}: measured over bound", along, x, y, series, words)
 
 
 def _points(rows: Sequence[tuple[float, float, float]], x: Axis, y: Axis) -> tuple[Point, ...]:
@@ -213,21 +213,16 @@ def _power(rows: Sequence[Row], along: str, slope: float, x: Axis, y: Axis) -> t
     return _points(line, x, y)
 
 
-def _once(series: Sequence[Series]) -> tuple[Series, ...]:
-    """The series, lines first so that points lie on top."""
-    return tuple(sorted(series, key=lambda line: line.look.startswith("s")))
+def _chart(title: str, along: str, x: Axis, y: Axis, series: Sequence[Series], words: str) -> Chart:
+    """The chart, lines first so that points lie on top."""
+    x_ticks = tuple((round(at * Chart.width / 100, 1), text) for at, text in x.ticks)
+    y_ticks = tuple((round(Chart.height - at * Chart.height / 100, 1), text) for at, text in y.ticks)
+    ordered = tuple(sorted(series, key=lambda line: line.look.startswith("s")))
+    return Chart(title, along, x_ticks, y_ticks, ordered, words)
 
 
 def _up(axis: Axis, value: float) -> float:
     return round(Chart.height - axis.at(value) * Chart.height / 100, 1)
-
-
-def _x(axis: Axis) -> tuple[tuple[float, str], ...]:
-    return tuple((round(at * Chart.width / 100, 1), words) for at, words in axis.ticks)
-
-
-def _y(axis: Axis) -> tuple[tuple[float, str], ...]:
-    return tuple((round(Chart.height - at * Chart.height / 100, 1), words) for at, words in axis.ticks)
 
 
 _FARTHEST = 100.0  # how many times above or below the claims epsilon is drawn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpcheck.errors import is_finite, one_line
 from dpcheck.report.findings import Finding
-from dpcheck.report.history import LEVEL, Change, compare
+from dpcheck.report.history import Change, compare
 from dpcheck.report.results import BROKEN, NO_ALARM, Results
 from dpcheck.shown import table
 
@@ -13,31 +13,11 @@ _LONGEST = 100
 
 
 def comment(before: Results, after: Results) -> str:
-    """Return Markdown of two runs' audits, in which names are text whatever they hold.
-
-    Parameters
-    ----------
-    before, after : Report
-        Of audits, the findings of a baseline among them.
-
-    Returns
-    -------
-    str
-        A heading and a table.
-
-    Examples
-    --------
-    >>> from dpcheck.report.comment import comment
-    >>> from dpcheck.report.findings import Finding, Report
-    >>> def run(verdict, epsilon):
-    ...     one = Finding("mean.output", "privacy", "mean", verdict, "seen", audited=epsilon, claimed=1.0)
-    ...     return Report((one,), ("mean",), "audit", 0, "1", 1.0)
-    >>> print(comment(run("consistent", 0.93), run("violated", 1.8)).splitlines()[-3])
-    | `mean` | 1 | ≥ 0.93 | ≥ 1.8 | **violated**, was consistent |
-    """
+    """Return Markdown of two runs' audits, a baseline's among them, in which names are text whatever they hold."""
     runs = [{f.id: f for f in report.findings if f.audited is not None} for report in (before, after)]
     changes: dict[str, list[Change]] = {}
-    for change in compare(before, after).changes:
+    compared = compare(before, after)
+    for change in compared.changes:
         changes.setdefault(change.id, []).append(change)
     rows = [(*_judged(runs[0].get(id), runs[1].get(id), changes.get(id, [])), id) for id in runs[0] | runs[1]]
     cells = [
@@ -49,7 +29,7 @@ def comment(before: Results, after: Results) -> str:
     ]  # fmt: skip
     worse = sum(rank == 0 for rank, *_ in rows)
     heading = f"### Privacy audits: {f'{worse} of {len(rows)} worse' if worse else 'none is worse'}"
-    further = f"Epsilons are lower bounds of audits; beyond chance: at error {LEVEL:g} over all rows."
+    further = f"Epsilons are lower bounds of audits; beyond chance: at error {compared.level:g} over all rows."
     return "\n".join([heading, "", table(cells, "markdown") if cells else "No mechanism was audited.", "", further])
 
 

@@ -71,17 +71,12 @@ def grouped(rows: Sequence[Row], along: str) -> dict[str, list[Row]]:
     names = _settings_of(rows, along)
     groups: dict[str, list[Row]] = {}
     for row in rows:
-        groups.setdefault(_words_of(names, row), []).append(row)
+        words = ", ".join(
+            f"{name} = {style.plain(float(value))}" if isinstance(value, int | float | np.number) else str(value)
+            for name, value in ((name, row.get(name)) for name in names)
+        )
+        groups.setdefault(words, []).append(row)
     return groups
-
-
-def _words_of(names: Sequence[str], row: Row) -> str:
-    """Say which setting of some columns a row has."""
-    values = [(name, row.get(name)) for name in names]
-    return ", ".join(
-        f"{name} = {style.plain(float(value))}" if isinstance(value, int | float | np.number) else str(value)
-        for name, value in values
-    )
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,6 @@ _RESULTS = ("measured", "error", "predicted", "bound", "order", "measured/bound"
 _PATIENCE = 10.0  # seconds for git
 _SINGLE = {"dpcheck.audit/1": ("privacy", "audit"), "dpcheck.rate/1": ("rate", "fit")}
 
-Interval = tuple[float, float]
-
 
 class Named(NamedTuple):
     """A report, and what to call it."""
@@ -322,7 +320,7 @@ def _quantile(alpha: float, freedom: float) -> float:
     return float(student.isf(alpha, freedom))
 
 
-def _epsilons(x: int, y: int, trials: int, delta: float, level: float) -> Interval:
+def _epsilons(x: int, y: int, trials: int, delta: float, level: float) -> tuple[float, float]:
     """An interval for log((P - delta)/Q) of a set that was hit x and y times: exact limits for P and Q, four errors."""
     share = level / 4
     low = clopper_pearson_lower(x, trials, share) - delta, clopper_pearson_upper(y, trials, share)

@@ -21,7 +21,11 @@ def write_text(path: str | Path, text: str) -> None:
     try:
         opened = descriptor(target)
         if opened is not None:
-            _write_on(opened, text)
+            for stream in (sys.stdout, sys.stderr):  # what was said before comes before
+                if stream is not None and not stream.closed:
+                    stream.flush()
+            with os.fdopen(os.dup(opened), "w", encoding="utf-8", errors="replace") as stream:
+                stream.write(text)
             return
         found = target.stat() if target.exists() else None
         if found is not None and not stat.S_ISREG(found.st_mode):
@@ -46,14 +50,6 @@ def descriptor(path: Path) -> int | None:
             return None
         path = path.parent / path.readlink()
     return None
-
-
-def _write_on(opened: int, text: str) -> None:
-    for stream in (sys.stdout, sys.stderr):  # what was said before comes before
-        if stream is not None and not stream.closed:
-            stream.flush()
-    with os.fdopen(os.dup(opened), "w", encoding="utf-8", errors="replace") as stream:
-        stream.write(text)
 
 
 def _replace(target: Path, text: str, mode: int) -> None:

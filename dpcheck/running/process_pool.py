@@ -201,7 +201,11 @@ class Processes(Executor):
         self._end(now=False)
         forks = "fork" in multiprocessing.get_all_start_methods()
         if not forks:
-            _require_picklable(work, self.jobs)
+            try:
+                pickle.dumps(work)
+            except Exception as error:
+                must = f"mechanism and datasets must be picklable where jobs = {self.jobs}"
+                raise InputError(f"{must}, got {raised(error)}") from error
         self._work = work
         self._pool = ProcessPoolExecutor(
             self.jobs, multiprocessing.get_context("fork" if forks else None), _start_worker, (work,)
@@ -233,15 +237,6 @@ def _require_lost(workers: list[Any]) -> None:
         if code is not None and (code >= 0 or -code in _OWN_FAULT):
             how = f"exit code {code}" if code >= 0 else f"signal {-code}"
             raise LostWorkersError(f"workers must survive their work, got one that ended itself with {how}")
-
-
-def _require_picklable(work: Any, jobs: int) -> None:
-    try:
-        pickle.dumps(work)
-    except Exception as error:
-        raise InputError(
-            f"mechanism and datasets must be picklable where jobs = {jobs}, got {raised(error)}"
-        ) from error
 
 
 _worker_work: Callable[[Any], Any] | None = None

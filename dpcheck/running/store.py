@@ -206,13 +206,9 @@ _ROOT = Path(__file__).parents[1]
 def code_and_libraries() -> str:
     """What the bits of a measurement depend on, apart from its own settings: code, libraries, kind of machine."""
     versions = " ".join(f"{name} {metadata.version(name)}" for name in _COMPUTE)
-    return f"{code_digest()} {versions} {platform.python_version()} {platform.machine()}"
-
-
-@cache
-def code_digest() -> str:
-    """A digest of the package's source: what changed code measured is never mistaken for what this code measures."""
-    return digest_of(p for folder in (_ROOT, _ROOT / "bounds", _ROOT / "audits") for p in folder.rglob("*.py"))
+    # What changed code measured is never mistaken for what this code measures.
+    code = digest_of(p for folder in (_ROOT, _ROOT / "bounds", _ROOT / "audits") for p in folder.rglob("*.py"))
+    return f"{code} {versions} {platform.python_version()} {platform.machine()}"
 
 
 def digest_of(files: Iterable[Path]) -> str:

@@ -68,11 +68,7 @@ def configure(
     try:
         schedule = chosen.scheduled(problem, epsilon=epsilon, delta=delta, variant=variant, **overrides)
         configured = chosen.of(schedule)
-        told = (
-            *broken(configured, problem, schedule),
-            *configured.notes,
-            *schedule.departures(),
-        )
+        told = (*broken(configured, problem, schedule), *configured.notes, *schedule.departures())
     except MemoryError as error:
         raise InputError(f"the work must fit into memory: {one_line(error)}") from error
     except ArithmeticError as error:

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcheck.audits.bayesian import credible_bound, posterior
+from dpcheck.audits.bayesian import _inside, _quantiles, credible_bound
+
+
+def posterior(epsilon: float, hits: int, other_hits: int, trials: int, *, delta: float) -> float:
+    """The posterior probability that P and Q obey (epsilon, delta), to about 1e-4 of itself."""
+    return _inside(epsilon, hits, trials, _quantiles(other_hits, trials), delta)
 
 
 def _truth(p: float, q: float) -> float:

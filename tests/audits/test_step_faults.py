@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from dpcheck import InputError, audit_training_step
-from dpcheck.audits.step_gradient import batch_sizes, clipping_finding, noise_finding
+from dpcheck.audits.step_gradient import clipping_finding, noise_finding
 from dpcheck.audits.step_parts import TrainingStep
 from dpcheck.audits.step_sampling import cyclic_sampling_finding, divisor_finding, sampling_finding
+from dpcheck.audits.training_step import batch_sizes
 from dpcheck.events import Gaussian, Repeated, Sampled
 
 N, BATCH, WIDTH = 400, 100, 5

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
+
 import numpy as np
 import pytest
 
 from dpcheck import InputError, audit_one_run, audit_training_step, certify
 from dpcheck.audits.canaries import along, made_canaries, planted
+from dpcheck.audits.running.memory import Memory
 from dpcheck.audits.step_parts import TrainingStep
-from dpcheck.audits.step_state import memory_of, state_finding
+from dpcheck.audits.step_state import state_finding
 from dpcheck.events import Gaussian, Repeated
 
 N, BATCH = 32, 8
@@ -106,7 +110,8 @@ def test_rounding_that_a_large_learning_rate_multiplies_is_no_finding():
 
         step = TrainingStep(gradient, poisson, clip=1.0, noise=1 / BATCH)
         records = np.random.default_rng(0).normal(size=(N, 20)).astype(np.float32)
-        return state_finding(step, memory_of(step), records, BATCH, seed).verdict
+        memory = Memory(step.gradient, partial(step.gradient, step.params), looks=math.inf)
+        return state_finding(step, memory, records, BATCH, seed).verdict
 
     assert [verdict(private=False, seed=seed) for seed in range(5)] == ["consistent"] * 5
     assert [verdict(private=True, seed=seed) for seed in range(5)] == ["violated"] * 5

@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dpcheck import InputError, datasets
-from dpcheck.data.entries import ENTRIES, Entry, File, as_float, parse_libsvm, pixels, printed, unpack
+from dpcheck.data.entries import ENTRIES, Entry, File, as_float, pixels, printed
+from dpcheck.datasets import parse_libsvm, unpack
 
 FOLDER = os.environ.get("DPCHECK_DATA")
 needs_folder = pytest.mark.skipif(not FOLDER, reason="DPCHECK_DATA names no folder of data sets")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dpcheck import InputError
 from dpcheck.commands import inputs, rate
-from dpcheck.data.entries import parse_libsvm, unpack
+from dpcheck.datasets import parse_libsvm, unpack
 from dpcheck.errors import StoreError
 from dpcheck.problems import bounded_pairs, bounded_rows
 from dpcheck.problems.auc import AUC

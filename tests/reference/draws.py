@@ -7,7 +7,8 @@ from functools import cache
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.parts import POISSON, WITH_REPLACEMENT, WITHOUT_REPLACEMENT, draw
+from dpcheck.algorithms.kernels.parts import POISSON, WITH_REPLACEMENT, WITHOUT_REPLACEMENT
+from dpcheck.algorithms.kernels.tape import draw
 from reference.minibatch_law import Judged
 
 _POPULATION, _BATCH, _DRAWS = 12, 5, 20_000

@@ -28,9 +28,9 @@ from dpcheck.algorithms.kernels.parts import (
     WITH_REPLACEMENT,
     WITHOUT_REPLACEMENT,
     clip_factor,
-    draw,
     project,
 )
+from dpcheck.algorithms.kernels.tape import draw
 from dpcheck.algorithms.problem import data_of, with_record
 from dpcheck.problems import linear_scores as linear
 from dpcheck.problems.auc import AUC

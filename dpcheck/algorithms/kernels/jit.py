@@ -148,11 +148,9 @@ OBJECTIVE = types.NamedTuple((DATA, GRADIENT, MEAN, DIFFERENCE, ASCENT, BASE), O
 
 NUMBERS = types.NamedTuple((VECTOR, INDICES, MATRIX), Numbers)
 TAPE = types.NamedTuple((INDICES, INDEX_MATRIX, MATRIX, MATRIX, MATRIX, INDICES, MATRIX), Tape)
-PLAY = types.NamedTuple((NUMBERS, STREAM, TAPE), Play)
 
 # run(objective, numbers, rng, out, tape): one run of an algorithm; ``out`` receives its output (w, v).
 RUN_SIGNATURE = types.void(OBJECTIVE, NUMBERS, STREAM, VECTOR, TAPE)
-RUN = types.FunctionType(RUN_SIGNATURE)
 
 # Sums may be reordered (that is what makes them fast); infinities and NaN keep their meaning. So two copies of a
 # kernel, compiled into two callers, may differ in the last bit, and of copies under one name the first that is loaded

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import types
 
-from dpcheck.algorithms.kernels.jit import INDICES, MATRIX, STREAM, VECTOR, kernel
+from dpcheck.algorithms.kernels.jit import MATRIX, STREAM, VECTOR, kernel
 
 # Sampling schemes, and the kinds of a domain's blocks.
 WITH_REPLACEMENT, WITHOUT_REPLACEMENT, POISSON = 0, 1, 2
@@ -23,39 +23,6 @@ def below(n, rng):  # type: ignore[no-untyped-def]
         rest = bits % n
         if bits - rest <= _BITS - n:
             return rest
-
-
-@kernel(types.int64(types.int64, types.int64, types.int64, INDICES, STREAM, INDICES))
-def draw(scheme, population, batch, deck, rng, out):  # type: ignore[no-untyped-def]
-    """Draw a minibatch of record numbers into ``out``; return how many.
-
-    ``deck`` holds a permutation of the records, or of those that are left; a partial Fisher-Yates shuffle of
-    any permutation draws uniformly without replacement, so it is kept from step to step. Poisson sampling at rate
-    batch/population jumps from one included record to the next by geometric gaps, each the floor of
-    an exponential variable.
-    """
-    if scheme == WITH_REPLACEMENT:
-        for j in range(batch):
-            out[j] = below(population, rng)
-        return batch
-    if batch == population:  # all records as they lie, mostly in order: it costs no draws, and they are read fastest so
-        for j in range(population):
-            out[j] = deck[j]
-        return population
-    if scheme == WITHOUT_REPLACEMENT:
-        for j in range(batch):
-            k = j + below(population - j, rng)
-            deck[j], deck[k] = deck[k], deck[j]
-            out[j] = deck[j]
-        return batch
-    rate = -np.log1p(-batch / population)
-    count = 0
-    position = np.floor(rng.standard_exponential() / rate)
-    while position < population:
-        out[count] = np.int64(position)
-        count += 1
-        position += 1.0 + np.floor(rng.standard_exponential() / rate)
-    return count
 
 
 @kernel(types.void(VECTOR, VECTOR))

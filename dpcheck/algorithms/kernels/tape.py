@@ -8,10 +8,11 @@ on other data sees the same history (its own ``clean`` is written). ``STOP``, se
 makes a run end at its next mark.
 """
 
+import numpy as np
 from numba import types
 
 from dpcheck.algorithms.kernels.jit import INDICES, STREAM, TAPE, VECTOR, kernel
-from dpcheck.algorithms.kernels.parts import draw
+from dpcheck.algorithms.kernels.parts import WITH_REPLACEMENT, WITHOUT_REPLACEMENT, below
 
 COUNT, RECORD, REPLAY, STOP = 0, 1, 2, 3
 RELEASES, DRAWS, MARKS, MODE, EVALUATIONS, OUTCOME, RETURNED = 0, 1, 2, 3, 4, 5, 6
@@ -43,6 +44,39 @@ def release(g, sigma, sensitivity, rng, tape):  # type: ignore[no-untyped-def]
     elif recording:
         for i in range(g.size):
             tape.released[row, i] = g[i]
+
+
+@kernel(types.int64(types.int64, types.int64, types.int64, INDICES, STREAM, INDICES))
+def draw(scheme, population, batch, deck, rng, out):  # type: ignore[no-untyped-def]
+    """Draw a minibatch of record numbers into ``out``; return how many.
+
+    ``deck`` holds a permutation of the records, or of those that are left; a partial Fisher-Yates shuffle of
+    any permutation draws uniformly without replacement, so it is kept from step to step. Poisson sampling at rate
+    batch/population jumps from one included record to the next by geometric gaps, each the floor of
+    an exponential variable.
+    """
+    if scheme == WITH_REPLACEMENT:
+        for j in range(batch):
+            out[j] = below(population, rng)
+        return batch
+    if batch == population:  # all records as they lie, mostly in order: it costs no draws, and they are read fastest so
+        for j in range(population):
+            out[j] = deck[j]
+        return population
+    if scheme == WITHOUT_REPLACEMENT:
+        for j in range(batch):
+            k = j + below(population - j, rng)
+            deck[j], deck[k] = deck[k], deck[j]
+            out[j] = deck[j]
+        return batch
+    rate = -np.log1p(-batch / population)
+    count = 0
+    position = np.floor(rng.standard_exponential() / rate)
+    while position < population:
+        out[count] = np.int64(position)
+        count += 1
+        position += 1.0 + np.floor(rng.standard_exponential() / rate)
+    return count
 
 
 @kernel(types.int64(types.int64, types.int64, types.int64, INDICES, STREAM, INDICES, TAPE))

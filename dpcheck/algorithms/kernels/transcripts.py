@@ -25,14 +25,14 @@ from dpcheck.algorithms.kernels.jit import (
     MATRIX,
     NUMBERS,
     PARTS,
-    PLAY,
-    RUN,
+    RUN_SIGNATURE,
     STREAM,
     TAPE,
     VECTOR,
     Data,
     Numbers,
     Objective,
+    Play,
     Tape,
     kernel,
 )
@@ -71,6 +71,8 @@ class Scheme(NamedTuple):
 REPLAY = types.NamedTuple((DATA, STREAM, TAPE, types.int64), Replay)
 OTHERS = types.NamedTuple((NUMBERS, types.UniTuple(REPLAY, 5)), Others)
 SCHEME = types.NamedUniTuple(types.int64, 2, Scheme)
+PLAY = types.NamedTuple((NUMBERS, STREAM, TAPE), Play)
+RUN = types.FunctionType(RUN_SIGNATURE)
 
 
 @kernel(types.float64(types.float64, types.float64, types.int64, types.float64))
