@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from dpcheck.audits.power_law import Fitted, overall
+from dpcheck.audits.rate_verdict import Fitted, overall
 from dpcheck.audits.rate_table import evaluate, read
 
 Law = Callable[[np.ndarray, np.ndarray], np.ndarray]

@@ -115,7 +115,7 @@ def test_verdicts(law, verdict, word):
 
 
 def test_several_claims_share_the_error():
-    frame = table(lambda n, d, e: d**0.5 / (n * e), noise=0.05, repeats=3)
+    frame = table(lambda n, d, e: d**0.5 / (n * e), noise=0.01, repeats=3)
     one = fit_rate(frame, response="gap", factors=FACTORS, claimed={"n": -1.0}).reason
     two = fit_rate(frame, response="gap", factors=FACTORS, claimed={"n": -1.0, "d": 0.5}).reason
     assert re.search(r"n\^[^\]]*\]", one).group() != re.search(r"n\^[^\]]*\]", two).group()
