@@ -60,11 +60,15 @@ class SecondTerm:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict on one exponent, the clause that says why, and by how much it is faster than claimed, if it is."""
+    """A verdict on one exponent, the clause that says why, and by how much it is faster than claimed, if it is.
+
+    ``hidden`` : nothing but a second term stands against "supported".
+    """
 
     verdict: str
     reason: str
     faster: float | None = None
+    hidden: bool = False
 
 
 def overall(judged: Mapping[str, Judgement]) -> tuple[str, str]:
@@ -114,7 +118,8 @@ def _judgement(
         return Judgement("inconclusive", f"{name} has too few independent sizes to see whether a second term is there")
     if hidden.excess.high(level) >= 0.0:
         terms = f"{name}^{sign * hidden.first:.2f} and a second term {name}^{sign * hidden.second:.4g}"
-        return Judgement("inconclusive", f"{terms}, {hidden.share:.0%} of the mean at the end of the grid, fit as well and break {claimed}")
+        share = f"{hidden.share:.0%} of the mean at the end of the grid"
+        return Judgement("inconclusive", f"{terms}, {share}, fit as well and break {claimed}", hidden=True)
     return Judgement("supported", f"at the end of the grid {last} is no slower than {claimed}, within {margin:g}")
 
 
