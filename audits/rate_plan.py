@@ -1,26 +1,30 @@
 """Which sizes and runs would decide a claim that a table leaves open.
 
-Tables are simulated under the claim: a power law with the fitted exponents, or the claimed ones where the fitted are
-slower, and runs that spread around it as those at hand do, alike at all sizes. What rows of a cluster share, they share
-again.
+Tables are simulated under the claim: a power law with the claimed exponents, or the fitted ones where those are faster
+beyond chance; where the law flattens, the fitted sum of a faster power and the claimed one. Runs spread around it as
+those at hand do, alike at all sizes. What rows of a cluster share, they share again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+from scipy import optimize, special
 
 from dpcheck.audits.power_law import Array, fit_law
 from dpcheck.audits.rate_table import Measurements
 from dpcheck.audits.rate_verdict import Fitted, overall
 from dpcheck.shown import Shown
 
-_FURTHER = (0, 2, 4)  # sizes past the end of the grid
+_FURTHER = (
+    0,
+    2,
+    4,
+)  # sizes past the end of the grid; where the law bends, tables start there, and one and two lengths past it
 _SEARCH, _REPORTED = 40, 150  # tables that look for the order of the runs, and that tell the chance
 _NEAR = 0.03  # the standard error of a chance near .8 among so many tables
 _ROWS = 10  # at a grid point; more runs are simulated as so many means of several
@@ -44,7 +48,7 @@ class Design:
 
 
 def _listed(name: str, values: list[float]) -> str:
-    shown = [f"{value:.6g}" for value in values]
+    shown = [f"{value:.10g}" for value in values]
     return f"{name} = {', '.join(shown if len(shown) < 5 else [*shown[:2], '..', shown[-1]])}"
 
 
@@ -76,10 +80,13 @@ class Plan(Shown):
 
 
 def plan_for(
-    fitted: Fitted, verdicts: Mapping[str, str], claimed: Mapping[str, float], ends: Sequence[float], *,
-    chance: float, seed: int, confidence: float, margin: float, equal: bool,
+    fitted: Fitted, verdicts: Mapping[str, str], claimed: Mapping[str, float], faster: Container[str],
+    ends: Sequence[float], *, chance: float, seed: int, confidence: float, margin: float, equal: bool,
 ) -> Plan:  # fmt: skip
-    """Return designs for the undecided ``verdicts``; ``ends`` (factors,) are the sizes at the end of the grid."""
+    """Return designs for the undecided ``verdicts``; ``ends`` (factors,) are the sizes at the end of the grid.
+
+    Exponents of the factors in ``faster`` are faster than claimed, beyond chance.
+    """
     m = fitted.measurements
     undecided = [i for i, name in enumerate(m.factors) if verdicts.get(name) in ("inconclusive", "not asymptotic")]
     if not undecided or "contradicted" in verdicts.values():
@@ -87,20 +94,27 @@ def plan_for(
     if fitted.line is None:
         return Plan([], "No plan: the means follow no power law, so that nothing can be simulated.")
     exponents = fitted.exponents()
-    for i, name in enumerate(m.factors):
-        if name in claimed and (equal or m.sign(i) * (exponents[name] - claimed[name]) > 0):
-            exponents[name] = claimed[name]
+    exponents |= {name: value for name, value in claimed.items() if equal or name not in faster}
     law, spread = np.array(list(exponents.values())), _spread(m)
-    bends = [m.sign(i) * float(np.ptp(m.x[:, i])) * (verdicts.get(name) == "not asymptotic")
-             for i, name in enumerate(m.factors)]  # fmt: skip
+    bends = [verdicts.get(name) == "not asymptotic" for name in m.factors]
+    flattening = {
+        i: found for i, bend in enumerate(bends)
+        if bend and (found := _flattening(m, i, law, m.sign(i) * claimed[m.factors[i]])) is not None
+    }  # fmt: skip
     designs = []
-    for further in _FURTHER:
-        x, nearest, moved = _grid(m, undecided, further)
+    for lengths, further in enumerate(_FURTHER, 1):
+        x, nearest, moved = _grid(m, [i for i in undecided if not bends[i]], further)
+        moved += [m.sign(i) * lengths * bend * float(np.ptp(m.x[:, i])) for i, bend in enumerate(bends)]
+        log_mean = x @ law
+        for i, (first, odds) in flattening.items():  # with the present end of the grid at 0
+            at = m.sign(i) * (x[:, i] + moved[i])
+            claim = m.sign(i) * claimed[m.factors[i]]
+            log_mean += np.logaddexp(first * at, np.log(odds) + claim * at) - law[i] * x[:, i]
 
         def share(runs: int, tables: int, rng: np.random.Generator) -> float:
             given = 0
             for _ in range(tables):
-                table = _drawn(m, x, nearest, x @ law, spread, runs, rng)  # noqa: B023
+                table = _drawn(m, x, nearest, log_mean, spread, runs, rng)  # noqa: B023
                 judged = Fitted.of(table).judge(claimed, confidence=confidence, margin=margin, equal=equal)
                 given += overall(judged)[0] == "supported"
             return given / tables
@@ -108,14 +122,14 @@ def plan_for(
         found = _fewest(share, max(2, round(m.independent / len(spread[1]))), chance, [seed, further])
         if found is not None:
             sizes = {
-                name: [float(f"{ends[i] * np.exp(moved[i] + bends[i] + at):.6g}") for at in np.unique(x[:, i].round(9))]
+                name: [float(f"{ends[i] * np.exp(moved[i] + at):.6g}") for at in np.unique(x[:, i].round(9))]
                 for i, name in enumerate(m.factors)
             }
             designs.append(Design(sizes, found[0], found[0] * len(x), found[1]))
     if not designs:
         return Plan([], f"No plan: with {_MOST} runs at a grid point the claim would stay open.")
     designs.sort(key=lambda design: design.rows)
-    past = ", past the present grid, whose law bends," if any(bends) else ""
+    past = ", past the present grid, where the law bends," if any(bends) else ""
     runs = "" if m.independent == len(m.y) else " (a run is a cluster)"
     return Plan(designs, f"Fresh tables{past}{runs} support the claim, if it holds, with the chance that is given:")
 
@@ -132,6 +146,22 @@ def _grid(m: Measurements, factors: Sequence[int], further: int) -> tuple[Array,
         x, nearest = np.concatenate([x, *more]), np.concatenate([nearest, np.tile(nearest[last], further)])
         moved[i] = step * further
     return x - moved, nearest, moved
+
+
+def _flattening(m: Measurements, i: int, law: Array, claim: float) -> tuple[float, float] | None:
+    """Fit the sum of a faster power of a factor and the claimed one: the faster, and the odds of the claimed one."""
+    count = np.bincount(m.cells)
+    others = np.delete(m.x, i, axis=1) @ np.delete(law, i)
+    scaled = m.y * np.exp(m.known.mean() - m.known - others)
+    weights = np.sqrt(count) / (np.bincount(m.cells, scaled) / count)  # the deviation from each mean is relative
+    u = m.sign(i) * m.x[np.unique(m.cells, return_index=True)[1], i]
+    fits = {}
+    for first in claim - np.geomspace(0.05, 4, 60):
+        columns = np.exp(np.outer(u, [first, claim])) * weights[:, None]
+        held, left = optimize.nnls(columns, np.sqrt(count))
+        fits[float(left)] = float(first), held
+    first, held = fits[min(fits)]
+    return (first, float(held[1] / held[0])) if held.min() > 0 else None
 
 
 def _spread(m: Measurements) -> tuple[bool, Array]:
