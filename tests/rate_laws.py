@@ -38,7 +38,7 @@ class Grid:
 
 LARGE = Grid(8, 20)
 GRIDS = (LARGE, Grid(8, 10), Grid(8, 3), Grid(4, 20))
-SHORT = (Grid(6, 20, 4096), Grid(5, 5, 2048), Grid(6, 20, 4096, 0.1), Grid(6, 10, 4096, 0.1))  # for laws of n alone
+SHORT = (Grid(6, 20, 4096), Grid(5, 5, 2048), Grid(6, 20, 4096, 0.1), Grid(6, 10, 4096, 0.1))
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import pytest
 from rate_laws import CASES, GRIDS, LARGE, SHORT, Grid, most_support, nearest, rival, simulate
 
 BY_NAME = {case.name: case for case in CASES}
+ON_SHORT = ("n^-1/2", "1/(n log(n))", *(f"1/sqrt(n) + {term}" for term in ("300/n", "150/n", "100/n", "10 n^-3/4")))
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +64,7 @@ def _simulated(name, grid):
 @pytest.fixture(scope="module")
 def laws(keep):
     names = [(case.name, grid) for case in CASES for grid in GRIDS]
-    names += [(case.name, grid) for case in CASES for grid in SHORT
-              if case.kind in ("clean", "bent") and case.dimensions == (1,) and "rival" not in case.name]  # fmt: skip
+    names += [(name, grid) for name in ON_SHORT for grid in SHORT]
     with ProcessPoolExecutor(2) as pool:
         rows = list(pool.map(_simulated, *zip(*names, strict=True), chunksize=4))
     frame = pd.DataFrame(rows)
