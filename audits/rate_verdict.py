@@ -119,7 +119,7 @@ def _judgement(
     if hidden.excess.high(level) >= 0.0:
         terms = f"{name}^{sign * hidden.first:.2f} and a second term {name}^{sign * hidden.second:.4g}"
         share = f"{hidden.share:.0%} of the mean at the end of the grid"
-        return Judgement("inconclusive", f"{terms}, {share}, fit as well and break {claimed}", hidden=True)
+        return Judgement("inconclusive", f"{terms}, {share}, cannot be excluded and would break {claimed}", hidden=True)
     return Judgement("supported", f"at the end of the grid {last} is no slower than {claimed}, within {margin:g}")
 
 
