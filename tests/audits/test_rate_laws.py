@@ -15,6 +15,7 @@ import pytest
 from rate_laws import CASES, GRIDS, LARGE, SHORT, Grid, most_support, nearest, rival, simulate
 
 BY_NAME = {case.name: case for case in CASES}
+ALIKE = {case.name for case in CASES if case.offset or case.name == "n^-1"}  # powers again, once the offset is known
 ON_SHORT = ("n^-1/2", "1/(n log(n))", *(f"1/sqrt(n) + {term}" for term in ("300/n", "150/n", "100/n", "10 n^-3/4")))
 
 
@@ -63,7 +64,7 @@ def _simulated(name, grid):
 
 @pytest.fixture(scope="module")
 def laws(keep):
-    names = [(case.name, grid) for case in CASES for grid in GRIDS]
+    names = [(case.name, grid) for case in CASES for grid in (GRIDS if case.name not in ALIKE else GRIDS[:1])]
     names += [(name, grid) for name in ON_SHORT for grid in SHORT]
     with ProcessPoolExecutor(2) as pool:
         rows = list(pool.map(_simulated, *zip(*names, strict=True), chunksize=4))
