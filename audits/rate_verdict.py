@@ -31,6 +31,7 @@ _ORDER = ("contradicted", "not asymptotic", "inconclusive", "supported")
 _BENDS = 2.0  # to see a bend away from the claim, with care, since missing one is the dangerous mistake
 _RESCUES = 0.2  # to let a bend prevent a contradiction; more would cost power, since chance shows bends of each kind
 _AT_END = 8.0  # to see the end above the claim, which laws that reach the claim in the end do not show
+_SECOND = 0.75  # to miss a second term: errors of the first power and of few clusters come on top
 _BEYOND = 1.35  # a bend, and a second term, are followed this far past the grid, in lengths of the grid
 _SLOWER = 1.5  # margins by which a second term is slower than the claim
 _SHARE = 0.25  # the least share of the mean at the end of the grid that a second term must have to count
@@ -116,7 +117,7 @@ def _judgement(
     hidden = second()
     if hidden is None:
         return Judgement("inconclusive", f"{name} has too few independent sizes to see whether a second term is there")
-    if hidden.excess.high(level) >= 0.0:
+    if hidden.excess.high(_but(level, _SECOND)) >= 0.0:
         terms = f"{name}^{sign * hidden.first:.2f} and a second term {name}^{sign * hidden.second:.4g}"
         share = f"{hidden.share:.0%} of the mean at the end of the grid"
         return Judgement("inconclusive", f"{terms}, {share}, cannot be excluded and would break {claimed}", hidden=True)

@@ -218,11 +218,11 @@ def fit_rate(
     up to logarithms names them in ``offset``.
 
     "supported" has the level, too, where a sum of two powers breaks the claim: ``n^-.5 + 300/n`` at
-    n = 128, 256, ..., 16384 looks like n^-.92, and n^-.65 is not supported. The price is rows. From 20
+    n = 128, 256, ..., 16384 looks like n^-.92, and does not support n^-.65. The price is rows. From 20
     runs of relative spread .2 there a clean law is supported within .1 one time in six, from 200 runs
-    four times in five, and by Neyman and Pearson no rule of that level does it more often than one
-    time in five, or .82 of the time. A wider margin or grid, or runs that spread less, need fewer:
-    ``plan()``. A claim that is .15 too fast is contradicted nine times in ten there.
+    three times in four; by Neyman and Pearson no rule of that level exceeds .18 and .76. A wider margin
+    or grid, or less spread, needs fewer: ``plan()``. A claim that is .15 too fast is contradicted nine
+    times in ten there.
 
     References
     ----------

@@ -6,6 +6,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,7 @@ def rival(n: np.ndarray, first: float) -> np.ndarray:
     return np.exp(_two_powers(u, first, second, _least_share(second - first, MARGIN, -_BEYOND * float(u.min())))[0])
 
 
+@cache
 def nearest(grid: Grid) -> tuple[float, float]:
     """How many standard errors lie between n^0 and the rival that is the hardest to tell from it; its first power."""
     away = {}

@@ -27,7 +27,7 @@ def sliced():
 
 
 def test_a_slice(sliced):
-    """A share is three standard errors or more from what the long run shows: .16 and .99, .01, 0, .01."""
+    """A share is three standard errors or more from what the long run shows."""
     clean, two, bent, floor = sliced.values()
     assert 0.89 <= clean["coverage"] <= 1
     assert clean["claim supported by one term"] >= 0.72
@@ -42,10 +42,10 @@ def test_a_slice(sliced):
 
 
 def test_more_runs_support_a_clean_law():
-    """Ten times the runs: four tables in five, as no rule could exceed by much."""
+    """Ten times the runs: three tables in four, as no rule could exceed."""
     grid = Grid(8, 200)
-    assert simulate(BY_NAME["n^-1/2"], grid, tables=100)["claim supported"] >= 0.68
-    assert most_support(grid) == pytest.approx(0.8, abs=0.05)
+    assert simulate(BY_NAME["n^-1/2"], grid, tables=100)["claim supported"] >= 0.6
+    assert (most_support(LARGE), most_support(grid)) == pytest.approx((0.18, 0.76), abs=0.01)
 
 
 def test_no_rule_tells_a_clean_law_from_its_nearest_rival():
