@@ -104,15 +104,15 @@ def starting_line(design: Array, response: Array, offset: Array, cells: NDArray[
     return line
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _solve(design: Array, response: Array, offset: Array, inverse: Array, start: Array) -> Array | None:
     """Solve the equations by Fisher's scoring, with each step shortened until they come closer to zero."""
     if response.mean() <= 0 or (response > 0).sum() < design.shape[1]:
         return None
-    beta = start
+    beta, across = start, np.ascontiguousarray(design.T)
 
     def equations(at: Array) -> Array:
-        with np.errstate(over="ignore", invalid="ignore"):
-            value: Array = design.T @ (response * np.exp(-(design @ at) - offset) - 1)
+        value: Array = across @ (response * np.exp(-(design @ at) - offset) - 1)
         return value
 
     now = equations(beta)
@@ -124,13 +124,14 @@ def _solve(design: Array, response: Array, offset: Array, inverse: Array, start:
         if longest < 1e-11:
             return beta
         step *= min(1.0, 1.0 / longest)
+        left = now @ inverse @ now
         for _ in range(40):
             after = equations(beta + step)
-            if np.all(np.isfinite(after)) and after @ inverse @ after < now @ inverse @ now:
+            if after @ inverse @ after < left:  # which numbers that are not finite never are
                 break
             step /= 2
         else:
-            return beta if now @ inverse @ now < 1e-14 * len(response) else None
+            return beta if left < 1e-14 * len(response) else None
         beta, now = beta + step, after
     return None
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcheck.audits.power_law import Array, Estimate, PowerLaw, fit_law, starting_line
 from dpcheck.audits.rate_table import Measurements
@@ -37,7 +38,7 @@ _SLOWER = 1.5  # margins by which a second term is slower than the claim
 _SHARE = 0.25  # the least share of the mean at the end of the grid that a second term must have to count
 _ROUNDS = 30
 _LARGE = 300.0  # logarithms beyond it are not followed
-_NEAR = 1e-4  # of the logarithm of a mean; the fit that follows leaves the first power free
+_NEAR = 1e-3  # of the logarithm of a mean; the fit that follows leaves the first power free
 
 
 @dataclass(frozen=True)
@@ -225,7 +226,7 @@ def _second(m: Measurements, line: PowerLaw, i: int, sign: float, claim: float, 
     the least that brings the slope out of the margin before ``_BEYOND`` lengths of the grid have passed. None where
     rows are too few to see whether they hold less.
     """
-    cells = np.unique(m.cells, return_index=True)[1]
+    cells = _first_rows(m)
     count = np.bincount(m.cells)
     means = np.bincount(m.cells, m.y * np.exp(m.known.mean() - m.known)) / count
     u, others = sign * m.x[:, i], np.delete(m.line, 1 + i, axis=1)
@@ -240,7 +241,7 @@ def _second(m: Measurements, line: PowerLaw, i: int, sign: float, claim: float, 
         design = np.column_stack([flat, (1 - held) * at])
         residual = means * np.exp(np.minimum(-law - flat @ beta, _LARGE)) - 1
         weighted = design.T * count
-        step = np.linalg.lstsq(weighted @ design, weighted @ residual, rcond=None)[0]
+        step = np.linalg.solve(weighted @ design, weighted @ residual)
         longest = float(np.abs(design @ step).max())
         step *= min(1.0, 1.0 / max(longest, 1e-300))
         beta, first = beta + step[:-1], first + step[-1]
@@ -272,10 +273,15 @@ def _two_powers(u: Array, first: float, second: float, share: float) -> tuple[Ar
 
 def _richer(m: Measurements, design: Array, known: Array, start: Array) -> PowerLaw | None:
     """Fit a law with more columns than a line; None where the rows do not hold them all."""
-    points = design[np.unique(m.cells, return_index=True)[1]]
+    points = design[_first_rows(m)]
     few = len(design) <= design.shape[1] or np.linalg.matrix_rank(points) < design.shape[1]
     fitted = None if few else fit_law(design, m.y, known, m.clusters, start)
     return None if fitted is None or fitted.alone else fitted
+
+
+def _first_rows(m: Measurements) -> NDArray[np.int64]:
+    """Return the first row of each grid point; its rows stand together."""
+    return np.flatnonzero(np.diff(m.cells, prepend=-1))
 
 
 def _gate(m: Measurements, line: PowerLaw | None) -> str:

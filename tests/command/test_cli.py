@@ -45,7 +45,7 @@ OPTIONS = {
                 "--neighbours", "--noise", "--encoder", "--participations", "--separation", "--format"},
     "bugs": {"--seed", "--format"},
     "rate": {"--response", "--factors", "--claimed", "--confidence", "--margin", "--equal", "--cluster", "--seed",
-             "--offset", "--theorem", "--plot", "--format", "--fail-on"},
+             "--offset", "--theorem", "--plan", "--plot", "--format", "--fail-on"},
     "measure": {"--vary", "--seeds", "--problem", "--variant", "--epsilon", "--delta", "--jobs", "--output", "--store",
                 "--backend", "--scheduler"},
     "reproduce": {"--only", "--seeds", "--store", "--jobs", "--plot", "--backend", "--scheduler", "--format"},
