@@ -16,6 +16,7 @@ from dpcheck.errors import InputError, one_line, require
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dpcheck.audits.rate_plan import Plan
     from dpcheck.audits.rates import RateFit
 
 
@@ -69,8 +70,12 @@ def _run(options: Namespace) -> int:
         planned = {} if plan is None else {"plan": plan.to_dict()}
         terminal.say_json({"schema": "dpcheck.rate/1", **fit.to_dict(), **planned})
     else:
-        asked = "`--plan` says which sizes and runs would decide." if fit.undecided else ""
-        terminal.say_verdict(fit.verdict, "\n\n".join(filter(None, [summary(fit), str(plan) if plan else asked])))
+        said = [summary(fit)]
+        if plan is not None:
+            said.append(planned_text(plan))
+        elif fit.undecided:
+            said.append("`--plan` says which sizes and runs would decide.")
+        terminal.say_verdict(fit.verdict, "\n\n".join(said))
     failing = fit.verdict != "supported" if options.fail_on == "inconclusive" else fit.verdict == "contradicted"
     return int(failing)
 
@@ -153,6 +158,12 @@ def summary(fit: RateFit) -> str:
     known = f"; exponents beside {fit.offset}" if fit.offset else ""
     lines += ["", *textwrap.wrap(f"{fit.rows} rows{shared}{known}", _WIDTH)]
     return "\n".join(lines)
+
+
+def planned_text(plan: Plan) -> str:
+    """The plan's sentence, then a line or two a design."""
+    lines = [plan.reason, *(f"- {design.told()}" for design in plan.designs)]
+    return "\n".join(textwrap.fill(line, _WIDTH, subsequent_indent="  " * line.startswith("-")) for line in lines)
 
 
 RATE = Command(
