@@ -279,7 +279,7 @@ def assert_rate(
     >>> import numpy as np, pandas as pd
     >>> from dpcheck.testing import assert_rate
     >>> n = np.repeat(500 * 2 ** np.arange(6), 10)
-    >>> noise = np.exp(0.1 * np.random.default_rng(0).standard_normal(n.size))
+    >>> noise = np.exp(0.03 * np.random.default_rng(0).standard_normal(n.size))
     >>> assert_rate(pd.DataFrame({"n": n, "gap": noise / n}), response="gap", factors=["n"], claimed={"n": -1.0})
     """
     __tracebackhide__ = True

@@ -16,6 +16,7 @@ from dpcheck.errors import InputError, one_line, require
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dpcheck.audits.rate_plan import Plan
     from dpcheck.audits.rates import RateFit
 
 
@@ -36,6 +37,7 @@ def _options(parser: ArgumentParser) -> None:
     parser.add_argument("--seed", metavar="COLUMN", help="likewise, a random stream; give this or --cluster")
     parser.add_argument("--offset", metavar="FORMULA", help='a known factor of the law, such as "log(n)" or a column')
     parser.add_argument("--theorem", help="its bound at each row is the known factor, such as yang2022.theorem_2a")
+    parser.add_argument("--plan", action="store_true", help="say which sizes and runs would decide an undecided claim")
     parser.add_argument("--plot", metavar="FILE", help="write the fit as a picture")
     add_format(parser)
     add_shared(parser, "fail-on")
@@ -63,10 +65,17 @@ def _run(options: Namespace) -> int:
         equal=options.equal,
     )  # fmt: skip
     picture.save(fit.plot)
+    plan = fit.plan() if options.plan else None
     if options.format == "json":
-        terminal.say_json({"schema": "dpcheck.rate/1", **fit.to_dict()})
+        planned = {} if plan is None else {"plan": plan.to_dict()}
+        terminal.say_json({"schema": "dpcheck.rate/1", **fit.to_dict(), **planned})
     else:
-        terminal.say_verdict(fit.verdict, summary(fit))
+        said = [summary(fit)]
+        if plan is not None:
+            said.append(planned_text(plan))
+        elif fit.undecided:
+            said.append("`--plan` says which sizes and runs would decide.")
+        terminal.say_verdict(fit.verdict, "\n\n".join(said))
     failing = fit.verdict != "supported" if options.fail_on == "inconclusive" else fit.verdict == "contradicted"
     return int(failing)
 
@@ -151,11 +160,18 @@ def summary(fit: RateFit) -> str:
     return "\n".join(lines)
 
 
+def planned_text(plan: Plan) -> str:
+    """The plan's sentence, then a line or two a design."""
+    lines = [plan.reason, *(f"- {design.told()}" for design in plan.designs)]
+    return "\n".join(textwrap.fill(line, _WIDTH, subsequent_indent="  " * line.startswith("-")) for line in lines)
+
+
 RATE = Command(
     name="rate",
     help="fit a power law to measurements and judge claimed exponents",
     examples=(
         "dpcheck rate gaps.csv --response gap --factors n --claimed n=-1/2",
+        "dpcheck rate gaps.csv --response gap --factors n --claimed n=-1/2 --plan",
         "dpcheck rate gaps.csv --response gap --factors n,d --theorem yang2022.theorem_2a G_w=1 G_v=1",
     ),
     add_options=_options,

@@ -7,60 +7,75 @@ Null hypotheses: the interval covers the exponent; a true claim is not contradic
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
 import pandas as pd
 import pytest
-from rate_laws import CASES, GRIDS, least_support, simulate
+from rate_laws import CASES, GRIDS, LARGE, SHORT, Grid, most_support, nearest, rival, simulate
 
-LARGE = (8, 20)
 BY_NAME = {case.name: case for case in CASES}
+ALIKE = {case.name for case in CASES if case.offset or case.name == "n^-1"}  # powers again, once the offset is known
+ON_SHORT = ("n^-1/2", "1/(n log(n))", *(f"1/sqrt(n) + {term}" for term in ("300/n", "150/n", "100/n", "10 n^-3/4")))
 
 
 @pytest.fixture(scope="module")
 def sliced():
-    """A clean law, one that bends away from its claim and one that ends in a floor, 100 tables each."""
-    names = ("n^-1/2", "n^-.4 (1 + 30/sqrt(n))", "n^-1/2 + .003")
-    return {name: simulate(BY_NAME[name], *LARGE, tables=100) for name in names}
+    """A clean law, two that bend away from their claim and one that ends in a floor, 100 tables each."""
+    names = ("n^-1/2", "1/sqrt(n) + 150/n", "n^-.4 (1 + 30/sqrt(n))", "n^-1/2 + .003")
+    return {name: simulate(BY_NAME[name], LARGE, tables=100) for name in names}
 
 
 def test_a_slice(sliced):
-    """A hundredth more than the long run allows is three standard errors here."""
-    clean, bent, floor = sliced.values()
+    """A share is three standard errors or more from what the long run shows."""
+    clean, two, bent, floor = sliced.values()
     assert 0.89 <= clean["coverage"] <= 1
-    assert clean["claim supported"] >= 0.72
-    assert clean["too fast contradicted"] >= 0.85
-    assert clean["too fast supported"] == 0
-    for row in (clean, bent, floor):
+    assert clean["claim supported by one term"] >= 0.72
+    assert 0.05 <= clean["claim supported"] <= most_support(LARGE) + 0.12
+    assert clean["too fast contradicted"] >= 0.9
+    for row in sliced.values():
         assert row["claim contradicted"] <= 0.05
-    assert bent["too fast supported"] <= 0.04
+    assert two["too fast supported by one term"] >= 0.3
+    for row in (clean, two, bent):
+        assert row["too fast supported"] <= 0.05
     assert floor["claim supported"] <= 0.02
 
 
-def test_no_rule_tells_a_logarithm_from_a_small_power():
-    """1/(n log n) against n^-1.15: a rule that supports the clean law in 80 % of tables supports this one in 21 %."""
-    least = least_support(BY_NAME["1/(n log(n))"], *LARGE, clean=0.8)
-    assert least == pytest.approx(0.21, abs=0.005)
-    # and there is no such excuse where a law bends more
-    assert least_support(BY_NAME["n^-.4 (1 + 30/sqrt(n))"], *LARGE, clean=0.8) < 1e-3
+def test_more_runs_support_a_clean_law():
+    """Ten times the runs: three tables in four, as no rule could exceed."""
+    grid = Grid(8, 200)
+    assert simulate(BY_NAME["n^-1/2"], grid, tables=100)["claim supported"] >= 0.6
+    assert (most_support(LARGE), most_support(grid)) == pytest.approx((0.18, 0.76), abs=0.01)
+
+
+def test_no_rule_tells_a_clean_law_from_its_nearest_rival():
+    """The best rule of all for these two laws, of known spread, supports the clean one no more often than is said."""
+    law = np.log(rival(LARGE.sizes, nearest(LARGE)[1]))
+    law -= law.mean()
+    errors = LARGE.spread / np.sqrt(LARGE.seeds) * np.random.default_rng(0).standard_normal((20_000, len(law)))
+    errors -= errors.mean(1, keepdims=True)  # the constants of both laws are free
+    supported = (errors @ law) < np.quantile((law + errors) @ law, 0.05)
+    assert supported.mean() == pytest.approx(most_support(LARGE), abs=0.01)
+
+
+def _simulated(name, grid):
+    return simulate(BY_NAME[name], grid, tables=400)
 
 
 @pytest.fixture(scope="module")
 def laws(keep):
-    rows = [simulate(case, *grid, tables=500) for case in CASES for grid in GRIDS]
+    names = [(case.name, grid) for case in CASES for grid in (GRIDS if case.name not in ALIKE else GRIDS[:1])]
+    names += [(name, grid) for name in ON_SHORT for grid in SHORT]
+    with ProcessPoolExecutor(2) as pool:
+        rows = list(pool.map(_simulated, *zip(*names, strict=True), chunksize=4))
     frame = pd.DataFrame(rows)
-    clean = frame[frame["law"] == "n^-1/2"].set_index(["levels", "seeds"])["claim supported"]
-    least = []
-    for row in frame.itertuples():
-        single = row.kind in ("bent", "floor") and BY_NAME[row.law].dimensions == (1,)
-        grid = (row.levels, row.seeds)
-        least.append(least_support(BY_NAME[row.law], *grid, clean[grid]) if single else None)
-    frame["no rule below"] = least
     keep("rate_laws", frame)
     return frame
 
 
 @pytest.mark.experiment
 class TestLaws:
-    """500 tables a row; the standard error of a share of .95 is .01."""
+    """400 tables a row; the standard error of a share of .95 is .01."""
 
     def test_intervals_cover(self, laws):
         """Three runs a size whose spread grows to .4 are the worst: .908."""
@@ -80,19 +95,16 @@ class TestLaws:
         assert (cauchy[["claim contradicted", "too fast supported", "too fast contradicted"]] <= 0.05).all(axis=None)
 
     def test_claims_that_are_too_fast_are_not_supported(self, laws):
-        """1 % from 8 x 20 independent runs on; 20 runs on one data set a size are 8 independent things."""
-        chosen = laws[laws["crosses"]]
-        many = chosen["seeds"].eq(20) & chosen["levels"].eq(8) & ~chosen["law"].str.contains("one data set")
-        allowed = many.map({True: 0.01, False: 0.05})
-        above = chosen[chosen["too fast supported"] > allowed]
-        assert set(above["law"]) == {"1/(n log(n))"}
-        assert (above["no rule below"] > allowed[above.index]).all()
-        assert (above["too fast supported"] <= above["no rule below"] + 0.12).all()
+        """At most 5 % in truth, so that 7.5 % among 400 tables is one table in a thousand."""
+        assert (laws["too fast supported"] <= 0.075).all()
+        assert laws["too fast supported"].mean() <= 0.02
 
     def test_power_to_contradict(self, laws):
         chosen = laws[laws["kind"].eq("clean") & laws["levels"].eq(8) & laws["seeds"].ge(10)]
-        assert (chosen["too fast contradicted"] >= 0.9).all()
+        assert (chosen["too fast contradicted"] >= 0.88).all()
 
-    def test_clean_laws_are_supported(self, laws):
-        chosen = laws[laws["kind"].eq("clean") & laws["levels"].eq(8) & laws["seeds"].eq(20)]
-        assert (chosen["claim supported"] >= 0.8).all()
+    def test_clean_laws_are_supported_as_often_as_any_rule_could(self, laws):
+        """What no rule can exceed is for a spread that is known; one standard error of a share is .02."""
+        chosen = laws[laws["no rule above"].notna()]
+        assert (chosen["claim supported"] >= chosen["no rule above"] - 0.08).all()
+        assert (chosen["claim supported by one term"] >= chosen["claim supported"]).all()

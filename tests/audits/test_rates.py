@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpcheck import InputError, fit_rate
+from dpcheck.audits.rate_verdict import _least_share
 
 
 def table(law, noise=0.0, seed=0, repeats=1, n=(100, 200, 400, 800), d=(1, 2, 4), epsilon=(0.25, 0.5, 1.0)):
@@ -115,7 +116,7 @@ def test_verdicts(law, verdict, word):
 
 
 def test_several_claims_share_the_error():
-    frame = table(lambda n, d, e: d**0.5 / (n * e), noise=0.05, repeats=3)
+    frame = table(lambda n, d, e: d**0.5 / (n * e), noise=0.01, repeats=3)
     one = fit_rate(frame, response="gap", factors=FACTORS, claimed={"n": -1.0}).reason
     two = fit_rate(frame, response="gap", factors=FACTORS, claimed={"n": -1.0, "d": 0.5}).reason
     assert re.search(r"n\^[^\]]*\]", one).group() != re.search(r"n\^[^\]]*\]", two).group()
@@ -186,7 +187,8 @@ def test_what_rows_share_counts_once():
         (powers(lambda n: 1 / n, levels=3, runs=3)[:-2].assign(c=[0, 1, 2, 0, 1, 2, 3]), {"cluster": "c"},
          "n has too few independent sizes"),
         (powers(lambda n: 1 / n, noise=8), {}, "cannot be told from zero: a floor, or too few runs"),
-        (powers(lambda n: -1 / n), {}, "cannot be told from zero"),
+        (powers(lambda n: -1 / n), {}, "the means are negative"),
+        (powers(lambda n: 1 / n - 1e-3), {}, "the means at 5 of 8 grid points are negative beyond chance"),
         (powers(lambda n: 0 * n), {}, "cannot be told from zero"),
         (powers(lambda n: 1 / n, noise=0.3, runs=3, levels=4), {}, "may be slower than the claimed n^-1 by"),
         (powers(lambda n: 1 / n).assign(gap=lambda f: f["gap"].where(f.index != 5, f["gap"] * 2)), {}, "a single run"),
@@ -218,6 +220,31 @@ def test_false_contradictions_keep_the_level():
         for seed in range(300)
     )  # fmt: skip
     assert bad / 300 <= 0.08
+
+
+# A second term
+
+
+@pytest.mark.parametrize("factor", ["n", "epsilon"])
+def test_a_slower_second_term_that_leads_past_the_grid(factor):
+    """The sum falls like n^-.92 on the grid; with a rate that is claimed as epsilon goes to 0 it grows alike."""
+    way = 1 if factor == "n" else -1
+    frame = powers(lambda n: n**-0.5 + 300 / n, noise=0.2, runs=20, seed=1).assign(epsilon=lambda f: 1 / f["n"])
+    claim = {factor: -0.65 * way}
+    fit = fit_rate(frame, response="gap", factors=[factor], claimed=claim)
+    assert fit.verdict == "inconclusive"
+    assert f"a second term {factor}^{-0.5 * way:g}, 2" in fit.reason
+    clean = frame.assign(gap=powers(lambda n: 1 / n, noise=0.02, runs=20)["gap"])
+    assert fit_rate(clean, response="gap", factors=[factor], claimed=claim).verdict == "supported"
+
+
+def test_the_second_term_that_counts_leads_out_of_the_margin_in_time():
+    """The local slope of the law of two powers, followed 1.35 grids on, is at the margin, in a closed form apart."""
+    for gap, margin, length in ((0.3, 0.1, 4.0), (0.5, 0.1, 3.0), (0.4, 0.2, 2.0)):
+        share = _least_share(gap, margin, length)
+        slow, fast = share, (1 - share) * np.exp(-gap * length)  # relative to the second power, claim + 1.5 margins
+        assert 1.5 * margin - gap * fast / (slow + fast) == pytest.approx(margin)
+    assert _least_share(2.0, 0.1, 9.0) == 0.25  # not a sliver, however far apart the powers
 
 
 # What comes out, and what is refused

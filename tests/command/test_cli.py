@@ -45,7 +45,7 @@ OPTIONS = {
                 "--neighbours", "--noise", "--encoder", "--participations", "--separation", "--format"},
     "bugs": {"--seed", "--format"},
     "rate": {"--response", "--factors", "--claimed", "--confidence", "--margin", "--equal", "--cluster", "--seed",
-             "--offset", "--theorem", "--plot", "--format", "--fail-on"},
+             "--offset", "--theorem", "--plan", "--plot", "--format", "--fail-on"},
     "measure": {"--vary", "--seeds", "--problem", "--variant", "--epsilon", "--delta", "--jobs", "--output", "--store",
                 "--backend", "--scheduler"},
     "reproduce": {"--only", "--seeds", "--store", "--jobs", "--plot", "--backend", "--scheduler", "--format"},
@@ -496,7 +496,7 @@ def test_audit_of_randomness_of_its_own(audit, kind):
 def table(tmp_path):
     rng = np.random.default_rng(0)
     n = np.repeat([100, 400, 1600, 6400], 5)
-    gap = 3 * n**-0.5 * np.exp(0.05 * rng.standard_normal(len(n)))
+    gap = 3 * n**-0.5 * np.exp(0.01 * rng.standard_normal(len(n)))
     rows = [f"{a},{b}" for a, b in zip(n, gap, strict=True)]
     (tmp_path / "gaps.csv").write_text("\n".join(["n,gap", *rows]))
 
@@ -514,6 +514,18 @@ def test_rate(call):
     assert re.match(r"contradicted: n\^-0\.5\d \[-0\.5\d, -0\.\d\d\] is slower than the claimed n\^-1\n\nfactor", out)
     assert re.search(r"^n +-0\.\d+ +\[-0\.\d+, -0\.\d+\] +-1  contradicted$", out, re.M)
     assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.usefixtures("table")
+def test_rate_plans_what_would_decide(call):
+    fit = ("rate", "gaps.csv", "--response", "gap", "--factors", "n", "--claimed", "n=-0.5", "--margin", "0.02")
+    out = call(*fit)[1]
+    assert "`--plan` says which sizes and runs would decide." in out
+    out = call(*fit, "--plan")[1]
+    assert re.search(r"^- \d+ runs at each of \d+ sizes n = 100, 400, .*: \d+ rows, chance \d+%$", out, re.M), out
+    assert max(map(len, out.splitlines())) <= 80
+    designs = parse(call(*fit, "--plan", "--format", "json")[1])["plan"]["designs"]
+    assert designs[0]["rows"] == designs[0]["runs"] * len(designs[0]["sizes"]["n"])
 
 
 def test_rate_takes_factors_with_or_without_a_comma(call, tmp_path):
@@ -546,7 +558,7 @@ def test_rate_reads_tables_and_claims_as_people_write_them(call, tmp_path, separ
 def test_rate_with_clusters_an_offset_and_an_equality(call, tmp_path):
     rng = np.random.default_rng(0)
     n, run = np.meshgrid(2.0 ** np.arange(7, 15), np.arange(6), indexing="ij")
-    gap = np.log(n) / n * np.exp(0.1 * rng.standard_normal(6)[run] + 0.02 * rng.standard_normal(n.shape))
+    gap = np.log(n) / n * np.exp(0.03 * rng.standard_normal(6)[run] + 0.02 * rng.standard_normal(n.shape))
     rows = zip(n.ravel(), run.ravel(), gap.ravel(), strict=True)
     (tmp_path / "a.csv").write_text("\n".join(["n,run,gap", *(",".join(map(str, row)) for row in rows)]))
     fit = ("rate", "a.csv", "--response", "gap", "--factors", "n", "--claimed", "n=-1", "--format", "json")
@@ -570,7 +582,7 @@ def test_rate_against_a_theorem(call, tmp_path):
     rows = []
     for n in (1000, 2000, 4000, 8000, 16000):
         bound = stated.bound(n=n, d=5, **constants)
-        for noise in rng.normal(1, 0.02, 10):
+        for noise in rng.normal(1, 0.005, 10):
             rows.append(f"{n},5,{bound / 4 * noise},{bound / 4 * noise * n**0.5}")
     (tmp_path / "t.csv").write_text("\n".join(["n,d,gap,slow", *rows]))
     settings = [f"{name}={value}" for name, value in constants.items()]

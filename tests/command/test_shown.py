@@ -23,7 +23,7 @@ def noisy_sums(data, rng, size):
 
 def fitted():
     n = np.repeat(500 * 2 ** np.arange(6), 10)
-    noise = np.exp(0.1 * np.random.default_rng(0).standard_normal(n.size))
+    noise = np.exp(0.03 * np.random.default_rng(0).standard_normal(n.size))
     frame = pd.DataFrame({"n": n, "gap": 2 / np.sqrt(n) * noise})
     return dpcheck.fit_rate(frame, response="gap", factors=["n"], claimed={"n": -0.5})
 
