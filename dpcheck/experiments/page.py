@@ -47,13 +47,13 @@ def text(experiment: Experiment, results: Sequence[Result], format: str) -> str:
     if not lines:
         body = "None of its runs is kept."
     else:
-        body = table(lines, "markdown") if format == "markdown" else aligned(lines)
+        body = table(lines, "markdown") if format == "markdown" else _grouped(lines, experiment)
     head = f"{experiment.place}: {experiment.title}\nclaimed: {claim(experiment)}"
     if format == "markdown":
         settings = table([vars(setting) for setting in experiment.settings], "markdown")
         return "\n\n".join([head.replace("\n", "; "), body, "\n".join(f"- {line}" for line in after), settings])
-    after = [textwrap.fill(line, 100, subsequent_indent="  ", break_on_hyphens=False) for line in after]
-    after.append(f"spreads, certificates, shortfalls and settings: `dpcheck report {experiment.id} --format markdown`")
+    after = [textwrap.fill(line, 80, subsequent_indent="  ", break_on_hyphens=False) for line in after]
+    after.append(f"spreads, certificates, shortfalls, settings: `dpcheck report {experiment.id} --format markdown`")
     return "\n\n".join([head, body, "\n".join(after)])
 
 
@@ -77,6 +77,7 @@ def to_dict(experiment: Experiment, results: Sequence[Result]) -> dict[str, Any]
         "settings": [vars(setting) for setting in experiment.settings], "rows": Table(experiment, results).rows,
         "runs": runs,
         "not run": [{"part": part, "why": why} for part, why in not_run(experiment, results)],
+        "older tuning": older(results),
     }  # fmt: skip
 
 
@@ -135,6 +136,19 @@ def aligned(rows: Sequence[dict[str, str]]) -> str:
     widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in names}
     lines = [{name: name for name in names}, *rows]
     return "\n".join("  ".join(line[name].ljust(widths[name]) for name in names).rstrip() for line in lines)
+
+
+def _grouped(rows: Sequence[dict[str, str]], experiment: Experiment) -> str:
+    """Return rows as columns for a terminal, below a line for all keys of a table but the last, which they share."""
+    shared = [*experiment.keys, "metric"] if "metric" in rows[0] else [*experiment.keys]
+    shared = [name for name in shared[:-1] if name in rows[0]]
+    title, *lines = aligned([{name: row[name] for name in row if name not in shared} for row in rows]).splitlines()
+    shown, before = [f"  {title}"], ""
+    for row, line in zip(rows, lines, strict=True):
+        head = ", ".join(row[name] for name in shared)
+        shown += [head] * (head != before) + [f"  {line}"]
+        before = head
+    return "\n".join(shown)
 
 
 def _stacked(rows: Sequence[dict[str, str]], width: int) -> str:

@@ -226,6 +226,15 @@ def kept_runs(experiment: Experiment) -> list[Result]:
     return [result for result, _ in _all(experiment)]
 
 
+def kept_controls(experiment: Experiment, asked: Iterable[Trial]) -> list[Result]:
+    """Return the kept runs without noise of cells that are asked for, and of those that differ in epsilon alone."""
+    wanted = {_keys({**trial.cell.keys, "epsilon": ""}.values()) for trial in asked}
+    return [
+        result for result in kept_runs(experiment)
+        if result.trial.noise in CONTROLS and _keys({**result.trial.cell.keys, "epsilon": ""}.values()) in wanted
+    ]  # fmt: skip
+
+
 def keep_runs(experiment: Experiment, results: Iterable[Result]) -> None:
     """Write runs beside those that are kept, in place of the same runs; of a table what it shows."""
     versions = [metadata.version(name) for name in ("dpcheck", "numpy", "numba")]

@@ -133,8 +133,9 @@ def _nispp(epsilon: float) -> Cell:
 
 
 RULE = (
-    "candidates are run once at the privacy of the cell on four fifths of the training rows and scored on the other "
-    "fifth, and the best serves all seeds; no test row is looked at; the choice itself is not counted in epsilon"
+    "candidates are run at the privacy of the cell on four fifths of the training rows and scored on the other fifth; "
+    "the largest median of three seeds wins, of one where the tuning is older, and serves all seeds; no test row is "
+    "looked at; the choice itself is not counted in epsilon"
 )
 SETTINGS = (
     Setting(
