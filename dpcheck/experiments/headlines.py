@@ -6,22 +6,36 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dpcheck.experiments import find
-from dpcheck.experiments.experiment import key_text
-from dpcheck.experiments.runner import kept_runs
-from dpcheck.experiments.table import FAR, NEAR, PARTS, Table
+from dpcheck.experiments.auc_runs import TUNING_SEEDS
+from dpcheck.experiments.experiment import CONTROLS, NONE, Experiment, key_text
+from dpcheck.experiments.runner import Result, kept_runs
+from dpcheck.experiments.table import FAR, NEAR, PARTS, Table, stale
 from dpcheck.shown import table
 
 Row = dict[str, Any]
-NO_NOISE, PAPERS, CERTIFIED = "no noise", "median", "median, certified noise"  # the columns of a row that are compared
+NO_NOISE, PAPERS, CERTIFIED = "no noise", "median", "median, certified noise"  # columns that are compared
 _NOISES = {NO_NOISE: "no noise", PAPERS: "the paper's noise", CERTIFIED: "certified noise"}
 
 
 def headlines() -> str:
     """Return table and sentences as Markdown."""
-    yang, zhang, xu = map(_rows, ("yang2022.table_2", "zhang2025.table_1", "xu2026.table_2"))
+    experiments = [find(name) for name in ("yang2022.table_2", "zhang2025.table_1", "xu2026.table_2")]
+    runs = [kept_runs(experiment) for experiment in experiments]
+    yang, zhang, xu = (Table(*pair).rows for pair in zip(experiments, runs, strict=True))
     scores = {"linear": "linear scores", "mlp": "perceptrons"}
     sentences = [*(reached(_cells(yang, model=model), name) for model, name in scores.items()), _ahead(zhang)]
-    return "\n\n".join([table(summary(yang, zhang, xu), "markdown"), "\n".join(f"- {each}" for each in sentences)])
+    few = [
+        f"{len(cells)} of {experiment.place} ({'no' if noise == NONE else noise} noise)"
+        for experiment, results in zip(experiments, runs, strict=True)
+        for noise, cells in tuned_by_one_run(results).items()
+    ]
+    parts = [table(summary(yang, zhang, xu), "markdown"), "\n".join(f"- {each}" for each in sentences)]
+    if few:
+        parts.append(
+            f"Cells measured with an older tuning, settings chosen by one run: {', '.join(few)}. `dpcheck report "
+            "EXPERIMENT` names them, and the commands that choose and run them anew."
+        )
+    return "\n\n".join(parts)
 
 
 def summary(yang: Sequence[Row], zhang: Sequence[Row], xu: Sequence[Row]) -> list[dict[str, str]]:
@@ -48,11 +62,6 @@ def _line(name: str, cells: Sequence[Row], good: Callable[[Row, str], bool]) -> 
     for part in PARTS:
         line[part] = "" if worst[part] is None else f"{worst[part]:+.1f} ± {worst[f'error of {part}']:.1f}"
     return line
-
-
-def _rows(name: str) -> list[Row]:
-    experiment = find(name)
-    return Table(experiment, kept_runs(experiment)).rows
 
 
 def _cells(rows: Sequence[Row], **keys: object) -> list[Row]:
@@ -148,3 +157,23 @@ def _more(points: Sequence[float]) -> int:
 
 def _less(points: Sequence[float]) -> int:
     return sum(difference < -NEAR for difference in points)
+
+
+def tuned_by_one_run(results: Sequence[Result]) -> dict[str, list[str]]:
+    """Return by noise the cells whose settings one lucky run may have won."""
+    few: dict[str, dict[str, None]] = {}
+    for result in results:
+        cell, noise = result.trial.cell, result.trial.noise
+        if noise not in CONTROLS and (stale(result) or cell.tuning.get(noise, TUNING_SEEDS) < TUNING_SEEDS):
+            few.setdefault(noise, {})[cell.name] = None
+    return {noise: list(cells) for noise, cells in few.items()}
+
+
+def older(experiment: Experiment, results: Sequence[Result]) -> list[str]:
+    """Say which runs have an older tuning, and how settings are chosen anew and cells run again."""
+    return [
+        f"older tuning, settings chosen by one run, noise {noise}: {'; '.join(cells)}. `python -m "
+        f"dpcheck.experiments.auc_runs {noise}` chooses by {TUNING_SEEDS} seeds, `python -m dpcheck.experiments.runner "
+        f"FOLDER {experiment.id} CELLS {noise}` runs cells with the choice"
+        for noise, cells in tuned_by_one_run(results).items()
+    ]

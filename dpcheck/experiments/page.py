@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from dpcheck.experiments import NAMES, find
-from dpcheck.experiments.auc_runs import TUNING_SEEDS
-from dpcheck.experiments.experiment import CONTROLS, Cell, Experiment
-from dpcheck.experiments.headlines import headlines
+from dpcheck.experiments.experiment import Cell, Experiment
+from dpcheck.experiments.headlines import headlines, older
 from dpcheck.experiments.runner import Result, duration, finished_cells, kept_runs
-from dpcheck.experiments.table import Table, stale
+from dpcheck.experiments.table import Table
 from dpcheck.report.results import to_json_text
 from dpcheck.running.files import write_text
 from dpcheck.shown import TABLE_FORMATS, table
@@ -77,7 +76,7 @@ def to_dict(experiment: Experiment, results: Sequence[Result]) -> dict[str, Any]
         "settings": [vars(setting) for setting in experiment.settings], "rows": Table(experiment, results).rows,
         "runs": runs,
         "not run": [{"part": part, "why": why} for part, why in not_run(experiment, results)],
-        "older tuning": older(results),
+        "older tuning": older(experiment, results),
     }  # fmt: skip
 
 
@@ -85,22 +84,11 @@ def remarks(experiment: Experiment, results: Sequence[Result]) -> list[str]:
     """Return the sentences below a table: the noise, the causes of differences, and what was not run."""
     lines = [f"noise as published: {experiment.noise}"]
     lines += [f"({letter}) {sentence}" for letter, sentence in Table(experiment, results).causes.items()]
-    return [*lines, *older(results), *(f"not run: {part}: {why}" for part, why in not_run(experiment, results))]
-
-
-def older(results: Sequence[Result]) -> list[str]:
-    """Say which runs have settings that one lucky run may have won, and how they are chosen and run again."""
-    few: dict[str, dict[str, Cell]] = {}
-    for result in results:
-        cell, noise = result.trial.cell, result.trial.noise
-        if noise not in CONTROLS and (stale(result) or cell.tuning.get(noise, TUNING_SEEDS) < TUNING_SEEDS):
-            few.setdefault(noise, {})[cell.name] = cell
     return [
-        f"older tuning: {len(cells)} cells, from {next(iter(cells))} to {list(cells)[-1]}, with noise {noise}: "
-        f"settings chosen by one run each; `python -m dpcheck.experiments.auc_runs {noise}` chooses by {TUNING_SEEDS}, "
-        f"and `python -m dpcheck.experiments.runner FOLDER EXPERIMENT CELLS {noise}` runs cells with the choice"
-        for noise, cells in few.items()
-    ]  # fmt: skip
+        *lines,
+        *older(experiment, results),
+        *(f"not run: {part}: {why}" for part, why in not_run(experiment, results)),
+    ]
 
 
 def not_run(experiment: Experiment, results: Sequence[Result]) -> list[tuple[str, str]]:

@@ -134,8 +134,8 @@ def _nispp(epsilon: float) -> Cell:
 
 RULE = (
     "candidates are run at the privacy of the cell on four fifths of the training rows and scored on the other fifth; "
-    "the largest median of three seeds wins, of one where the tuning is older, and serves all seeds; no test row is "
-    "looked at; the choice itself is not counted in epsilon"
+    "the one that leads by its median is run with further seeds until it has three and leads still, has one where the "
+    "tuning is older, and serves all seeds; no test row is looked at; the choice itself is not counted in epsilon"
 )
 SETTINGS = (
     Setting(
