@@ -232,9 +232,10 @@ def _with_spread(row: Mapping[str, Any], name: str, *, details: bool) -> str:
         return ""
     if not math.isfinite(middle):
         return "not finite"
+    silent = ", no noise" if row[f"certified epsilon{name}"] == math.inf else ""
     fallen = f", {row[f'diverged{name}']} diverged" if row[f"diverged{name}"] else ""
     spread = details and high - low > 1e-12 * abs(middle)  # else computed, which seeds do not change
-    return f"{_number(middle)}{f' ({_number(low)} to {_number(high)})' if spread else ''}{fallen}"
+    return f"{_number(middle)}{f' ({_number(low)} to {_number(high)})' if spread else ''}{fallen}{silent}"
 
 
 def _with_error(points: float, error: float) -> str:
