@@ -9,7 +9,7 @@ from dpcheck.experiments import find
 from dpcheck.experiments.auc_runs import TUNING_SEEDS
 from dpcheck.experiments.experiment import CONTROLS, NONE, Experiment, key_text
 from dpcheck.experiments.runner import Result, kept_runs
-from dpcheck.experiments.table import FAR, NEAR, PARTS, Table, stale
+from dpcheck.experiments.table import FAR, NEAR, PARTS, Table, stale, with_error
 from dpcheck.shown import table
 
 Row = dict[str, Any]
@@ -57,10 +57,10 @@ def _line(name: str, cells: Sequence[Row], good: Callable[[Row, str], bool]) -> 
     for column, heading in _NOISES.items():
         line[heading] = _share(cells, column, good).replace("0 of 0", "not run")
     split = [row for row in cells if row["noise"] is not None and not _enough(row, CERTIFIED)]
-    worst = max(split, key=_shortfall, default=dict.fromkeys(PARTS))
+    worst: Row = max(split, key=_shortfall, default=dict.fromkeys(PARTS))
     line["largest shortfall"] = f"{_shortfall(worst):.1f}: {_where(worst)}" if split else ""
     for part in PARTS:
-        line[part] = "" if worst[part] is None else f"{worst[part]:+.1f} ± {worst[f'error of {part}']:.1f}"
+        line[part] = "" if worst[part] is None else with_error(worst[part], worst[f"error of {part}"])
     return line
 
 
@@ -112,7 +112,8 @@ def reached(cells: Sequence[Row], name: str) -> str:
     if fallen:
         runs = sum(row["diverged, certified noise"] for row in fallen)
         words += f"; with certified noise {runs} runs diverged ({'; '.join(map(_where, fallen))})"
-    return words + "."
+    once = sum(row["runs without noise"] == 1 for row in cells)
+    return words + (f"; with no noise {once} cells have one seed." if once else ".")
 
 
 def _share(cells: Sequence[Row], column: str, good: Callable[[Row, str], bool]) -> str:

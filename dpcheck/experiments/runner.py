@@ -275,7 +275,7 @@ def _all(experiment: Experiment) -> list[tuple[Result, dict[str, str]]]:
             beside = {*experiment.keys, "noise", "seed", *_MADE}
             values = {name: float(value) for name, value in row.items() if name not in beside and value}
             trial = Trial(cell, row["noise"], int(row["seed"]))
-            runs.append((Result(trial, values, float(row["seconds"]), row["settings"]), row))
+            runs.append((Result(trial, values, float(row["seconds"] or 0), row["settings"]), row))
     return runs
 
 

@@ -95,7 +95,9 @@ class Table:
         return replace(found, difference=(found.mean - published) / math.hypot(found.error, theirs))
 
     def clipped(self, cell: Cell, metric: str) -> Measured | None:
-        """Return the same runs as those with certified noise, without the noise."""
+        """Return the same runs as those with certified noise, without the noise; None where settings are not the same."""
+        if any(stale(run) for run in self.results if run.trial.cell is cell and run.trial.noise == CERTIFIED):
+            return None
         silent = self._without_noise(cell)
         same = cell.plan.get("as_printed") and silent.plan["settings"] == cell.plan["settings"]
         return self.measured(silent, metric, NONE) if same else self.measured(cell, metric, CLIPPED)
@@ -159,6 +161,7 @@ class Table:
                     }  # fmt: skip
                 row["runs"] = max(len(one.values) for one in (first, second) if one is not None)
                 row["no noise"] = clipped.median if clipped and CERTIFIED in cell.noises else None
+                row["runs without noise"] = len(clipped.values) if clipped else 0
                 parts = self.parts(cell, metric)
                 for part in PARTS:
                     row[part], row[f"error of {part}"] = parts.get(part, (None, None))
@@ -199,7 +202,7 @@ class Table:
                 if details:
                     line[f"epsilon of {heading}"] = _epsilon(row[f"certified epsilon{name}"])
             for part in PARTS if details else ():
-                line[part] = "" if row[part] is None else _with_error(row[part], row[f"error of {part}"])
+                line[part] = "" if row[part] is None else with_error(row[part], row[f"error of {part}"])
             line["why"] = ", ".join(letters[sentence] for sentence in _sentences(row))
             lines.append(line)
         return lines
@@ -238,7 +241,8 @@ def _with_spread(row: Mapping[str, Any], name: str, *, details: bool) -> str:
     return f"{_number(middle)}{f' ({_number(low)} to {_number(high)})' if spread else ''}{fallen}{silent}"
 
 
-def _with_error(points: float, error: float) -> str:
+def with_error(points: float, error: float) -> str:
+    """Return points with their standard error: none where there is nothing to err in, nan for one run."""
     return f"{points:+.2f}" + (f" ± {error:.2g}" if error > 0 else " (one run)" if math.isnan(error) else "")
 
 
@@ -265,6 +269,7 @@ SMALLER_STEP = (
 MORE_NOISE = "more noise than needed: the noise as published is certified below the claimed epsilon"
 _TESTS = "tests/command/test_causes.py"
 UNKNOWN = "unknown: no cause was found"
+ONE_RUN = "unknown: a run without noise has one seed, too few to tell clipping, tuning and noise apart"
 OTHER_ROWS = (
     "different rows: the paper standardises pixels, runs here divide them by a public constant, and without noise at "
     "all they differ already"
@@ -354,6 +359,8 @@ def cause(
 
 def _short_of(parts: Mapping[str, tuple[float, float]]) -> list[str]:
     """Name the parts of a shortfall that are not chance, the largest first."""
+    if any(math.isnan(error) for _, error in parts.values()):
+        return [ONE_RUN]
     short = [(points, name) for name, (points, error) in parts.items() if points > max(NEAR, FAR * error)]
     return [SHORT_OF[name] for _, name in sorted(short, reverse=True)] or [UNKNOWN]
 

@@ -266,6 +266,10 @@ def test_a_control_of_other_settings_is_no_control():
     old = [replace(result, settings='{"eta": 7}') for result in results]
     assert Table(experiment, results).rows[0]["no noise"] == pytest.approx(95.4)
     assert Table(experiment, old).rows[0]["no noise"] is None
+    for noise in (CLIPPED, CERTIFIED):  # of the run without noise, or of the one with
+        mixed = [one if one.trial.noise == noise else new for one, new in zip(old, results, strict=True)]
+        assert Table(experiment, mixed).rows[0]["no noise"] is None
+        assert Table(experiment, mixed).rows[0]["noise"] is None
     assert any(line.startswith("older tuning") and "epsilon 0.1" in line for line in page.remarks(experiment, old))
 
 
