@@ -95,7 +95,7 @@ class Table:
         return replace(found, difference=(found.mean - published) / math.hypot(found.error, theirs))
 
     def clipped(self, cell: Cell, metric: str) -> Measured | None:
-        """Return the same runs as those with certified noise, without the noise; None where settings are not the same."""
+        """Return the same runs as those with certified noise, without the noise; None if not of the same settings."""
         if any(stale(run) for run in self.results if run.trial.cell is cell and run.trial.noise == CERTIFIED):
             return None
         silent = self._without_noise(cell)
