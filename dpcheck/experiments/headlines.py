@@ -97,17 +97,21 @@ def _where(row: Row) -> str:
 def reached(cells: Sequence[Row], name: str) -> str:
     """Say in how many cells the printed number is reached, and in how many of the others noise alone is to blame."""
     missed = [row for row in cells if row[CERTIFIED] is not None and not _enough(row, CERTIFIED)]
-    noise = [row for row in missed if _enough(row, NO_NOISE)]
     before = [row for row in missed if row[NO_NOISE] is not None and not _enough(row, NO_NOISE)]
+    costs = [
+        row["noise"] for row in missed
+        if _enough(row, NO_NOISE) and row["noise"] is not None and row["noise"] > FAR * row["error of noise"]
+    ]  # fmt: skip
     shares = [f"in {_share(cells, column, _enough)} with {heading}" for column, heading in _NOISES.items()]
     words = (
         f"**Yang et al., {name}: of the private cells the printed AUC is reached {', '.join(shares)}.** Of the "
         f"{len(missed)} that certified noise misses, {len(before)} are missed without noise too, on the same rows with "
-        f"the same steps and clipping, and {len(noise)} for the noise alone"
+        f"the same steps and clipping, and {len(costs)} for the noise alone"
     )
-    if noise:
-        short = [_shortfall(row) for row in noise]
-        words += f", by {min(short):.1f} to {max(short):.1f} points, at epsilon {_epsilons(noise)}"
+    if costs:
+        words += f", which costs {min(costs):.1f} to {max(costs):.1f} points there"
+    untold = len(missed) - len(before) - len(costs)
+    words += f"; {untold} cannot be told" if untold else ""
     fallen = [row for row in cells if row["diverged, certified noise"]]
     if fallen:
         runs = sum(row["diverged, certified noise"] for row in fallen)
@@ -119,11 +123,6 @@ def reached(cells: Sequence[Row], name: str) -> str:
 def _share(cells: Sequence[Row], column: str, good: Callable[[Row, str], bool]) -> str:
     there = [row for row in cells if row[column] is not None]
     return f"{sum(good(row, column) for row in there)} of {len(there)}"
-
-
-def _epsilons(rows: Sequence[Row]) -> str:
-    texts = [f"{epsilon:g}" for epsilon in sorted({row["epsilon"] for row in rows})]
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
 def _ahead(zhang: Sequence[Row]) -> str:

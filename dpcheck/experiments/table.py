@@ -119,20 +119,17 @@ class Table:
             return {}
         runs, spread = self.experiment.runs, self.experiment.spread
         before, last = Measured((published,), None, 0.0), spread / math.sqrt(runs) if runs else 0.0
-        steps = {"rows": loosest, "clipping": loosest, "tuning": clipped, "noise": certified}
-        if cell.plan.get("as_printed"):
-            del steps["clipping"]
-        else:
+        steps = {"rows": loosest}
+        if not cell.plan.get("as_printed"):
             silent = self._without_noise(cell)
             alike = "printed_rows" not in cell.plan and silent.plan.get("epochs") == cell.plan.get("epochs")
             free = self.measured(cell, metric, UNCLIPPED) or (self.measured(silent, metric, NONE) if alike else None)
             if free is None:
                 return {}
-            steps["rows"] = free
+            steps = {"rows": free, "clipping": loosest}
         found = {}
-        for name, run in steps.items():
-            same = run is before or (run.values == before.values and name == "tuning")
-            error = 0.0 if same else math.hypot(last, run.error_of_median)
+        for name, run in (steps | {"tuning": clipped, "noise": certified}).items():
+            error = 0.0 if run.values == before.values else math.hypot(last, run.error_of_median)
             found[name] = before.median - run.median, error
             before, last = run, run.error_of_median
         return found

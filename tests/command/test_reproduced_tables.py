@@ -197,7 +197,7 @@ def test_no_cause_rests_on_a_run_that_was_not_made():
 # Headlines and their controls
 
 
-def planted(printed=95.0, free=96.0, loosest=95.5, clipped=95.4, certified=90.0):
+def planted(printed=95.0, free=96.0, loosest=95.5, clipped=95.4, certified=90.0, spread=0.01):
     """A table of two cells of Yang et al. with five seeds a run: at epsilon 0.1, and at 10 where noise is the least."""
     cells = [
         Cell({"data": "ijcnn1", "model": "linear", "algorithm": "dp_sgda", "epsilon": epsilon},
@@ -211,7 +211,7 @@ def planted(printed=95.0, free=96.0, loosest=95.5, clipped=95.4, certified=90.0)
         {UNCLIPPED: free, CLIPPED: loosest, PUBLISHED: printed, CERTIFIED: loosest},
     ]
     results = [
-        Result(Trial(cell, noise, seed), {"AUC": median + (seed - 2) / 100, EPSILON: math.inf}, 1.0)
+        Result(Trial(cell, noise, seed), {"AUC": median + (seed - 2) * spread, EPSILON: math.inf}, 1.0)
         for cell, of_noise in zip(cells, medians, strict=True) for noise, median in of_noise.items()
         for seed in range(5)
     ]  # fmt: skip
@@ -236,14 +236,24 @@ def test_noise_is_not_blamed_where_the_run_without_it_misses_too():
         row, _ = rows = Table(experiment, results).rows
         said = headlines.reached(rows, "linear scores")
         assert f"and {blamed} for the noise alone" in said
-        assert ("5.0 to 5.0 points" in said) == bool(blamed)
+        assert ("costs 5.2 to 5.2 points" in said) == bool(blamed)
         assert ("noise not covered" in row["cause"]) == bool(blamed)
         assert ("clipping, which" in row["cause"]) != bool(blamed)
     without = [result for result in results if result.trial.noise != CLIPPED]
     rows = Table(experiment, without).rows
     said = headlines.reached(rows, "linear scores")
-    assert "0 of 0 with no noise" in said and "0 for the noise alone" in said
+    assert "0 of 0 with no noise" in said and "0 for the noise alone; 1 cannot be told" in said
     assert "unknown" in rows[0]["cause"] and rows[0]["noise"] is None
+
+
+def test_noise_is_not_blamed_for_what_chance_explains():
+    """Half a point on either side of what counts as reached, with seeds that are a point apart."""
+    for spread, said in (
+        (0.01, "1 for the noise alone, which costs 0.4 to 0.4"),
+        (1.0, "0 for the noise alone; 1 cannot"),
+    ):
+        experiment, results = planted(clipped=94.7, certified=94.3, spread=spread)
+        assert said in headlines.reached(Table(experiment, results).rows, "linear scores")
 
 
 def test_runs_that_diverge_are_counted_and_do_not_move_the_median():
