@@ -45,7 +45,7 @@ def _reproduce(options: Namespace) -> int:
     from dpcheck.experiments import find
     from dpcheck.experiments.page import listed, text
     from dpcheck.experiments.picture import draw
-    from dpcheck.experiments.runner import chosen, run_all, trials
+    from dpcheck.experiments.runner import chosen, kept_controls, run_all, trials
 
     if options.experiment is None:
         for name in ("only", "seeds", "store", "plot", "jobs", "backend", "scheduler"):
@@ -56,7 +56,7 @@ def _reproduce(options: Namespace) -> int:
     asked = trials(experiment, chosen(experiment, options.only), options.seeds)
     with at_work(options) as (workers, watch):
         results = run_all(experiment, asked, folder=options.store, jobs=options.jobs, executor=workers, watch=watch)
-    code = terminal.say(text(experiment, results, options.format))
+    code = terminal.say(text(experiment, [*results, *kept_controls(experiment, asked)], options.format))
     picture.save(lambda: draw(experiment, results))
     return code
 

@@ -24,10 +24,11 @@ whose mean gradients are what such a run computes: the paper does not say, and n
 times as large, give AUC that falls with epsilon far below the printed one. What that noise is certified at rests on the
 constants that are proved for the whole domain, since nothing else bounds a gradient.
 
-Settings that no paper prints are tried on training rows. The best candidate of each group in ``kept/choices.csv`` is
-the setting, so that no setting is typed by hand. ``python -m dpcheck.experiments.auc_runs [data] [model]`` tries the
-candidates of each group that is not yet there and writes them. A candidate is run at the privacy of its cell, with seed
-0, on four fifths of the training rows of that seed, and scored on the other fifth.
+Settings that no paper prints are tried on training rows, a run a seed at the privacy of the cell, on four fifths of the
+training rows of that seed, scored on the other fifth. The candidate with the largest median is run with further seeds
+until it has three runs and leads still, so that no lucky run wins. ``kept/choices.csv`` has the runs, and the leader of
+each group in it is the setting, so that no setting is typed by hand. ``python -m dpcheck.experiments.auc_runs
+[WORD...]`` makes the missing runs of the choices with all of these words: data, model, algorithm, noise, epsilon.
 
 Yang et al. 2022, Table 2, with certified noise: linear scores have the printed step, and clipping norms C in w and C/2
 in v; perceptrons have steps as well. Without privacy a perceptron on digits has steps alone, and everything else has
@@ -44,6 +45,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,7 +54,19 @@ from dpcheck import datasets
 from dpcheck.accounting import certify
 from dpcheck.algorithms.problem import Array
 from dpcheck.algorithms.solver import Solver
-from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED, Cell, Plan
+from dpcheck.experiments.experiment import (
+    CERTIFIED,
+    CLIPPED,
+    CONTROLS,
+    EPSILON,
+    NONE,
+    PUBLISHED,
+    UNCLIPPED,
+    Cell,
+    Plan,
+    settings_for,
+    silent,
+)
 from dpcheck.problems.auc import AUC, auc_score
 from dpcheck.problems.auc_mlp import AUCMLP
 from dpcheck.running.executor import one_blas_thread
@@ -72,7 +86,9 @@ def measure(plan: Plan, noise: str, seed: int) -> dict[str, float]:
         problem = problem_of(plan, *train, seed)
         solver = solver_of(plan, problem, noise, seed)
         run = solver.run(problem, seed=seed)
-        epsilon = math.inf if noise == NONE else certify(solver.events(problem), delta=plan["delta"]).epsilon
+        epsilon = (
+            math.inf if noise in (NONE, *CONTROLS) else certify(solver.events(problem), delta=plan["delta"]).epsilon
+        )
         values = {"AUC": 100 * auc_score(scores(problem, run.x, test[0]), test[1]), EPSILON: epsilon}
         sigma = getattr(solver, "sigma_w", getattr(solver, "sigma", None))
         return values if sigma is None else values | {"sigma": float(sigma)}
@@ -85,7 +101,7 @@ def parts(plan: Plan, noise: str, seed: int) -> tuple[tuple[Array, Array], tuple
         order = np.random.default_rng(_SPLIT).permutation(len(X))  # one for all runs: see the settings of Table 2
         chosen, rest = order[:IJCNN1_TRAIN], order[IJCNN1_TRAIN:]
         X, y, X_test, y_test = X[chosen], y[chosen], X[rest], y[rest]
-        if noise == CERTIFIED:
+        if noise in (CERTIFIED, *CONTROLS):
             low, high, radius = np.zeros(X.shape[1]), np.ones(X.shape[1]), plan["rows"]
         else:
             low, high, radius = X.min(0), X.max(0), plan["printed_rows"]
@@ -136,32 +152,29 @@ def problem_of(plan: Plan, X: Array, y: Array, seed: int) -> AUC | AUCMLP:
 
 def solver_of(plan: Plan, problem: AUC | AUCMLP, noise: str, seed: int) -> Solver:
     """Return the configured algorithm with the noise asked for."""
-    asked = settings_of(plan, len(problem.records))
+    asked = settings_of(plan, len(problem.records), noise)
     claim: dict[str, Any] = {"epsilon": plan["epsilon"] or 1.0, "delta": plan["delta"]}
-    if noise == CERTIFIED:
-        return configure(plan["algorithm"], problem, **claim, **asked)
+    if noise in (CERTIFIED, CLIPPED):
+        solver = configure(plan["algorithm"], problem, **claim, **asked)
+        return solver if noise == CERTIFIED else silent(solver)
     if plan.get("as_printed"):
-        printed = asked | plan["published"] | {"variant": "as_printed", "private": noise != NONE}
-        return configure(plan["algorithm"], problem, **claim, **printed)
-    open_ended = {name: value for name, value in asked.items() if not name.startswith("clip")} | plan["published"]
-    if noise == NONE:
-        open_ended |= plan.get("without", {})
-    clear = configure(plan["algorithm"], problem, **claim, **open_ended, private=False)
-    if noise == NONE:
+        return configure(plan["algorithm"], problem, **claim, **asked, variant="as_printed", private=noise != NONE)
+    clear = configure(plan["algorithm"], problem, **claim, **asked, private=False)
+    if noise in (NONE, UNCLIPPED):
         return clear
     assert noise == PUBLISHED
-    setting = json.dumps({**plan, "epsilon": None, "delta": None, "settings": open_ended}, sort_keys=True), seed
+    setting = json.dumps({**plan, "epsilon": None, "delta": None, "settings": asked}, sort_keys=True), seed
     if setting not in _norms:
         _norms[setting] = largest_norms(plan, clear, problem, seed)
     largest: dict[str, Any] = dict(zip(("clip_w", "clip_v"), _norms[setting], strict=True))
-    noisy = configure(plan["algorithm"], problem, **claim, **open_ended, **largest)
+    noisy = configure(plan["algorithm"], problem, **claim, **asked, **largest)
     return replace(noisy, clip_w=math.inf, clip_v=math.inf)  # type: ignore[type-var]
 
 
-def settings_of(plan: Plan, n: int) -> dict[str, Any]:
+def settings_of(plan: Plan, n: int, noise: str = CERTIFIED) -> dict[str, Any]:
     """Return the algorithm's settings with the number of steps that ``epochs`` are; an extragradient step takes two
     minibatches."""
-    asked = dict(plan["settings"])
+    asked = settings_for(plan, noise)
     if "epochs" in plan:
         steps = math.ceil(plan["epochs"] * n / plan["batch"])
         name = "rounds" if plan["algorithm"] == "privatediff" else "steps"
@@ -200,66 +213,77 @@ def scores(problem: AUC | AUCMLP, w: Array, X: Array) -> Array:
 
 
 CHOICES = Path(__file__).with_name("kept") / "choices.csv"
-COLUMNS = ("data", "model", "algorithm", "epsilon", "delta", "hidden", "batch", "candidate", "AUC")
+COLUMNS = ("data", "model", "algorithm", "epsilon", "delta", "hidden", "batch", "noise", "candidate", "seed", "AUC")
+TUNING_SEEDS = 3  # runs behind a candidate that is chosen
 Group = tuple[str, ...]
+Scores = dict[str, list[float]]  # candidate as JSON -> its AUC on the rows held out, by seed
 
 
-def group(plan: Mapping[str, Any]) -> Group:
+def group(plan: Mapping[str, Any], noise: str) -> Group:
     """Return what a choice is made for: all of a plan that matters to it, as text."""
     epsilon = math.inf if plan["epsilon"] is None else plan["epsilon"]
     return (
         plan["data"], plan["model"], plan["algorithm"], f"{epsilon:g}", f"{plan['delta']:g}",
-        " ".join(map(str, plan.get("hidden", ()))), str(plan.get("batch", "")),
+        " ".join(map(str, plan.get("hidden", ()))), str(plan.get("batch", "")), NONE if epsilon == math.inf else noise,
     )  # fmt: skip
 
 
 @cache
-def tried() -> dict[Group, list[tuple[float, dict[str, Any]]]]:
+def tried() -> dict[Group, Scores]:
     """Return for each group the candidates with their AUC on the rows held out."""
-    groups: dict[Group, list[tuple[float, dict[str, Any]]]] = {}
+    groups: dict[Group, Scores] = {}
     if CHOICES.exists():
         with CHOICES.open(encoding="utf-8", newline="") as stream:
             for row in csv.DictReader(stream):
-                name = tuple(row[column] for column in COLUMNS[:-2])
-                groups.setdefault(name, []).append((float(row["AUC"]), json.loads(row["candidate"])))
+                name = tuple(row[column] for column in COLUMNS[:-3])
+                groups.setdefault(name, {}).setdefault(row["candidate"], []).append(float(row["AUC"]))
     return groups
 
 
-def chosen(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the candidate with the largest AUC in the group of a plan, nothing where none was tried.
+def best(scores_of: Scores) -> str:
+    """Return the candidate with the largest median; one without a run comes before all."""
+    return max(scores_of, key=lambda candidate: median(scores_of[candidate] or [math.inf]))
+
+
+def chosen(plan: Mapping[str, Any], noise: str = CERTIFIED) -> dict[str, Any]:
+    """Return the best candidate in the group of a plan, nothing where none was tried.
 
     A plan with another delta, batch or number of units than those of Table 2 has the choice that was made there.
     """
-    pairs = _candidates(plan)
-    return dict(max(pairs, key=lambda pair: pair[0])[1]) if pairs else {}
+    scores_of = _scores(plan, noise)
+    return dict(json.loads(best(scores_of))) if scores_of else {}
 
 
-def unchosen(plan: Mapping[str, Any]) -> str:
-    """Say why a plan cannot be run yet; nothing where a choice was made for it."""
-    return "" if _candidates(plan) else "its settings are not chosen yet"
+def runs_behind(plan: Mapping[str, Any], noise: str = CERTIFIED) -> int:
+    """Return how many runs of the chosen candidate the choice for a plan rests on."""
+    scores_of = _scores(plan, noise)
+    return len(scores_of[best(scores_of)]) if scores_of else 0
 
 
-def _candidates(plan: Mapping[str, Any]) -> list[tuple[float, dict[str, Any]]]:
-    data, model, algorithm, epsilon, *_ = exact = group(plan)
-    usual = (data, model, algorithm, epsilon, "1e-06", "256" if model == "mlp" else "", "64")
-    return tried().get(exact) or tried().get(usual) or []
+def _scores(plan: Mapping[str, Any], noise: str) -> Scores:
+    data, model, algorithm, epsilon, *_, noise = exact = group(plan, noise)
+    usual = (data, model, algorithm, epsilon, "1e-06", "256" if model == "mlp" else "", "64", noise)
+    return tried().get(exact) or tried().get(usual) or {}
 
 
 CLIPS = (0.25, 0.5, 1.0, 2.0)
 SMALL = {"eta": (0.005, 0.015, 0.05, 0.15), "clip": (0.1, 0.3, 1.0)}
-DIGITS = {"eta": (0.05, 0.2, 0.8), "clip": (0.1,)}
+DIGITS = {"eta": (0.05, 0.2, 0.8), "clip": (0.1, 0.3, 1.0)}
+LARGEST = 0.1  # product of a step and a clipping norm on digits: at 0.2 noise alone moves a weight by 0.3 and more
 WITHOUT = (0.1, 0.35, 1.0)
 
 
-def candidates(data: str, model: str, private: bool) -> list[dict[str, Any]]:
-    """Return what is tried in a group."""
-    digits = data != "ijcnn1"
-    if model == "linear":
-        return [_clips(clip) for clip in CLIPS] if private else []
-    if not private:
-        return [{"eta": eta} for eta in WITHOUT] if digits else []
-    grid = DIGITS if digits else SMALL
-    return [{"eta": eta} | _clips(clip) for eta in grid["eta"] for clip in grid["clip"]]
+def candidates(data: str, model: str, noise: str) -> list[dict[str, Any]]:
+    """Return what is tried in a group; nothing where all is printed."""
+    grid = SMALL if data == "ijcnn1" else DIGITS
+    if noise == CERTIFIED:
+        if model == "linear":
+            return [_clips(clip) for clip in CLIPS]
+        pairs = [(eta, clip) for eta in grid["eta"] for clip in grid["clip"]]
+        return [{"eta": eta} | _clips(clip) for eta, clip in pairs if data == "ijcnn1" or eta * clip <= LARGEST]
+    if model == "linear" or data == "ijcnn1":
+        return []
+    return [{"eta": eta} for eta in (WITHOUT if noise == NONE else grid["eta"])]
 
 
 def _clips(clip: float) -> dict[str, Any]:
@@ -270,7 +294,7 @@ class Choice(NamedTuple):
     """The candidates that are compared, each with its plan, and the noise that they are run with."""
 
     words: set[str]
-    plans: list[tuple[dict[str, Any], dict[str, Any]]]
+    plans: dict[str, Plan]
     noise: str
 
 
@@ -279,55 +303,59 @@ def every_choice() -> Iterator[Choice]:
     from dpcheck.experiments import yang2022, zhang2025
 
     for cell in yang2022.TABLE_2.cells:
-        if "epochs" in cell.plan:  # no schedule of its own
-            yield _of_yang(cell)
+        for noise in cell.noises if "epochs" in cell.plan else ():  # else a schedule of its own
+            yield _of_yang(cell, noise)
     for epsilon in (*zhang2025.EPSILONS, math.inf):
         yield _of_zhang(epsilon)
 
 
-def _of_yang(cell: Cell) -> Choice:
+def _of_yang(cell: Cell, noise: str) -> Choice:
     from dpcheck.experiments import yang2022
 
     data, model, algorithm, epsilon = cell.keys.values()
     assert isinstance(data, str) and isinstance(model, str) and isinstance(algorithm, str)
     assert isinstance(epsilon, float)
-    private, plans = cell.noises != (NONE,), []
-    for candidate in candidates(data, model, private):
-        plan = yang2022.plan(data, model, algorithm, epsilon, 1e-6, candidate=candidate)
-        plans.append((candidate, plan if private else plan | {"published": {}}))
-    return Choice({data, model, algorithm}, plans, CERTIFIED if private else NONE)
+    plans: dict[str, Plan] = {
+        json.dumps(candidate): yang2022.plan(data, model, algorithm, epsilon, 1e-6, candidate=candidate)
+        | ({"published": {}} if noise == NONE else {})
+        for candidate in candidates(data, model, noise)
+    }
+    return Choice({data, model, algorithm, noise, f"{epsilon:g}"}, plans, noise)
 
 
 def _of_zhang(epsilon: float) -> Choice:
     from dpcheck.experiments import zhang2025
 
-    plans = []
-    for eta in zhang2025.STEPS:
-        plan = zhang2025.auc_plan("fashion_mnist", "imbalanced", "privatediff", epsilon)
-        plans.append(({"eta_x": eta}, plan | {"settings": plan["settings"] | {"eta_x": eta}}))
-    return Choice({"fashion_mnist", "mlp", "privatediff"}, plans, PUBLISHED if epsilon < math.inf else NONE)
+    plan = zhang2025.auc_plan("fashion_mnist", "imbalanced", "privatediff", epsilon)
+    plans: dict[str, Plan] = {
+        json.dumps({"eta_x": eta}): plan | {"settings": plan["settings"] | {"eta_x": eta}} for eta in zhang2025.STEPS
+    }
+    noise = PUBLISHED if epsilon < math.inf else NONE
+    return Choice({"fashion_mnist", "mlp", "privatediff", noise, f"{epsilon:g}"}, plans, noise)
 
 
 def choose(words: Sequence[str]) -> None:
-    """Make the choices that have all of these words and are not made yet."""
+    """Make the choices that have all of these words, as far as they are not made yet."""
     for choice in every_choice():
-        if not set(words) <= choice.words or not choice.plans or group(choice.plans[0][1]) in tried():
+        if not set(words) <= choice.words or not choice.plans:
             continue
-        lines = []
-        for candidate, plan in choice.plans:
-            auc = measure(plan | {"holdout": True}, choice.noise, 0)["AUC"]
-            lines.append([*group(plan), json.dumps(candidate), f"{auc:.6g}"])
-            print(*lines[-1], file=sys.stderr, flush=True)
-        _append(lines)
+        name = group(next(iter(choice.plans.values())), choice.noise)
+        scores_of = {candidate: list(tried().get(name, {}).get(candidate, ())) for candidate in choice.plans}
+        while (seed := len(scores_of[candidate := best(scores_of)])) < TUNING_SEEDS:
+            auc = measure({**choice.plans[candidate], "holdout": True}, choice.noise, seed)["AUC"]
+            scores_of[candidate].append(auc)
+            line = [*name, candidate, str(seed), f"{auc:.6g}"]
+            print(*line, file=sys.stderr, flush=True)
+            _append(line)
 
 
-def _append(lines: Sequence[Sequence[str]]) -> None:
-    """Write further lines to the file, below its heading."""
+def _append(line: Sequence[str]) -> None:
+    """Write a further line to the file, below its heading."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     if not CHOICES.exists():
         writer.writerow(COLUMNS)
-    writer.writerows(lines)
+    writer.writerow(line)
     write_text(CHOICES, (CHOICES.read_text("utf-8") if CHOICES.exists() else "") + stream.getvalue())
 
 

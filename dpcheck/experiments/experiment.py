@@ -1,7 +1,7 @@
 """What a published table or figure is made of: cells, the numbers printed in them, settings and where each is from."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 Value = str | float
@@ -9,6 +9,8 @@ Plan = Mapping[str, Any]
 Measure = Callable[[Plan, str, int], dict[str, float]]
 
 PUBLISHED, CERTIFIED, NONE = "published", "certified", "none"  # whose noise a run adds
+# Runs without noise on the rows of certified noise: with the clipping norms that it has, and without clipping.
+CLIPPED, UNCLIPPED = CONTROLS = ("clipped", "unclipped")
 EPSILON = "certified epsilon"  # what a run's noise is certified at, among the numbers that it measures
 
 
@@ -43,6 +45,8 @@ class Cell:
         Runs behind a measured number, where the experiment's are too dear; 0 for the experiment's.
     not_run : str
         Why the cell is left out unless it is asked for; empty for cells that are run.
+    tuning : mapping
+        Noise -> the runs that the choice of its settings rests on; empty where nothing was chosen.
     """
 
     keys: Mapping[str, Value]
@@ -53,6 +57,7 @@ class Cell:
     costs: Mapping[str, float] = field(default_factory=dict)
     seeds: int = 0
     not_run: str = ""
+    tuning: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -72,6 +77,27 @@ class Trial:
     cell: Cell
     noise: str
     seed: int
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the algorithm is configured with, as far as the plan says."""
+        return settings_for(self.cell.plan, self.noise)
+
+
+def silent(solver: Any) -> Any:
+    """Return a configured algorithm without its noise."""
+    return replace(solver, **{each.name: 0.0 for each in fields(solver) if each.name.startswith("sigma")})
+
+
+def settings_for(plan: Plan, noise: str) -> dict[str, Any]:
+    """Return the settings of a plan's runs with this noise; without a clip where the paper's own runs have none."""
+    asked = dict(plan.get("settings", {}))
+    if noise in (CERTIFIED, CLIPPED):
+        return asked
+    if "published" in plan and not plan.get("as_printed"):
+        asked = {name: value for name, value in asked.items() if not name.startswith("clip")}
+    asked |= plan.get("published", {})
+    return asked | (plan.get("without", {}) if noise == NONE else {})
 
 
 @dataclass(frozen=True)

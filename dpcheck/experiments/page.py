@@ -2,12 +2,10 @@
 
     python -m dpcheck.experiments.page docs/reproduce.md
 
-writes the kept results into a page.
-Between ``<!-- kept: NAME -->`` and ``<!-- end -->`` stand the table, the remarks and the settings of an experiment, and
-after ``<!-- kept: headlines -->`` the sentences on all of them, each number of which is computed from the runs.
+writes a page's table and sentences between ``<!-- kept: headlines -->`` and ``<!-- end -->``, each number computed from
+the kept runs.
 """
 
-import math
 import re
 import sys
 import textwrap
@@ -17,148 +15,19 @@ from typing import Any
 
 from dpcheck.experiments import NAMES, find
 from dpcheck.experiments.experiment import Cell, Experiment
+from dpcheck.experiments.headlines import headlines, older
 from dpcheck.experiments.runner import Result, duration, finished_cells, kept_runs
-from dpcheck.experiments.table import FAR, NEAR, Table
+from dpcheck.experiments.table import Table
 from dpcheck.report.results import to_json_text
 from dpcheck.running.files import write_text
 from dpcheck.shown import TABLE_FORMATS, table
 
-Row = dict[str, Any]
-_CERTIFIED = ", certified noise"
-
-
-def headlines() -> list[str]:
-    """Return the sentences."""
-    yang = _rows("yang2022.table_2")
-    first = _row(yang, data="ijcnn1", model="linear", algorithm="dp_sgda", epsilon=0.1)
-    later = _row(yang, data="ijcnn1", model="linear", algorithm="dp_sgda", epsilon=1.0)
-    xu = _rows("xu2026.table_2")
-    zhang = _rows("zhang2025.table_1")
-    phi = [row for row in xu if row["metric"] == "Phi"]
-    near = " and ".join(f"`{row['method']}`" for row in phi if _near(row, "") and _near(row, _CERTIFIED))
-    far = _row(xu, method="sto_spider", metric="Phi")
-    cost = first["published"] - first["measured" + _CERTIFIED]
-    return [
-        "**Strong privacy costs more than is printed.** At epsilon = 0.1 linear scores on ijcnn1 reach an AUC of "
-        f"{first['measured' + _CERTIFIED]:.1f} with the clipping and the noise that the promise needs. Yang et al. "
-        f"print {first['published']:.1f}, {cost:.0f} points more. At epsilon = 1 it is "
-        f"{later['measured' + _CERTIFIED]:.1f} against {later['published']:.1f}.",
-        _shares(yang, "linear", "linear scores"),
-        _shares(yang, "mlp", "perceptrons"),
-        _wasted(zhang),
-        _ahead(zhang),
-        f"**Of Xu et al.'s Table 2, {near} come out as printed, with either noise.** The printed rows of the "
-        "SPIDER baselines match a gradient of a fresh minibatch in every step. With the method as the paper states it "
-        f"and certified noise, Sto-SPIDER ends at Phi = {far['measured' + _CERTIFIED]:.2g}; {far['published']:.1f} is "
-        "printed.",
-    ]
-
-
-def _rows(name: str) -> list[Row]:
-    experiment = find(name)
-    return Table(experiment, kept_runs(experiment)).rows
-
-
-def _row(rows: Sequence[Row], **keys: object) -> Row:
-    (row,) = (row for row in rows if all(row[key] == value for key, value in keys.items()))
-    return row
-
-
-def _near(row: Row, noise: str) -> bool:
-    return row[f"difference{noise}"] is not None and abs(row[f"difference{noise}"]) <= FAR
-
-
-def _shares(yang: Sequence[Row], model: str, name: str) -> str:
-    """Say in how many private cells certified noise reaches the printed number."""
-    private = [
-        row for row in yang
-        if row["model"] == model and row["epsilon"] != math.inf and row["published"] is not None
-        and row["measured" + _CERTIFIED] is not None
-    ]  # fmt: skip
-    short = [row["published"] - row["measured" + _CERTIFIED] for row in private]
-    reached = sum(points <= NEAR for points in short)  # by points: a mean that hardly anything is known of reaches none
-    return (
-        f"**With certified noise {reached} of {len(private)} private cells of {name} reach the printed AUC**, within "
-        f"half a point. The others fall short by up to {max(short):.0f} points."
-    )
-
-
-def _wasted(zhang: Sequence[Row]) -> str:
-    """Say what the baseline of a paper reaches with less noise than the paper gives it."""
-    private = [row for row in zhang if row["algorithm"] == "dp_sgda" and row["measured" + _CERTIFIED] is not None]
-    shares = [row["certified epsilon"] / row["epsilon"] for row in private]
-    balanced = [row["measured" + _CERTIFIED] - row["published"] for row in private if row["classes"] == "balanced"]
-    above = sum(points > 0 for points in balanced)
-    return (
-        f"**In Zhang et al.'s Table 1 the baseline DP-SGDA has more noise than it needs**: its formula is certified at "
-        f"{min(shares):.2f} to {max(shares):.2f} of the claimed epsilon. With certified noise {above} of "
-        f"{len(balanced)} private cells on balanced digits come out above the printed AUC, by up to "
-        f"{max(balanced):.1f} points."
-    )
-
-
-def _ahead(zhang: Sequence[Row]) -> str:
-    """Say how often a paper's method is ahead of its baseline, as printed and as measured; half a point counts."""
-    by_key = {(row["algorithm"], row["data"], row["epsilon"]): row for row in zhang if row["classes"] == "imbalanced"}
-    pairs = [
-        (row, by_key["dp_sgda", data, epsilon]) for (algorithm, data, epsilon), row in by_key.items()
-        if algorithm == "privatediff" and epsilon != math.inf and row["measured"] is not None
-    ]  # fmt: skip
-    printed = [row["published"] - other["published"] for row, other in pairs]
-    alike = [row["measured"] - other["measured"] for row, other in pairs]
-    certified = [row["measured"] - other["measured" + _CERTIFIED] for row, other in pairs]
-    loosest = max((row for row, _ in pairs), key=lambda row: row["certified epsilon"] / row["epsilon"])
-    return (
-        f"**Zhang et al. print PrivateDiff ahead of DP-SGDA in {_more(printed)} of {len(pairs)} private cells on "
-        f"imbalanced digits**, by more than half a point. Measured with the noise as each is published, it is ahead in "
-        f"{_more(alike)} and behind in {_less(alike)}. Of DP-SGDA with certified noise it is ahead in "
-        f"{_more(certified)} and behind in {_less(certified)}. PrivateDiff has two seeds and a step that is chosen on "
-        "training rows; DP-SGDA has five and the middle one of the paper's three. PrivateDiff's noise as published is "
-        f"certified at {loosest['certified epsilon']:.1f} where {loosest['epsilon']:g} is claimed."
-    )
-
-
-def _more(points: Sequence[float]) -> int:
-    return sum(difference > NEAR for difference in points)
-
-
-def _less(points: Sequence[float]) -> int:
-    return sum(difference < -NEAR for difference in points)
-
-
-_MARKED = re.compile(r"(?<=<!-- kept: )(\S+)( -->\n).*?(?=<!-- end -->)", re.S)
+_MARKED = re.compile(r"(?<=<!-- kept: headlines -->\n).*?(?=<!-- end -->)", re.S)
 
 
 def renewed(page: str) -> str:
-    """Return the text of a page with its marked parts made anew from the kept runs."""
-    return _MARKED.sub(lambda match: f"{match[1]}{match[2]}\n{section(match[1])}\n\n", page)
-
-
-def section(name: str) -> str:
-    """Return table, remarks and settings of an experiment as Markdown."""
-    if name == "headlines":
-        return "\n".join(f"- {sentence}" for sentence in headlines())
-    experiment = find(name)
-    results = kept_runs(experiment)
-    parts = [
-        f"{experiment.place}: {experiment.title}. Claimed: {claim(experiment)}.",
-        text(experiment, results, "markdown"),
-    ]
-    parts.append(_settings(experiment))
-    return "\n\n".join(part for part in parts if part)
-
-
-def _settings(experiment: Experiment) -> str:
-    """Return the settings; where an experiment further up has them, name it, and return what is added to them."""
-    above = [find(name) for name in NAMES[: NAMES.index(experiment.id)]]
-    shared = next(
-        (experiment_above for experiment_above in above if set(experiment_above.settings) <= set(experiment.settings)),
-        None,
-    )
-    known = () if shared is None else shared.settings
-    further = [vars(setting) for setting in experiment.settings if setting not in known]
-    parts = [] if shared is None else [f"The settings of {shared.place}, above, hold here{' too' if further else ''}."]
-    return "\n\n".join([*parts, table(further, "markdown")] if further else parts)
+    """Return the text of a page with table and sentences made anew from the kept runs."""
+    return _MARKED.sub(lambda _: f"\n{headlines()}\n\n", page)
 
 
 SCHEMA = "dpcheck.reproduce/1"
@@ -170,18 +39,21 @@ def text(experiment: Experiment, results: Sequence[Result], format: str) -> str:
         return to_json_text(to_dict(experiment, results))
     if format == "csv":
         return table(Table(experiment, results).rows, format)
-    lines = Table(experiment, results).shown
+    lines = filled(Table(experiment, results).shown(details=format != "terminal"))
     after = remarks(experiment, results)
     if format == "latex":
         return "\n".join([table(lines, format).rstrip(), *(f"% {line}" for line in after)])
     if not lines:
         body = "None of its runs is kept."
     else:
-        body = table(filled(lines), "markdown") if format == "markdown" else aligned(lines)
-    if format == "markdown":
-        return "\n\n".join(part for part in (body, "\n".join(f"- {line}" for line in after)) if part)
+        body = table(lines, "markdown") if format == "markdown" else _grouped(lines, experiment)
     head = f"{experiment.place}: {experiment.title}\nclaimed: {claim(experiment)}"
-    return "\n\n".join(part for part in (head, body, "\n".join(after)) if part)
+    if format == "markdown":
+        settings = table([vars(setting) for setting in experiment.settings], "markdown")
+        return "\n\n".join([head.replace("\n", "; "), body, "\n".join(f"- {line}" for line in after), settings])
+    after = [textwrap.fill(line, 80, subsequent_indent="  ", break_on_hyphens=False) for line in after]
+    after.append(f"spreads, certificates, shortfalls, settings: `dpcheck report {experiment.id} --format markdown`")
+    return "\n\n".join([head, body, "\n".join(after)])
 
 
 def claim(experiment: Experiment) -> str:
@@ -204,6 +76,7 @@ def to_dict(experiment: Experiment, results: Sequence[Result]) -> dict[str, Any]
         "settings": [vars(setting) for setting in experiment.settings], "rows": Table(experiment, results).rows,
         "runs": runs,
         "not run": [{"part": part, "why": why} for part, why in not_run(experiment, results)],
+        "older tuning": older(experiment, results),
     }  # fmt: skip
 
 
@@ -211,7 +84,11 @@ def remarks(experiment: Experiment, results: Sequence[Result]) -> list[str]:
     """Return the sentences below a table: the noise, the causes of differences, and what was not run."""
     lines = [f"noise as published: {experiment.noise}"]
     lines += [f"({letter}) {sentence}" for letter, sentence in Table(experiment, results).causes.items()]
-    return lines + [f"not run: {part}: {why}" for part, why in not_run(experiment, results)]
+    return [
+        *lines,
+        *older(experiment, results),
+        *(f"not run: {part}: {why}" for part, why in not_run(experiment, results)),
+    ]
 
 
 def not_run(experiment: Experiment, results: Sequence[Result]) -> list[tuple[str, str]]:
@@ -242,12 +119,24 @@ def filled(rows: Sequence[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def aligned(rows: Sequence[dict[str, str]]) -> str:
-    """Return rows as columns for a terminal, without the columns that are empty."""
-    rows = filled(rows)
+    """Return rows as columns for a terminal."""
     names = list(rows[0]) if rows else []
     widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in names}
     lines = [{name: name for name in names}, *rows]
     return "\n".join("  ".join(line[name].ljust(widths[name]) for name in names).rstrip() for line in lines)
+
+
+def _grouped(rows: Sequence[dict[str, str]], experiment: Experiment) -> str:
+    """Return rows as columns for a terminal, below a line for all keys of a table but the last, which they share."""
+    shared = [*experiment.keys, "metric"] if "metric" in rows[0] else [*experiment.keys]
+    shared = [name for name in shared[:-1] if name in rows[0]]
+    title, *lines = aligned([{name: row[name] for name in row if name not in shared} for row in rows]).splitlines()
+    shown, before = [f"  {title}"], ""
+    for row, line in zip(rows, lines, strict=True):
+        head = ", ".join(row[name] for name in shared)
+        shown += [head] * (head != before) + [f"  {line}"]
+        before = head
+    return "\n".join(shown)
 
 
 def _stacked(rows: Sequence[dict[str, str]], width: int) -> str:

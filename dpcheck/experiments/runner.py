@@ -3,12 +3,14 @@
     python -m dpcheck.experiments.runner FOLDER EXPERIMENT [CELLS [NOISE]]
 
 runs what the store in FOLDER does not have, one run at a time, and writes ``kept/EXPERIMENT.csv``, a row a run with
-versions and seeds, after each cell. CELLS are those of ``dpcheck reproduce --only``; NOISE is "published", "certified"
-or "none", all by default.
+versions and seeds, after each cell. CELLS are those of ``dpcheck reproduce --only``, '' for all that are run unasked;
+NOISE is "published", "certified" or "none", all by default, or "clipped" or "unclipped" for the runs without noise that
+say what of a shortfall is not the noise's.
 """
 
 import csv
 import io
+import json
 import math
 import sys
 import time
@@ -25,11 +27,12 @@ import numpy as np
 from dpcheck.algorithms.problem import Array
 from dpcheck.errors import InputError, require, require_count
 from dpcheck.experiments import find
-from dpcheck.experiments.experiment import CERTIFIED, EPSILON, Cell, Experiment, Trial, key_text
+from dpcheck.experiments.experiment import CERTIFIED, CONTROLS, EPSILON, Cell, Experiment, Trial, key_text
 from dpcheck.running.executor import Executor, Threads, workers
 from dpcheck.running.files import write_text
 from dpcheck.running.store import Store, digest_of
 
+CONTROL_SEEDS = 3
 FILE = "reproduce.sqlite"  # of the store, in the folder that the user names
 _ROOT = Path(__file__).parents[1]
 
@@ -41,6 +44,7 @@ class Result:
     trial: Trial
     values: dict[str, float]
     seconds: float
+    settings: str = ""  # of a kept run, as JSON: those of its trial may be others by now
 
 
 def trials(experiment: Experiment, cells: Iterable[Cell], seeds: int | None = None) -> list[Trial]:
@@ -160,7 +164,10 @@ def opened(experiment: Experiment, folder: str) -> Store:
 
 def key(experiment: Experiment, trial: Trial) -> list[Any]:
     """Return what a run is stored under; experiments that share a run share what is stored."""
-    return [experiment.measure.__module__, dict(trial.cell.plan), trial.noise, trial.seed]
+    plan = dict(trial.cell.plan)
+    if trial.noise in CONTROLS:  # which have nothing of it
+        plan |= {"epsilon": None, "delta": None}
+    return [experiment.measure.__module__, plan, trial.noise, trial.seed]
 
 
 def _text(values: dict[str, float]) -> dict[str, str]:
@@ -205,7 +212,7 @@ def duration(seconds: float) -> str:
 
 
 FOLDER = Path(__file__).with_name("kept")
-_RUN, _MADE = ("noise", "seed", EPSILON), ("seconds", "dpcheck", "numpy", "numba", "code")
+_RUN, _MADE = ("noise", "seed", EPSILON), ("seconds", "dpcheck", "numpy", "numba", "code", "settings")
 _FIGURES = 8  # beyond the eighth, figures differ from one processor to the next
 
 
@@ -217,6 +224,15 @@ def kept_path(experiment: Experiment) -> Path:
 def kept_runs(experiment: Experiment) -> list[Result]:
     """Return the kept runs of the cells that the experiment has now, in its order; none where there is no file."""
     return [result for result, _ in _all(experiment)]
+
+
+def kept_controls(experiment: Experiment, asked: Iterable[Trial]) -> list[Result]:
+    """Return the kept runs without noise of cells that are asked for, and of those that differ in epsilon alone."""
+    wanted = {_keys({**trial.cell.keys, "epsilon": ""}.values()) for trial in asked}
+    return [
+        result for result in kept_runs(experiment)
+        if result.trial.noise in CONTROLS and _keys({**result.trial.cell.keys, "epsilon": ""}.values()) in wanted
+    ]  # fmt: skip
 
 
 def keep_runs(experiment: Experiment, results: Iterable[Result]) -> None:
@@ -231,7 +247,7 @@ def keep_runs(experiment: Experiment, results: Iterable[Result]) -> None:
         rows[_name(trial)] = {
             **{key: key_text(value) for key, value in trial.cell.keys.items()}, "noise": trial.noise,
             "seed": str(trial.seed), EPSILON: _figure(values[EPSILON]), "seconds": f"{result.seconds:.3g}",
-            **dict(zip(_MADE[1:], (*versions, code(experiment)), strict=True)),
+            **dict(zip(_MADE[1:], (*versions, code(experiment), json.dumps(trial.settings)), strict=True)),
             **{name: _figure(values[name]) for name in names if name in values},
         }  # fmt: skip
     order = {_keys(cell.keys.values()): number for number, cell in enumerate(experiment.cells)}
@@ -259,7 +275,7 @@ def _all(experiment: Experiment) -> list[tuple[Result, dict[str, str]]]:
             beside = {*experiment.keys, "noise", "seed", *_MADE}
             values = {name: float(value) for name, value in row.items() if name not in beside and value}
             trial = Trial(cell, row["noise"], int(row["seed"]))
-            runs.append((Result(trial, values, float(row["seconds"])), row))
+            runs.append((Result(trial, values, float(row["seconds"] or 0), row["settings"]), row))
     return runs
 
 
@@ -280,7 +296,7 @@ def finished_cells(experiment: Experiment, results: Sequence[Result]) -> int:
     runs: dict[tuple[str, ...], int] = {}
     for result in results:
         keys = _keys(result.trial.cell.keys.values())
-        runs[keys] = runs.get(keys, 0) + 1
+        runs[keys] = runs.get(keys, 0) + (result.trial.noise not in CONTROLS)
     wanted = {_keys(cell.keys.values()): experiment.seeds_of(cell) * len(cell.noises) for cell in experiment.cells}
     return sum(runs.get(keys, 0) >= count for keys, count in wanted.items())
 
@@ -290,6 +306,8 @@ def keep(folder: str, name: str, only: str | None = None, noise: str | None = No
     experiment = find(name)
     for cell in chosen(experiment, only):
         asked = [trial for trial in trials(experiment, [cell]) if noise in (None, trial.noise)]
+        if noise in CONTROLS and CERTIFIED in cell.noises:
+            asked = [Trial(cell, noise, seed) for seed in range(CONTROL_SEEDS)]
         keep_runs(experiment, run_all(experiment, asked, folder=folder, jobs=1))
         print(f"{name}: {cell.name} is kept", file=sys.stderr, flush=True)
 

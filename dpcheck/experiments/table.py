@@ -1,43 +1,70 @@
 """The table of an experiment, computed from runs: published beside measured, and why they differ where they do.
 
 A difference of more than two standard errors has a cause: sentences, each of which names the evidence that it rests on,
-numbers of the table itself or a test that measures it. One rests on what clipping alone does, of which
-``kept/clipped.csv`` holds the AUC: cells of Yang et al. 2022, Table 2, clipped as for certified noise, and run without
-any, with seed 0; delta changes nothing of such a run, so that Table 5 has the same. ``python -m
-dpcheck.experiments.table`` measures the cells that the file does not have, and writes them there.
+numbers of the table itself or a test that measures it. What certified noise misses of a printed AUC is split by runs
+without noise, see :meth:`Table.parts`: into rows, clipping, tuning and noise, which add up to it.
 """
 
-import csv
-import io
+import json
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from pathlib import Path
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpcheck.experiments.experiment import CERTIFIED, EPSILON, NONE, PUBLISHED, Cell, Experiment, key_text
+from dpcheck.experiments.experiment import (
+    CERTIFIED,
+    CLIPPED,
+    CONTROLS,
+    EPSILON,
+    NONE,
+    PUBLISHED,
+    UNCLIPPED,
+    Cell,
+    Experiment,
+)
 from dpcheck.experiments.runner import Result
-from dpcheck.running.files import write_text
 
 
 @dataclass(frozen=True)
 class Measured:
     """Runs of one cell with one noise, for one metric.
 
-    mean, error : over the seeds, and the standard error of that mean, nan for one run;  runs : how many;
-    difference : from the printed number, in standard errors of a difference, None where there is no printed number or
-    no spread;  epsilon : the largest that the noise of these runs is certified at
+    values : one a seed;  difference : of their mean from the printed number, in standard errors of a difference, None
+    where there is no printed number or no spread;  epsilon : the largest that the noise of these runs is certified at
     """
 
-    mean: float
-    error: float
-    runs: int
+    values: tuple[float, ...]
     difference: float | None
     epsilon: float
+
+    @property
+    def mean(self) -> float:
+        """The mean over the seeds."""
+        return float(np.mean(self.values))
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean; nan for one run."""
+        count = len(self.values)
+        return float(np.std(self.values, ddof=1)) / math.sqrt(count) if count > 1 else math.nan
+
+    @property
+    def median(self) -> float:
+        """The median over the seeds."""
+        return float(np.median(self.values))
+
+    @property
+    def error_of_median(self) -> float:
+        """The standard error of the median of normal seeds, for which this factor is the largest."""
+        return math.sqrt(math.pi / 2) * self.error
+
+    @property
+    def diverged(self) -> int:
+        """How many runs ended far below the median."""
+        return sum(value < self.median - DIVERGED for value in self.values)
 
 
 @dataclass(frozen=True)
@@ -53,18 +80,59 @@ class Table:
         A printed number is a mean over ``experiment.runs`` runs with the spread that the paper states, or else the one
         that was measured; where the paper does not say how many runs, it counts as exact.
         """
-        own_runs = [result for result in self.results if result.trial.cell is cell and result.trial.noise == noise]
+        own_runs = [
+            result for result in self.results
+            if result.trial.cell is cell and result.trial.noise == noise and not (noise in CONTROLS and stale(result))
+        ]  # fmt: skip
         if not own_runs:
             return None
-        values = np.array([result.values[metric] for result in own_runs])
-        count, printed = len(values), self.experiment
-        spread = float(values.std(ddof=1)) if count > 1 else math.nan
-        published, difference = cell.published.get(metric), None
-        if published is not None and spread > 0:
-            theirs = (printed.spread or spread) / math.sqrt(printed.runs) if printed.runs else 0.0
-            difference = (float(values.mean()) - published) / math.hypot(spread / math.sqrt(count), theirs)
-        epsilon = max(result.values[EPSILON] for result in own_runs)
-        return Measured(float(values.mean()), spread / math.sqrt(count), count, difference, epsilon)
+        values, printed = tuple(result.values[metric] for result in own_runs), self.experiment
+        found = Measured(values, None, max(result.values[EPSILON] for result in own_runs))
+        published, spread = cell.published.get(metric), found.error * math.sqrt(len(values))
+        if published is None or not spread > 0:
+            return found
+        theirs = (printed.spread or spread) / math.sqrt(printed.runs) if printed.runs else 0.0
+        return replace(found, difference=(found.mean - published) / math.hypot(found.error, theirs))
+
+    def clipped(self, cell: Cell, metric: str) -> Measured | None:
+        """Return the same runs as those with certified noise, without the noise; None if not of the same settings."""
+        if any(stale(run) for run in self.results if run.trial.cell is cell and run.trial.noise == CERTIFIED):
+            return None
+        silent = self._without_noise(cell)
+        same = cell.plan.get("as_printed") and silent.plan["settings"] == cell.plan["settings"]
+        return self.measured(silent, metric, NONE) if same else self.measured(cell, metric, CLIPPED)
+
+    def parts(self, cell: Cell, metric: str) -> dict[str, tuple[float, float]]:
+        """Return the points by which the median with certified noise misses a printed number, with standard errors.
+
+        rows : printed minus the run on these rows with neither clipping nor noise, whatever else differs with it; where
+        the paper clips as well, with its clipping;
+        clipping : what clipping costs without noise, with the settings that are chosen for the least noise;
+        tuning : what the settings that are chosen for this noise cost beyond, still without noise;
+        noise : what the noise costs with them.
+
+        They add up. Errors are those of independent seeds. Empty where a run without noise is missing.
+        """
+        published, certified = cell.published.get(metric), self.measured(cell, metric, CERTIFIED)
+        clipped, loosest = self.clipped(cell, metric), self.clipped(self._least_noise(cell), metric)
+        if published is None or certified is None or clipped is None or loosest is None:
+            return {}
+        runs, spread = self.experiment.runs, self.experiment.spread
+        before, last = Measured((published,), None, 0.0), spread / math.sqrt(runs) if runs else 0.0
+        steps = {"rows": loosest}
+        if not cell.plan.get("as_printed"):
+            silent = self._without_noise(cell)
+            alike = "printed_rows" not in cell.plan and silent.plan.get("epochs") == cell.plan.get("epochs")
+            free = self.measured(cell, metric, UNCLIPPED) or (self.measured(silent, metric, NONE) if alike else None)
+            if free is None:
+                return {}
+            steps = {"rows": free, "clipping": loosest}
+        found = {}
+        for name, run in (steps | {"tuning": clipped, "noise": certified}).items():
+            error = 0.0 if run.values == before.values else math.hypot(last, run.error_of_median)
+            found[name] = before.median - run.median, error
+            before, last = run, run.error_of_median
+        return found
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
@@ -73,7 +141,7 @@ class Table:
         for cell in self.experiment.cells:
             for metric in self.experiment.metrics:
                 first = self.measured(cell, metric, NONE if NONE in cell.noises else PUBLISHED)
-                second = self.measured(cell, metric, CERTIFIED)
+                second, clipped = self.measured(cell, metric, CERTIFIED), self.clipped(cell, metric)
                 if first is None and second is None:
                     continue
                 row: dict[str, Any] = dict(cell.keys)
@@ -84,15 +152,23 @@ class Table:
                     row |= {
                         f"measured{name}": one and one.mean, f"standard error{name}": one and one.error,
                         f"difference{name}": one and one.difference, f"certified epsilon{name}": one and one.epsilon,
+                        f"median{name}": one and one.median, f"lowest{name}": one and min(one.values),
+                        f"highest{name}": one and max(one.values),
+                        f"diverged{name}": one and one.diverged * (metric == "AUC"),
                     }  # fmt: skip
-                row["runs"] = max(mean.runs for mean in (first, second) if mean is not None)
+                row["runs"] = max(len(one.values) for one in (first, second) if one is not None)
+                row["no noise"] = clipped.median if clipped and CERTIFIED in cell.noises else None
+                row["runs without noise"] = len(clipped.values) if clipped else 0
+                parts = self.parts(cell, metric)
+                for part in PARTS:
+                    row[part], row[f"error of {part}"] = parts.get(part, (None, None))
                 far = [mean for mean in (first, second) if mean and mean.difference and abs(mean.difference) > FAR]
                 silent = self._without_noise(cell)
                 others = Others(
                     self.measured(self._least_noise(cell), metric, PUBLISHED), self.measured(silent, metric, NONE),
                     silent,
                 )  # fmt: skip
-                row["cause"] = cause(self.experiment, cell, first, second, others) if far else ""
+                row["cause"] = cause(self.experiment, cell, first, second, others, parts) if far else ""
                 lines.append(row)
         return lines
 
@@ -109,20 +185,21 @@ class Table:
         wanted = {**cell.keys, "epsilon": math.inf}
         return next((other for other in self.experiment.cells if other.keys == wanted), cell)
 
-    @property
-    def shown(self) -> list[dict[str, str]]:
-        """The rows as people read them; the causes stand below the table, in :attr:`causes`."""
+    def shown(self, *, details: bool = True) -> list[dict[str, str]]:
+        """The rows as people read them: medians, lowest to highest; the causes stand below, in :attr:`causes`."""
         lines = []
         letters = {sentence: letter for letter, sentence in self.causes.items()}
         keys = self.experiment.keys if len(self.experiment.metrics) == 1 else (*self.experiment.keys, "metric")
         for row in self.rows:
             line = {key: row[key] if isinstance(row[key], str) else _plain(row[key]) for key in keys}
             line["published"] = "" if row["published"] is None else _number(row["published"])
-            for name in ("", ", certified noise"):
-                heading = "measured" if not name else "certified noise"
-                line[heading] = _with_error(row[f"measured{name}"], row[f"standard error{name}"])
-                line[f"{'difference' if not name else 'its difference'}"] = _in_errors(row[f"difference{name}"])
-                line["epsilon of the noise" if not name else "its epsilon"] = _epsilon(row[f"certified epsilon{name}"])
+            line["no noise"] = "" if row["no noise"] is None else _number(row["no noise"])
+            for heading, name in (("paper's noise", ""), ("certified noise", ", certified noise")):
+                line[heading] = _with_spread(row, name, details=details)
+                if details:
+                    line[f"epsilon of {heading}"] = _epsilon(row[f"certified epsilon{name}"])
+            for part in PARTS if details else ():
+                line[part] = "" if row[part] is None else with_error(row[part], row[f"error of {part}"])
             line["why"] = ", ".join(letters[sentence] for sentence in _sentences(row))
             lines.append(line)
         return lines
@@ -149,19 +226,21 @@ def _number(value: float) -> str:
     return f"{value:.3f}" if abs(value) >= 1 else f"{value:.4g}"
 
 
-def _with_error(mean: float | None, error: float | None) -> str:
-    if mean is None or error is None:
+def _with_spread(row: Mapping[str, Any], name: str, *, details: bool) -> str:
+    middle, low, high = (row[f"{word}{name}"] for word in ("median", "lowest", "highest"))
+    if middle is None:
         return ""
-    if not math.isfinite(mean):
+    if not math.isfinite(middle):
         return "not finite"
-    computed = math.isnan(error) or error <= 1e-12 * abs(mean)  # which seeds do not change
-    return _number(mean) if computed else f"{_number(mean)} ± {error:.2g}"
+    silent = ", no noise" if row[f"certified epsilon{name}"] == math.inf else ""
+    fallen = f", {row[f'diverged{name}']} diverged" if row[f"diverged{name}"] else ""
+    spread = details and high - low > 1e-12 * abs(middle)  # else computed, which seeds do not change
+    return f"{_number(middle)}{f' ({_number(low)} to {_number(high)})' if spread else ''}{fallen}{silent}"
 
 
-def _in_errors(difference: float | None) -> str:
-    if difference is None or not math.isfinite(difference):
-        return ""
-    return f"{difference:+.1f}" if abs(difference) < 1000 else f"{difference:+.1e}"
+def with_error(points: float, error: float) -> str:
+    """Return points with their standard error: none where there is nothing to err in, nan for one run."""
+    return f"{points:+.2f}" + (f" ± {error:.2g}" if error > 0 else " (one run)" if math.isnan(error) else "")
 
 
 def _epsilon(epsilon: float | None) -> str:
@@ -170,8 +249,9 @@ def _epsilon(epsilon: float | None) -> str:
     return "none" if epsilon == math.inf else f"{epsilon:.3g}"
 
 
-_PRINTED_SPREAD = 0.1  # of an AUC, Section 4.2 of Yang et al.
 BETWEEN = " / "  # the sentences of one row
+PARTS = ("rows", "clipping", "tuning", "noise")
+DIVERGED = 20.0  # points of AUC below the median of a cell
 FAR = 2.0  # standard errors beyond which a difference is explained
 NEAR = 0.5  # points of AUC within which a printed number counts as reached
 STEPS = (
@@ -186,6 +266,7 @@ SMALLER_STEP = (
 MORE_NOISE = "more noise than needed: the noise as published is certified below the claimed epsilon"
 _TESTS = "tests/command/test_causes.py"
 UNKNOWN = "unknown: no cause was found"
+ONE_RUN = "unknown: a run without noise has one seed, too few to tell clipping, tuning and noise apart"
 OTHER_ROWS = (
     "different rows: the paper standardises pixels, runs here divide them by a public constant, and without noise at "
     "all they differ already"
@@ -208,14 +289,12 @@ MORE = (
     "not the noise: from epsilon = 5 to 10 neither the printed number nor this one moves "
     f"({_TESTS}), so that rows, start or output differ"
 )
-COSTS = (
-    "noise not covered: with the same clipping and without noise the run reaches the printed number "
-    "(kept/clipped.csv), so that the difference is what the noise costs"
-)
-CLIPS = (
-    "clipping, which certified noise needs and the paper leaves out: with it the run stays below the printed number "
-    "without noise too (kept/clipped.csv)"
-)
+SHORT_OF = {
+    "rows": "rows, start or output: with neither clipping nor noise the run stays below the printed number already",
+    "clipping": "clipping, which certified noise needs and the paper leaves out: it costs this much without noise",
+    "tuning": "tuning: the smaller steps and clipping norms that are chosen for this noise cost this much without it",
+    "noise": "noise not covered: with the same rows, steps and clipping, and without noise, the run does better",
+}  # of the parts of a shortfall, by more than half a point and more than two standard errors
 GAINS = (
     "different rows: with certified noise they are scaled by public constants, on which the printed step goes further "
     f"than on features in [0, 1]: without noise DP-SGDA reaches 93.2 there, NSEG 92.9 ({_TESTS})"
@@ -243,8 +322,9 @@ class Others(NamedTuple):
 
 
 def cause(
-    experiment: Experiment, cell: Cell, published: Measured | None, certified: Measured | None, others: Others
-) -> str:
+    experiment: Experiment, cell: Cell, published: Measured | None, certified: Measured | None, others: Others,
+    parts: Mapping[str, tuple[float, float]],
+) -> str:  # fmt: skip
     """Return sentences for the differences of a row, :data:`BETWEEN` them; unknown where no evidence names a cause."""
     signs = [_sign(one) for one in (published, certified)]
     if experiment.id.startswith("xu2026"):
@@ -260,7 +340,7 @@ def cause(
         gains = GAINS if cell.plan["data"] == "ijcnn1" and linear else UNKNOWN
         sentences = [
             {-1: below, 1: MORE if linear else UNKNOWN}.get(signs[0], ""),
-            {-1: _clipping_or_noise(cell), 1: gains}.get(signs[1], ""),
+            *{-1: _short_of(parts), 1: [gains]}.get(signs[1], []),
         ]
     elif experiment.id == "zhang2025.table_1":
         if cell.plan["algorithm"] == "privatediff":
@@ -268,18 +348,19 @@ def cause(
         else:
             usual = STEPS if _sign(others.clear) else UNKNOWN
         first = MORE_NOISE if signs[0] < 0 and _wasteful(published, certified) else usual
-        sentences = [first if signs[0] else "", usual if signs[1] else ""]
+        last = [usual if each == SHORT_OF["rows"] else each for each in _short_of(parts)] if signs[1] < 0 else [usual]
+        sentences = [first if signs[0] else "", *(last if signs[1] else [])]
     else:
         sentences = [UNKNOWN]
     return BETWEEN.join(dict.fromkeys(sentence for sentence in sentences if sentence))
 
 
-def _clipping_or_noise(cell: Cell) -> str:
-    """Say whether clipping alone keeps a run with certified noise below the printed number."""
-    silent = auc_of_clipping(cell.keys)
-    if silent is None:
-        return UNKNOWN
-    return COSTS if silent >= cell.published["AUC"] - _PRINTED_SPREAD else CLIPS
+def _short_of(parts: Mapping[str, tuple[float, float]]) -> list[str]:
+    """Name the parts of a shortfall that are not chance, the largest first."""
+    if any(math.isnan(error) for _, error in parts.values()):
+        return [ONE_RUN]
+    short = [(points, name) for name, (points, error) in parts.items() if points > max(NEAR, FAR * error)]
+    return [SHORT_OF[name] for _, name in sorted(short, reverse=True)] or [UNKNOWN]
 
 
 def _held_back(cell: Cell, others: Others) -> bool:
@@ -306,54 +387,6 @@ def _sign(one: Measured | None) -> int:
     return 1 if one.difference > 0 else -1
 
 
-CLIPPED_FILE = Path(__file__).with_name("kept") / "clipped.csv"
-CLIPPED_KEYS = ("data", "model", "algorithm", "epsilon")
-
-
-def auc_of_clipping(keys: Mapping[str, Any]) -> float | None:
-    """Return the AUC of a cell's run with its clipping and without noise; None where it was not measured."""
-    return _clipped().get(tuple(key_text(keys[key]) for key in CLIPPED_KEYS))
-
-
-@cache
-def _clipped() -> dict[tuple[str, ...], float]:
-    if not CLIPPED_FILE.exists():
-        return {}
-    with CLIPPED_FILE.open(encoding="utf-8", newline="") as stream:
-        return {tuple(row[key] for key in CLIPPED_KEYS): float(row["AUC"]) for row in csv.DictReader(stream)}
-
-
-def measure_clipping(plan: Mapping[str, Any], seed: int = 0) -> float:
-    """Return the test AUC, in per cent, of a run with the clipping of certified noise and no noise."""
-    from dpcheck.experiments import auc_runs
-    from dpcheck.problems.auc import auc_score
-    from dpcheck.running.executor import one_blas_thread
-
-    with one_blas_thread():
-        train, (X, y) = auc_runs.parts(dict(plan), CERTIFIED, seed)
-        problem = auc_runs.problem_of(dict(plan), *train, seed)
-        noisy: Any = auc_runs.solver_of(dict(plan), problem, CERTIFIED, seed)
-        silent = {name: 0.0 for name in ("sigma", "sigma_w", "sigma_v") if hasattr(noisy, name)}
-        x = replace(noisy, **silent).run(problem, seed=seed).x
-        return 100 * auc_score(auc_runs.scores(problem, x, X), y)
-
-
-def _write_clipped(cells: tuple[Cell, ...]) -> None:
-    known = dict(_clipped())
-    for cell in cells:
-        name = tuple(key_text(cell.keys[key]) for key in CLIPPED_KEYS)
-        if name in known or CERTIFIED not in cell.noises or "epochs" not in cell.plan or cell.not_run:
-            continue
-        known[name] = measure_clipping(cell.plan)
-        print(*name, f"{known[name]:.6g}", file=sys.stderr, flush=True)
-        stream = io.StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow([*CLIPPED_KEYS, "AUC"])
-        writer.writerows([*key, f"{value:.6g}"] for key, value in known.items())
-        write_text(CLIPPED_FILE, stream.getvalue())
-
-
-if __name__ == "__main__":
-    from dpcheck.experiments.yang2022 import TABLE_2
-
-    _write_clipped(TABLE_2.cells)
+def stale(result: Result) -> bool:
+    """Whether a kept run had other settings than its cell has now."""
+    return bool(result.settings) and json.loads(result.settings) != json.loads(json.dumps(result.trial.settings))

@@ -19,7 +19,17 @@ import numpy as np
 from dpcheck.accounting import certify
 from dpcheck.algorithms.problem import Array, Problem
 from dpcheck.algorithms.solver import Solver
-from dpcheck.experiments.experiment import CERTIFIED, EPSILON, Cell, Curve, Experiment, Plan, Setting
+from dpcheck.experiments.experiment import (
+    CERTIFIED,
+    CLIPPED,
+    EPSILON,
+    Cell,
+    Curve,
+    Experiment,
+    Plan,
+    Setting,
+    silent,
+)
 from dpcheck.problems.matrix_sensing import MatrixSensing
 from dpcheck.problems.sensing import Sensing
 from dpcheck.running.executor import one_blas_thread
@@ -41,7 +51,7 @@ def measure(plan: Plan, noise: str, seed: int) -> dict[str, float]:
         steps = plan["steps"]
         at = sorted({round((steps - 1) * k / (POINTS - 1)) for k in range(POINTS)})
         history = solver.run(target, seed=seed, at=at).history
-    values = {EPSILON: certify(solver.events(target), delta=CLAIM["delta"]).epsilon}
+    values = {EPSILON: math.inf if noise == CLIPPED else certify(solver.events(target), delta=CLAIM["delta"]).epsilon}
     for iteration, point in zip(history.iterations.tolist(), history.path, strict=True):
         values |= {f"{name}@{iteration}": value for name, value in columns(problem, point).items()}
     return values | columns(problem, history.path[-1])
@@ -78,8 +88,9 @@ def settings_of(plan: Plan) -> dict[str, Any]:
 def solver_of(plan: Plan, target: Problem, noise: str) -> Solver:
     """Return the configured method with the noise asked for."""
     method, steps, settings = plan["method"], plan["steps"], settings_of(plan)
-    if noise == CERTIFIED:
-        return configure(method, target, **CLAIM, **settings)
+    if noise in (CERTIFIED, CLIPPED):
+        solver: Solver = configure(method, target, **CLAIM, **settings)
+        return solver if noise == CERTIFIED else silent(solver)
     if method == "privatediff":
         return configure(method, target, **CLAIM, **settings, variant="as_printed", sensitivity_y=2 / RECORDS)
     if method == "dp_rgda":

@@ -15,7 +15,7 @@ from dpcheck import datasets
 from dpcheck.accounting import certify
 from dpcheck.algorithms.run import measured
 from dpcheck.experiments import auc_runs
-from dpcheck.experiments.auc_runs import chosen
+from dpcheck.experiments.auc_runs import chosen, runs_behind
 from dpcheck.experiments.experiment import (
     CERTIFIED,
     EPSILON,
@@ -102,9 +102,13 @@ def auc_plan(data: str, classes: str, algorithm: str, epsilon: float) -> dict[st
         "epsilon": None if epsilon == float("inf") else epsilon, "delta": n**-1.1, "epochs": 80, "batch": 2048,
         "settings": clips, "published": printed, "as_printed": True,
     }  # fmt: skip
-    where_chosen = made | {"data": "fashion_mnist", "delta": ROWS["imbalanced"] ** -1.1}
-    made["settings"] = clips | chosen(where_chosen)  # nothing for DP-SGDA
+    made["settings"] = clips | chosen(_where_chosen(made), PUBLISHED)  # nothing for DP-SGDA
     return made | {"imbalance": 0.1} if imbalanced else made
+
+
+def _where_chosen(made: dict[str, Any]) -> dict[str, Any]:
+    """Return the plan on which the settings of another are chosen."""
+    return made | {"data": "fashion_mnist", "delta": ROWS["imbalanced"] ** -1.1}
 
 
 def _auc_cells() -> tuple[Cell, ...]:
@@ -115,10 +119,13 @@ def _auc_cells() -> tuple[Cell, ...]:
                 costs = {CERTIFIED: AUC_SECONDS_REPAIRED[classes]} if algorithm == "privatediff" else {}
                 noises = (NONE,) if epsilon == float("inf") else (PUBLISHED, CERTIFIED)
                 published = {"AUC": 100 * printed[2 * number + column]}
+                made = auc_plan(data, classes, algorithm, epsilon)
+                behind = runs_behind(_where_chosen(made), PUBLISHED)
                 cells.append(
                     Cell({"data": data, "classes": classes, "algorithm": algorithm, "epsilon": epsilon},
-                         auc_plan(data, classes, algorithm, epsilon), published, noises,
-                         AUC_SECONDS[classes][algorithm], costs, AUC_SEEDS[algorithm], LEFT_OUT[algorithm])
+                         made, published, noises,
+                         AUC_SECONDS[classes][algorithm], costs, AUC_SEEDS[algorithm], LEFT_OUT[algorithm],
+                         dict.fromkeys(noises, behind) if behind else {})
                 )  # fmt: skip
     return tuple(cells)
 
