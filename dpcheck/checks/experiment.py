@@ -27,6 +27,13 @@ def level(cell: Cell, name: str) -> float:
     return math.log(1 / cell["delta"]) if name == LOG_DELTA else cell[name]
 
 
+def slopes(cells: list[Cell], values: list[float], factors: tuple[str, ...]) -> Mapping[str, float]:
+    """Exponents of a positive function of the settings over a grid, by least squares on logarithms."""
+    design = np.array([[1.0, *(np.log(level(cell, name)) for name in factors)] for cell in cells])
+    found = np.linalg.lstsq(design, np.log(values), rcond=None)[0]
+    return dict(zip(factors, found[1:].tolist(), strict=True))
+
+
 class Premise(NamedTuple):
     """A quantity that must be large enough for a measurement to say anything of a rate."""
 

@@ -56,6 +56,11 @@ class Factor:
     tied: tuple[str, ...] = ()  # the factors from which the grid cannot tell it
 
     @property
+    def varied(self) -> bool:
+        """Whether the grid varies it."""
+        return self.claimed is not None or bool(self.tied)
+
+    @property
     def open(self) -> bool:
         """Whether more measurements on the same grid may tell."""
         return self.word == "untested" and self.claimed is not None
@@ -80,10 +85,11 @@ class Factor:
             return f"{at} leaves {claim} untested: {self.why}"
         fast = f"{self.name}^{self.claimed - sign * self.too_fast:.2f}"
         slow = f"{self.name}^{self.claimed + sign * self.too_slow:.2f}"
+        margin = f"margin {self.margin:g}"
         return {
-            "attained": f"{at} attains {claim} (claims of {fast} and {slow} are rejected)",
-            "not exceeded": f"{at} does not exceed {claim} (of faster claims, {fast} is the first that is rejected)",
-            "contradicted": f"{at} is slower than {claim}",
+            "attained": f"{at} attains {claim} ({margin}; claims of {fast} and {slow} are rejected)",
+            "not exceeded": f"{at} does not exceed {claim} ({margin}; of faster claims, {fast} is the first rejected)",
+            "contradicted": f"{at} is slower than {claim} ({margin})",
         }[self.word]
 
 

@@ -18,7 +18,7 @@ The premises of an experiment are tested first; independent runs at every grid p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from types import ModuleType
@@ -33,7 +33,7 @@ from dpcheck.algorithms.registry import modules
 from dpcheck.audits.rates import fit_rate
 from dpcheck.checks.context import Batch, Context, Stage, Tables
 from dpcheck.checks.declared import Declared
-from dpcheck.checks.experiment import LOG_DELTA, Cell, Experiment, Grid, Premise, level
+from dpcheck.checks.experiment import LOG_DELTA, Cell, Experiment, Grid, Premise, level, slopes
 from dpcheck.checks.place import place_of_theorem
 from dpcheck.checks.rate_words import WORST, Factor, judged, worst
 from dpcheck.report.findings import Finding
@@ -134,13 +134,6 @@ def _chunk(experiment: Experiment, cell: Cell, solver: Any, rng: np.random.Gener
     return values
 
 
-def slopes(cells: list[Cell], values: list[float], factors: tuple[str, ...]) -> Mapping[str, float]:
-    """Exponents of a positive function of the settings over a grid, by least squares on logarithms."""
-    levels = [[1.0, *(np.log(level(cell, name)) for name in factors)] for cell in cells]
-    found = np.linalg.lstsq(np.array(levels), np.log(values), rcond=None)[0]
-    return dict(zip(factors, found[1:].tolist(), strict=True))
-
-
 TABLE = "Measured rates"
 _LOOKS = 2
 _MORE = 3  # times the first look's measurements, for the second
@@ -153,8 +146,7 @@ def findings(experiment: Experiment, context: Context, tables: Tables) -> Iterat
     found = points(experiment, context)
     broken = [premise for point in found for premise in point.premises if not premise.holds]
     if broken:
-        against = f"the order of {experiment.theorem}"
-        yield _finding(experiment, found, "rate", against, "untested", f"not asymptotic: {broken[0]}")
+        yield _order(experiment, found, "untested", f"not asymptotic: {broken[0]}")
         return
     judgements, factors = _judged(experiment, found)
     if _undecided(experiment, judgements, factors):
@@ -169,8 +161,7 @@ def findings(experiment: Experiment, context: Context, tables: Tables) -> Iterat
 
 def _judged(experiment: Experiment, found: list[Point]) -> tuple[list[Finding], list[Factor]]:
     """All findings at one look, and what is known of each factor if a rate is looked at."""
-    frame = _frame(found)
-    judgements, factors = list[Finding](), list[Factor]()
+    frame, judgements, factors = _frame(found), list[Finding](), list[Factor]()
     if experiment.factors:
         order = _slopes(experiment, found, "order")
         factors, fit = judged(frame, "measured", order, confidence=_CONFIDENCE)
@@ -178,9 +169,8 @@ def _judged(experiment: Experiment, found: list[Point]) -> tuple[list[Finding], 
             factors = [each.unknown(f"not asymptotic: {experiment.unreachable}") for each in factors]
         verdict = worst(factors)
         factors += [_held(name, found[0].cell) for name in experiment.named if name not in order]
-        evidence = {"fit": None if fit is None else fit.to_dict(), "factors": [each.to_dict() for each in factors]}
-        reason, against = _reason(experiment, factors), f"the order of {experiment.theorem}"
-        judgements.append(_finding(experiment, found, "rate", against, verdict, reason, **evidence))
+        evidence = {"fit": fit and fit.to_dict(), "factors": [each.to_dict() for each in factors]}
+        judgements.append(_order(experiment, found, verdict, _reason(experiment, factors), **evidence))
     if experiment.predicted is not None:
         judgements.append(_prediction(experiment, found, frame))
     if experiment.statement.bound_formula is not None:
@@ -197,8 +187,8 @@ def _undecided(experiment: Experiment, judgements: list[Finding], factors: list[
 
 def _slopes(experiment: Experiment, found: list[Point], what: str) -> dict[str, float]:
     """Exponents of a number of each grid point, such as its order."""
-    cells = [point.cell for point in found]
-    return dict(slopes(cells, [getattr(point, what) for point in found], experiment.varied(cells)))
+    cells, values = [point.cell for point in found], [getattr(point, what) for point in found]
+    return dict(slopes(cells, values, experiment.varied(cells)))
 
 
 def _held(name: str, cell: Cell) -> Factor:
@@ -208,12 +198,14 @@ def _held(name: str, cell: Cell) -> Factor:
 
 
 def _reason(experiment: Experiment, factors: list[Factor]) -> str:
-    """Say what is shown of every factor, the worst first."""
+    """Say what is shown of every factor, the worst first, and name those that the grid does not vary."""
     if experiment.unreachable:
         return factors[0].why
-    order = sorted(factors, key=lambda each: WORST.index(each.word))
-    explained = f"; `dpcheck show {experiment.theorem}` states it" if order[0].word == "contradicted" else ""
-    return f"{'; '.join(map(str, order))}; {experiment.attains}{explained}"
+    varied = sorted((each for each in factors if each.varied), key=lambda each: WORST.index(each.word))
+    held = ", ".join(each.name for each in factors if not each.varied)
+    said = [*map(str, varied), *([f"untested, as this grid does not vary it: {held}"] * bool(held))]
+    explained = f"; `dpcheck show {experiment.theorem}` states it" if varied[0].word == "contradicted" else ""
+    return f"{'; '.join(said)}; {experiment.attains}{explained}"
 
 
 def _frame(found: list[Point]) -> Any:
@@ -228,6 +220,10 @@ def _frame(found: list[Point]) -> Any:
         for value in point.values
     ]  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def _order(experiment: Experiment, found: list[Point], verdict: str, reason: str, **evidence: Any) -> Finding:
+    return _finding(experiment, found, "rate", f"the order of {experiment.theorem}", verdict, reason, **evidence)
 
 
 def _prediction(experiment: Experiment, found: list[Point], frame: Any) -> Finding:

@@ -10,8 +10,8 @@ import pytest
 import dpcheck
 from dpcheck.checks import rates as judgement
 from dpcheck.checks.context import Context
-from dpcheck.checks.experiment import LOG_DELTA, Experiment, Grid, Premise, cross, doubling, product
-from dpcheck.checks.rates import TABLE, Point, findings, points, slopes
+from dpcheck.checks.experiment import LOG_DELTA, Experiment, Grid, Premise, cross, doubling, product, slopes
+from dpcheck.checks.rates import TABLE, Point, findings, points
 from dpcheck.errors import InputError
 from dpcheck.running.store import Store
 

@@ -22,14 +22,13 @@ from dpcheck.catalogue.zhang2022 import algorithms
 from dpcheck.checks import experiment as declarations
 from dpcheck.solvers import algorithm
 
-
 AS_GOOD = ("supported", "attained", "not exceeded")
 
 
 class Fault(NamedTuple):
     """edits : what is changed;  where : in the "schedule", the "kernel", the "module", or in "algorithms" as well.
 
-    red : kinds of findings, one of which must be red, any where it is empty;  all_red : whether none stays as good as it was
+    red : kinds of findings, one of which must be red, any where it is empty;  all_red : whether none stays good
     """
 
     algorithm: str
