@@ -85,17 +85,26 @@ class Factor:
             return f"{at} leaves {claim} untested: {self.why}"
         fast = f"{self.name}^{self.claimed - sign * self.too_fast:.2f}"
         slow = f"{self.name}^{self.claimed + sign * self.too_slow:.2f}"
-        margin = f"margin {self.margin:g}"
         return {
-            "attained": f"{at} attains {claim} ({margin}; claims of {fast} and {slow} are rejected)",
-            "not exceeded": f"{at} does not exceed {claim} ({margin}; of faster claims, {fast} is the first rejected)",
-            "contradicted": f"{at} is slower than {claim} ({margin})",
+            "attained": f"{at} attains {claim} (claims of {fast} and {slow} are rejected)",
+            "not exceeded": f"{at} does not exceed {claim} (of faster claims, {fast} is the first rejected)",
+            "contradicted": f"{at} is slower than {claim}",
         }[self.word]
 
 
 def worst(factors: Sequence[Factor]) -> str:
     """Return the word for all factors together."""
     return next(word for word in WORST if word in {factor.word for factor in factors})
+
+
+def said(factors: Sequence[Factor]) -> str:
+    """Say what is shown of every factor, the worst first, and name those of which a grid can tell nothing."""
+    clauses = [str(each) for word in WORST for each in factors if each.word == word and each.claimed is not None]
+    tied = {frozenset((each.name, *each.tied)): each for each in factors if each.tied}
+    clauses += [f"{' and '.join((each.name, *each.tied))} are untested: {each.why}" for each in tied.values()]
+    held = ", ".join(each.name for each in factors if not each.varied)
+    clauses += [f"untested, as this grid does not vary it: {held}"] * bool(held)
+    return f"{'; '.join(clauses)}; margin {factors[0].margin:g}"
 
 
 def judged(
@@ -110,9 +119,7 @@ def judged(
     ties = _ties(levels - levels.mean(0), names)
     free = [name for name, others in ties.items() if not others]
     judgements = {
-        name: Factor(
-            name=name, word="untested", tied=others, why=f"this grid cannot tell it from {' and '.join(others)}"
-        )
+        name: Factor(name=name, word="untested", tied=others, why="this grid cannot tell them apart")
         for name, others in ties.items()
     }
     if not free:

@@ -35,7 +35,7 @@ from dpcheck.checks.context import Batch, Context, Stage, Tables
 from dpcheck.checks.declared import Declared
 from dpcheck.checks.experiment import LOG_DELTA, Cell, Experiment, Grid, Premise, level, slopes
 from dpcheck.checks.place import place_of_theorem
-from dpcheck.checks.rate_words import WORST, Factor, judged, worst
+from dpcheck.checks.rate_words import Factor, judged, said, worst
 from dpcheck.report.findings import Finding
 from dpcheck.source import place_of
 
@@ -170,7 +170,7 @@ def _judged(experiment: Experiment, found: list[Point]) -> tuple[list[Finding], 
         verdict = worst(factors)
         factors += [_held(name, found[0].cell) for name in experiment.named if name not in order]
         evidence = {"fit": fit and fit.to_dict(), "factors": [each.to_dict() for each in factors]}
-        judgements.append(_order(experiment, found, verdict, _reason(experiment, factors), **evidence))
+        judgements.append(_order(experiment, found, verdict, _reason(experiment, verdict, factors), **evidence))
     if experiment.predicted is not None:
         judgements.append(_prediction(experiment, found, frame))
     if experiment.statement.bound_formula is not None:
@@ -197,15 +197,11 @@ def _held(name: str, cell: Cell) -> Factor:
     return Factor(name=name, word="untested", why=f"this grid does not vary it{held}")
 
 
-def _reason(experiment: Experiment, factors: list[Factor]) -> str:
-    """Say what is shown of every factor, the worst first, and name those that the grid does not vary."""
+def _reason(experiment: Experiment, verdict: str, factors: list[Factor]) -> str:
     if experiment.unreachable:
         return factors[0].why
-    varied = sorted((each for each in factors if each.varied), key=lambda each: WORST.index(each.word))
-    held = ", ".join(each.name for each in factors if not each.varied)
-    said = [*map(str, varied), *([f"untested, as this grid does not vary it: {held}"] * bool(held))]
-    explained = f"; `dpcheck show {experiment.theorem}` states it" if varied[0].word == "contradicted" else ""
-    return f"{'; '.join(said)}; {experiment.attains}{explained}"
+    explained = f"; `dpcheck show {experiment.theorem}` states it" if verdict == "contradicted" else ""
+    return f"{said(factors)}; {experiment.attains}{explained}"
 
 
 def _frame(found: list[Point]) -> Any:

@@ -26,7 +26,7 @@ from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue.bases import BASES, optimum
 from dpcheck.checks.context import Batch, Context, Tables
 from dpcheck.checks.experiment import doubling
-from dpcheck.checks.rate_words import MARGIN
+from dpcheck.checks.rate_words import MARGIN, said
 from dpcheck.checks.rate_words import judged as judged_factors
 from dpcheck.checks.rates import TABLE
 from dpcheck.problems.bilinear import Bilinear
@@ -177,7 +177,7 @@ def judged(line: Line, counts: Sequence[Sequence[int]]) -> tuple[Finding, dict[s
         "predicted": None, "largest": None, **shown.to_dict(),
     }  # fmt: skip
     evidence = {"fit": fit.to_dict(), "factors": [shown.to_dict()]}
-    return Finding(line.id, "rate", line.subject, shown.word, str(shown), evidence=evidence), row
+    return Finding(line.id, "rate", line.subject, shown.word, said([shown]), evidence=evidence), row
 
 
 STAGES = {
