@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 from dpcheck.audits import rate_table
 from dpcheck.checks.experiment import LOG_DELTA
-from dpcheck.checks.rate_words import MARGIN, TO_ZERO, judged
+from dpcheck.checks.rate_words import MARGIN, TO_ZERO, judged, said, worst
 from dpcheck.checks.rates import _CONFIDENCE, _MORE, experiments
 
 CLAIMED = {"n": -0.5, "d": 0.25, "epsilon": -0.5, LOG_DELTA: 0.25}
@@ -105,12 +105,36 @@ def test_factors_that_a_grid_ties_are_untested_and_named():
     assert [each.tied for each in words(table(alone)).values()] == [("d",), ("n",)]
 
 
-@pytest.mark.parametrize(
-    "law", [lambda grid: 1 + (grid["n"] / 6e3) ** 0.5, lambda grid: 1 / (1 + (grid["n"] / 2e3) ** -1.5)]
-)
-def test_a_law_that_bends_is_not_attained(law):
-    found = only(table(ALONG_N, runs=20, law=law))
-    assert found.word in ("untested", "contradicted")
+def bend(line, change):
+    """A law whose slope, relative to the claimed one, is ``line`` in the middle of the grid and changes along it."""
+    x = np.log(SIZES["n"] / np.sqrt(SIZES["n"][0] * SIZES["n"][-1]))
+    return lambda grid: np.exp(line * x + change / (2 * np.ptp(x)) * x**2)
+
+
+@pytest.mark.parametrize(("line", "change"), [(0.0, 0.5), (-0.2, 1.0), (0.08, -0.4)])
+def test_a_mean_slope_says_nothing_where_the_slope_still_bends(line, change):
+    """The interval alone would call these attained, not exceeded and contradicted."""
+    found = only(table(ALONG_N, runs=20, law=bend(line, change)))
+    assert (found.word, found.too_fast, found.too_slow) == ("untested", None, None)
+    assert found.measured == pytest.approx(CLAIMED["n"] + line, abs=0.04)
+    slight = only(table(ALONG_N, runs=20, law=bend(0.0, 0.05)))
+    assert slight.word == "attained"
+
+
+def test_a_clause_names_the_claims_that_are_rejected():
+    found = words(table(ALL))
+    for name, each in found.items():
+        sign = -1 if name in TO_ZERO else 1
+        faster, slower = CLAIMED[name] - sign * each.too_fast, CLAIMED[name] + sign * each.too_slow
+        assert f"{name}^{faster:.2f} and {name}^{slower:.2f}" in str(each)
+        assert str(each) in said([*found.values()])
+    assert f"margin {MARGIN:g}" in said([*found.values()])
+
+
+def test_the_worst_word_is_that_of_all_factors():
+    found = words(table(ALL, n=0.2, d=-0.2, epsilon=0.05))
+    assert [worst([*found.values()][at:]) for at in range(4)] == ["contradicted", "untested", "untested", "attained"]
+    assert worst([found["d"], found[LOG_DELTA]]) == "not exceeded"
 
 
 def test_means_that_say_nothing_leave_a_factor_untested():

@@ -18,6 +18,7 @@ from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.experiment import level
 from dpcheck.checks.games import CONFIDENCE
+from dpcheck.checks.rate_words import MARGIN, TO_ZERO
 from dpcheck.checks.rates import LEADS, TABLE, _known, experiments, stages
 from dpcheck.running.executor import cores
 from dpcheck.solvers import ALGORITHMS
@@ -116,3 +117,22 @@ def test_correct_code_is_seldom_red():
     assert set(kept.finding) == {id for id in random if not id.endswith(FAR)}, "tests/rate_chances.py measures them"
     assert (kept.expected == kept.finding.map(expected_verdicts())).all()
     assert kept.chance.sum() + 200 * (1 - CONFIDENCE) < 1e-3
+
+
+def test_the_kept_words_follow_from_the_kept_intervals():
+    """What is attained rejects claims that are .1 wrong, on both sides; every other word says why."""
+    kept = tables.read("rates")
+    room, side = kept.margin / 2, np.where(kept.factor.isin(TO_ZERO), -1, 1)
+    ends = np.stack([side * (kept.low - kept.claimed), side * (kept.high - kept.claimed)])
+    low, high = ends.min(0), ends.max(0)
+    close = 2e-6  # six figures are kept
+    attained, below = kept.verdict == "attained", kept.verdict == "not exceeded"
+    assert (kept[attained][["too_fast", "too_slow"]] <= MARGIN).all(axis=None)
+    assert (np.maximum(-low, high)[attained] <= MARGIN - room[attained] + close).all()
+    assert (high[below] <= room[below] + close).all()
+    assert (kept[below][["too_fast", "too_slow"]].fillna(np.inf).max(axis=1) > MARGIN).all()
+    assert (low > room - close)[kept.verdict == "contradicted"].all()
+    known = kept.too_fast.notna() & kept.too_slow.notna()
+    for least, end in ((kept.too_fast, low), (kept.too_slow, -high)):  # multiples of .01
+        assert (np.maximum(end + least - room, room - (end + least - 0.01))[known & (least > 0)] > -close).all()
+    assert kept[kept.verdict == "untested"].why.notna().all()
