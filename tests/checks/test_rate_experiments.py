@@ -215,6 +215,15 @@ def test_a_setting_that_varies_along_with_another_leaves_both_untested():
     assert [row["measured"] for row in tables[TABLE]] == [None] * 4
 
 
+def test_a_factor_that_noise_leaves_open_is_measured_again_once():
+    def noisy(cell, rng, size):
+        return cell["n"] ** -1.0 * rng.chisquare(20, size) / 20
+
+    (found,) = findings(fake(noisy, predicted=None, order_only=True), Context(), {})
+    assert found.evidence["measurements at each"] == 80
+    assert found.verdict in ("attained", "not exceeded")
+
+
 def test_delta_is_a_factor_as_its_logarithm():
     cells = product({"d": 1, "epsilon": 1.0}, n=CELL_SIZES, delta=(1e-8, 1e-16, 1e-32))
 
