@@ -29,6 +29,28 @@ COLUMNS = (
 )  # fmt: skip
 
 
+BEST = ("attained", "not exceeded", "contradicted", "untested")
+
+
+def of_theorems(kept):
+    """The best word of each factor of each term that a theorem with experiments names, and why it is no better."""
+    rows = []
+    for first in {each.theorem: each for each in experiments()}.values():
+        for term in dict(first.statement.regimes):
+            for factor in replace(first, regime=term).named:
+                of = kept[(kept.theorem == first.theorem) & (kept.regime.fillna("") == term) & (kept.factor == factor)]
+                best = min(of.to_dict("records"), key=lambda row: BEST.index(row["verdict"]), default={})
+                where = f"{best['algorithm']}.{best['experiment']}" if best else None
+                shown = {
+                    name: best.get(name) for name in ("claimed", "measured", "too_slow", "too_fast", "tied", "why")
+                }
+                word = best.get("verdict", "no experiment")
+                rows.append(
+                    {"theorem": first.theorem, "term": term, "factor": factor, "best": word, "where": where, **shown}
+                )
+    return pd.DataFrame(rows).sort_values(["theorem", "term", "factor"], ignore_index=True)
+
+
 @pytest.mark.experiment
 def test_every_rate_is_as_expected_and_kept(keep):
     """Under 10 minutes on two cores that nobody else uses, no algorithm above one; ``seconds`` are an experiment's."""
@@ -42,7 +64,9 @@ def test_every_rate_is_as_expected_and_kept(keep):
             red += [(each.id, each.expected, each.verdict) for each in found if not each.ok]
             rows += [row | {"seconds": seconds} for row in made.get(TABLE, [])[before:]]
             print(f"{name}: {title}: {seconds} s", flush=True)
-    keep("rates", pd.DataFrame(rows)[list(COLUMNS)])
+    frame = pd.DataFrame(rows)[list(COLUMNS)]
+    keep("rates", frame)
+    keep("rate_factors", of_theorems(frame))
     assert red == []
 
 
@@ -136,3 +160,9 @@ def test_the_kept_words_follow_from_the_kept_intervals():
     for least, end in ((kept.too_fast, low), (kept.too_slow, -high)):  # multiples of .01
         assert (np.maximum(end + least - room, room - (end + least - 0.01))[known & (least > 0)] > -close).all()
     assert kept[kept.verdict == "untested"].why.notna().all()
+
+
+def test_the_kept_table_of_factors_follows_from_that_of_rates():
+    kept = tables.read("rate_factors")
+    pd.testing.assert_frame_equal(kept, of_theorems(tables.read("rates")), check_dtype=False)
+    print(f"{(kept.best == 'attained').mean():.0%} attained of {len(kept)}: {kept.best.value_counts().to_dict()}")
