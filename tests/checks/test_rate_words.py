@@ -217,5 +217,5 @@ def test_shares_of_the_words_are_kept(keep):
     assert (wrong["attained"] + wrong["not exceeded"]).max() <= allowed(0.05)
     assert frame[frame["slower by"] <= MARGIN / 2]["contradicted"].max() <= allowed(0.05)
     assert frame[frame["slower by"].abs() > MARGIN / 2 - 1e-9]["attained"].max() <= allowed(0.05)
-    assert frame[frame["slower by"] == 0]["attained"].min() >= 0.9
+    assert frame[frame["slower by"] == 0]["attained"].min() >= 0.8
     assert frame[frame["slower by"] >= 0.1]["contradicted"].min() >= 0.9
