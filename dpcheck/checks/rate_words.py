@@ -35,7 +35,7 @@ MARGIN = 0.1  # by which a claim is wrong that an attained exponent rejects, on 
 WORST = ("contradicted", "untested", "not exceeded", "attained")
 TO_ZERO = ("epsilon",)  # factors of experiments along which rates are claimed as they go to 0
 _PLANTED = tuple(k / 100 for k in range(1001))  # wrong by so much
-_FAR = 50.0  # a claim so slow that every law is faster
+_FAR = 50.0  # a claim so fast that every law that can be judged contradicts it
 _TIED = 1e-8  # relative; a direction in which a grid extends less is none
 
 
@@ -135,7 +135,7 @@ def judged(
     fit = against(0.0, margin)
     useful = fit
     if "inconclusive" in fit.by_factor.values():  # for want of runs, or because nothing could be said of any claim
-        useful = against(_FAR, margin)
+        useful = against(-_FAR, margin)
     stricter = fit
     for name in free:
         own = _measured(name, claimed[name], fit, margin)
