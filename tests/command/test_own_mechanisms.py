@@ -15,6 +15,7 @@ import pytest
 
 import dpcheck
 from dpcheck.cli import main
+from dpcheck.commands.baseline import BASELINE, Baseline
 from dpcheck.commands.mechanisms import read_mechanisms
 from dpcheck.report.findings import Finding, Report, render
 
@@ -134,12 +135,24 @@ def test_a_baseline_of_verdicts_alone_is_still_read(project, capsys):
     assert main(["audit", "--all", "--baseline", "known.json"]) == 0
 
 
+def test_a_baseline_before_is_read_in_todays_words(tmp_path):
+    words = {"nseg.rate.table_1": "supported", "mine.rate": "supported", "xu2026.002:Def3": "conditional"}
+    file = tmp_path / "known.json"
+    now = ["not exceeded", "supported", "conditional or misprint or proved"]
+    for schema, wanted in (("dpcheck.baseline/2", now), (BASELINE, [*words.values()])):
+        file.write_text(
+            json.dumps({"schema": schema, "findings": {id: {"verdict": word} for id, word in words.items()}})
+        )
+        read = Baseline.read(str(file)).entries
+        assert [read[id]["verdict"] for id in words] == wanted
+
+
 @pytest.mark.parametrize(
     "entry", [7, {}, {"verdict": 1}, {"verdict": "violated", "until": "soon"}, {"verdict": "violated", "reason": 3},
               {"verdict": "violated", "audited": "many"}],
 )  # fmt: skip
 def test_a_wrong_baseline_is_refused(project, capsys, entry):
-    Path("known.json").write_text(json.dumps({"schema": "dpcheck.baseline/2", "findings": {"a.output": entry}}))
+    Path("known.json").write_text(json.dumps({"schema": BASELINE, "findings": {"a.output": entry}}))
     assert main(["audit", "--all", "--baseline", "known.json"]) == 2
     out, err = capsys.readouterr()
     assert (out, len(err.strip().splitlines())) == ("", 1)

@@ -323,7 +323,6 @@ def experiment(
         settings=partial(given, algorithm),
         reach=total, premises=partial(premises, algorithm),
         grid=Grid(cells, seeds), runs=runs,
-        margin=0.3,  # counts of refreshes are whole and few, and minutes tell the slope at the end to a tenth
         attains="the instance attains the order, which Theorem 3 has from Table 1 of the paper", **more,
     )  # fmt: skip
 

@@ -344,7 +344,6 @@ EXPERIMENTS = (
     Experiment(
         name="theorem_1", theorem="xu2026.theorem_1", settings=settings, factors=("n", "d"),
         grid=Grid(EMPIRICAL, 60), runs=lambda cell: math.ceil(160 / cell["d"]),
-        margin=0.25,  # periods and steps are whole numbers, which bends the slope by .1 over this grid
         predicted=partial(simulated, "repaired"), within=1.15, premises=premises,
         **COMMON,
     ),

@@ -288,7 +288,6 @@ EXPERIMENTS = (
         name="theorem_2a.privacy", theorem=SMOOTH, regime="privacy", sample=partial(sample, "privacy"),
         factors=("n", "d"), clear=2.5, grid=Grid(NOISY, 24), predicted=partial(predicted, SMOOTH, 1),
         settings=lambda game, cell: {"batch": 1},  # the printed noise, which hides the records' own, does not know m
-        margin=0.2,  # runs differ by a tenth, and a hundred of them at each grid point would take minutes
         runs=lambda cell: math.ceil(40 / (cell["d"] + 4) * 40_000 / cell["n"]),
         premises=premises, reach=reach, **OF_DP_SGDA,
     ),
@@ -296,14 +295,13 @@ EXPERIMENTS = (
         name="theorem_2b.statistical", theorem=KINKS, regime="statistical", sample=partial(sample, "kinks"),
         factors=("n",), predicted=partial(predicted, KINKS, None), premises=partial(premises, id=KINKS),
         settings=lambda game, cell: {"theorem": "2b"},
-        clear=3.0, margin=0.2,  # m = 1, so that runs differ by 2 to 5 %, and a longer n takes n^2 steps
+        clear=3.0,  # m = 1, so that runs differ by 2 to 5 %, and a longer n takes n^2 steps
         grid=Grid(cross({"d": 3, "epsilon": 1.0, "delta": 9e-8}, n=doubling(800, 3200)), 8),
         runs=lambda cell: max(1, round(3 * (800 / cell["n"]) ** 1.3)), **OF_DP_SGDA,
     ),
     Experiment(
         name="table_1.statistical", algorithm="nseg", predicted=corner_of_nseg, within=1.15, premises=premises,
         attains="the instance attains the order", grid=Grid(cross(SIZES, n=doubling(1024, 8192)), 16),
-        margin=0.15,  # the random part of the gap is a few per cent at each size, which the bend feels most
         runs=lambda cell: int(8 * 1024 / cell["n"]), **CORNER,
     ),
     Experiment(
@@ -315,7 +313,6 @@ EXPERIMENTS = (
         settings=lambda game, cell: {"sampling": "with_replacement"},
         predicted=lambda game, cell: proximal(game, cell, True), within=1.15, premises=walked,
         attains="the instance attains the order", grid=Grid(cross(ONCE, n=(4000, 8000, 16_000)), 12),
-        margin=0.2,  # noise, which falls by n^-3/2, is 1/4 of the walk at first and 1/16 at last
         runs=lambda cell: int(16_000 / cell["n"]), **CORNER,
     ),
     Experiment(

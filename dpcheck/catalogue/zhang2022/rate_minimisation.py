@@ -39,7 +39,6 @@ from dpcheck.problems.mean_estimation import MeanEstimation
 AT_ONCE, PHASED = "zhang2022.theorem_3_3", "zhang2022.theorem_3_4"
 RADIUS = 1.0  # of the domain
 CENTRE = 0.1  # of Theorem 3.3: the distance of c from the start
-MARGIN = 0.3  # of Theorem 3.4: in one dimension a run is as far off as the mean is: a bend by chance is no bend
 SHARE = 0.044  # curvature over mu: slopes then stay below L for the largest mu of the grid
 _DRAWS = 40_000
 
@@ -256,11 +255,9 @@ EXPERIMENTS = (
     experiment(
         "privacy", CLOSE, factors=("n", "d", "epsilon"), grid=Grid(CELLS_AT_ONCE, 12),
         runs=lambda cell: round(64_000 / cell["d"]),
-        margin=0.15,  # the bend in d and epsilon, which take three levels each, is known to .1 or so
     ),
     experiment(
         "statistical", SPREAD, factors=("n",), grid=Grid(LARGE_AT_ONCE, 12), runs=lambda cell: int(2**26 / cell["n"]),
-        margin=0.15,  # the privacy term, 3.5 % of the whole at the smallest n, bends the law
     ),
     Experiment(
         name="theorem_3_4.privacy", regime="privacy", sample=scaled, factors=("n", "d", "epsilon"),
@@ -269,7 +266,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="theorem_3_4.statistical", regime="statistical", sample=fixed, factors=("n",),
-        grid=Grid(LARGE_CELLS, 30), data_sets=3, runs=14, within=1.4, margin=MARGIN,
+        grid=Grid(LARGE_CELLS, 30), data_sets=3, runs=14, within=1.4,
         attains="the instance is solved faster than promised", **COMMON,
     ),
 )  # fmt: skip

@@ -26,7 +26,6 @@ from dpcheck.events import Event, Gaussian, Repeated, Sampled
 THEOREM = "zhang2025.theorem_2"
 COUPLING = 0.5  # kappa = 1.12
 REMARK = 8.0  # the constants c_2 and c_3 of the settings after Theorem 1
-MARGIN = 0.2  # the way from the start, of order a, still adds a third to the noise and bends the law
 NO_SPREAD = 1e-9  # B: equal records have gradients that do not differ, and the theorem asks for a B > 0
 
 
@@ -129,7 +128,7 @@ def experiment(name: str, variant: str, pull: float, noise: Any, grid: Grid, ful
         name=name, algorithm="dp_sgda_clipped", theorem=THEOREM, quantity="gradient norm of Phi at a uniform iterate",
         variant=variant, regime="privacy", sample=partial(sample, pull), measure=EqualRecords.gradient_norm,
         constants=constants, factors=varied, grid=grid, full=full, predicted=partial(predicted, noise), within=1.15,
-        margin=MARGIN, premises=partial(premises, noise), reach=reach, clear=2.0,
+        premises=partial(premises, noise), reach=reach, clear=2.0,
         attains="the instance attains the order", **other,
     )  # fmt: skip
 
