@@ -65,10 +65,13 @@ def _claims_table(results: Sequence[ClaimResult], *, color: bool, width: int, fi
             say(console, Text(f"    {explain.format(shlex.quote(file or result.claim.id))}", "cyan"))
     else:
         table = Table(box=None, pad_edge=False)
-        for heading in _HEADINGS.values():
-            table.add_column(heading, justify="right" if heading == "s" else "left", overflow="fold")
+        kernel = any(result.kernel for result in results)  # none saw the claims of a file of one's own
+        for name, heading in _HEADINGS.items():
+            if name != "kernel" or kernel:
+                table.add_column(heading, justify="right" if heading == "s" else "left", overflow="fold")
         for result in results:
-            texts = (result.method, f"{result.seconds:.1f}", _crux(result), result.trust, result.kernel or "nothing")
+            shares = [result.kernel or "nothing"] if kernel else []
+            texts = (result.method, f"{result.seconds:.1f}", _crux(result), result.trust, *shares)
             table.add_row(Text(result.claim.id), _word(result), *map(Text, (*texts, result.claim.location)))
         console.print(table)
         say(console, "")
@@ -120,7 +123,7 @@ def _claims_summary(results: Sequence[ClaimResult], changed: Sequence[ClaimResul
     counts = Counter[str](result.verdict for result in results)
     verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _ORDER if counts[verdict])
     line = f"Result:     {len(results)} claim{'s' * (len(results) != 1)}: {verdicts}; {seconds:.1f} s"
-    if len(results) > 1:
+    if len(results) > 1 and any(result.kernel for result in results):
         shares = Counter(result.kernel for result in results)
         line += "\nIn kernel:  " + "; ".join(f"{word or 'nothing'}: {shares[word]}" for word in SHARES if shares[word])
     if changed is None:

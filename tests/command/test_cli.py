@@ -256,7 +256,16 @@ def test_prove_explains(call):
     code, out, _ = call("prove", "Y17", "--explain")
     assert code == 0
     assert out.startswith("Y17  ✗ refuted")
-    for part in ("Claim: ", "Verdict: ", "Code: ", "Reading: ", "Repaired: ", "[counterexample, kernel]", r"$\neg"):
+    for part in (
+        "Claim: ",
+        "Verdict: ",
+        "In the kernel: steps only",
+        "Code: ",
+        "Reading: ",
+        "Repaired: ",
+        "[counterexample, kernel]",
+        r"$\neg",
+    ):
         assert part in out
     assert_refused(call("prove", "nosuch"), "paper, claim, theorem", "nosuch")
 
