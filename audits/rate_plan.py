@@ -119,7 +119,9 @@ def plan_for(
                 given += overall(judged)[0] == "supported"
             return given / tables
 
-        found = _fewest(share, max(2, round(m.independent / len(spread[1]))), chance, [seed, further])
+        found = _fewest(
+            share, max(2, m.independent // (1 if spread[0] else len(np.unique(m.cells)))), chance, [seed, further]
+        )
         if found is not None:
             sizes = {
                 name: [float(f"{ends[i] * np.exp(moved[i] + at):.6g}") for at in np.unique(x[:, i].round(9))]

@@ -117,7 +117,7 @@ def _judgement(
         return Judgement("inconclusive", f"at the end of the grid {last} may be faster than {claimed} by {margin:g}")
     hidden = second()
     if hidden is None:
-        return Judgement("inconclusive", f"{name} has too few independent sizes to see whether a second term is there")
+        return Judgement("inconclusive", f"whether {name} has a second, slower term cannot be seen")
     if hidden.excess.high(_but(level, _SECOND)) >= 0.0:
         terms = f"{name}^{sign * hidden.first:.2f} and a second term {name}^{sign * hidden.second:.4g}"
         share = f"{hidden.share:.0%} of the mean at the end of the grid"
