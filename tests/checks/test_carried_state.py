@@ -194,7 +194,9 @@ def test_a_run_copies_its_state_once():
             copies.append(self)
             return self.copy()
 
-    given = own(lambda state, data, rng: noisy(total(data), rng).view(State), start=np.zeros(2).view(State), update=None)
+    given = own(
+        lambda state, data, rng: noisy(total(data), rng).view(State), start=np.zeros(2).view(State), update=None
+    )
     for run in (given.transcript, given.output):
         run(DATA, np.random.default_rng(0))
     assert len(copies) == 2
