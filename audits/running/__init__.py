@@ -66,6 +66,8 @@ def numbers(result: Any) -> Floats:
         array = np.asarray(result)
     except (ValueError, TypeError, RuntimeError) as error:
         raise InputError(f"mechanism must return a number or an array, got {unread(result, error)}") from error
+    if array.dtype.kind == "f" and array.size and not isinstance(result, np.ma.MaskedArray):
+        return array.astype(np.float64)  # at once, as it is called for each step of each run
     require(array.dtype.kind != "c", "mechanism", "return complex numbers as real and imaginary parts", array.dtype)
     numeric = array.dtype.kind in "biuf" and array.size > 0
     shown = f"{type(result).__name__} of {array.dtype}" if array.size else "an empty array"

@@ -95,12 +95,11 @@ class Pool(AbstractContextManager["Pool"]):
                     self._done[chunk.side] += outputs.ran
                     raise outputs.on([chunk.side], self._done) from outputs
                 self._done[chunk.side] += chunk.size
-                if self._kept is None:
-                    yield chunk, outputs
-                    continue
-                self._kept[chunk] = outputs
-            assert self._kept is not None
-            yield chunk, self._kept[chunk]
+                if self._kept is not None:
+                    self._kept[chunk] = outputs
+                yield chunk, outputs
+            elif self._kept is not None:
+                yield chunk, self._kept[chunk]
 
 
 def _attempt(runner: Runner | IsolatedRunner, chunk: Chunk) -> Floats | RunError:

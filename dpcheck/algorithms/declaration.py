@@ -257,15 +257,14 @@ class Algorithm:
         Yields
         ------
         tuple
-            For each step a copy of the state before it and what it releases; at the end the last state with None. One
-            state goes through all steps, and what the code keeps elsewhere begins anew with the run.
+            For each step its state, which it may have changed, and what it releases; at the end the last state with
+            None. One state goes through all steps, and what the code keeps elsewhere begins anew with the run.
         """
         self.forget()
         state = copy.deepcopy(self.start)
         for _ in range(self.steps):
-            before = copy.deepcopy(state)
             released = self.released(state, data, rng)
-            yield before, released
+            yield state, released
             state = self.following(state, released)
         yield state, None
 

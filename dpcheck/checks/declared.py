@@ -178,10 +178,9 @@ class Try:
         """Yield everything that is released, and the output alone, or the output of what is declared as a whole."""
         given, key, remark = self.declared.algorithm, crc32(label.encode()), f"where {self.pair.words}"
         several = given.run is None and (given.steps > 1 or given.update is not None)
+        streams = tuple((key, _TRANSCRIPT if several else _OUTPUT, look) for look in range(2))
         if several:
-            streams = ((key, _TRANSCRIPT, 0), (key, _TRANSCRIPT, 1))
             yield Part("transcript", f"{label}: everything released", given.transcript, trials, streams, True, remark)
-        streams = ((key, _OUTPUT, 0), (key, _OUTPUT, 1))
         yield Part("output", f"{label}: final output only", given.output, trials, streams, not several, remark)
 
 

@@ -20,7 +20,8 @@ from dpcheck.algorithms.layout import Release
 from dpcheck.algorithms.problem import Array, with_record
 from dpcheck.audits.limits import least_rejected
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
-from dpcheck.audits.running import Chunk
+from dpcheck.audits.running import Chunk, Runner
+from dpcheck.audits.running.datasets import same
 from dpcheck.checks.context import Context
 from dpcheck.checks.games import CONFIDENCE, DELTA, EPSILON, Entry
 from dpcheck.checks.releases import multiplier
@@ -30,6 +31,7 @@ from dpcheck.report.findings import Finding
 from dpcheck.solvers import algorithm
 
 RUNS = 3
+_ROOM = 2**26  # numbers of a user's runs, half a gigabyte
 _FAMILY = 0.95  # confidence of the bound within the claimed family
 ROUNDING = 1e-6  # relative; a base solver's certificate is met to about 1e-9
 _COLUMNS = {"w": [0, 2, 4], "v": [1, 3, 4]}  # of a record of ``worst_case``: what the gradient in a block is made of
@@ -137,14 +139,20 @@ def sandwich(context: Context, name: str, attempt: Any, trials: int) -> Iterator
         yield share(f"{label}.share", attempt, reached)
         most = max(reached, key=lambda each: _rounded(each.shift))
         telling = f"the canary moves {most}, whose noise is {most.multiplier:.4g} sensitivities"
+    seen = dict[tuple[int, ...], dict[Chunk, Array]]()  # what whole runs gave, by their stream
     for part in attempt.parts(label, trials):
-        kept: dict[Chunk, Array] = {}
         replayed = part.whole and attempt.game is not None
         for stream in part.streams:
+            kept = {} if replayed else Runs()
+            if stream in seen:
+                runner = Runner(part.mechanism, attempt.datasets, False, context.stream(*stream))
+                kept.update(ends(seen[stream], runner))
             audited = audit(
                 context, part.mechanism, attempt.datasets, part.trials, *stream, entry=attempt,
-                runs=kept if replayed else None,
+                runs=kept if part.whole or stream in seen else None,
             )  # fmt: skip
+            if part.whole:
+                seen[stream] = kept
             if audited.verdict != "violated":
                 break
         place = attempt.place
@@ -159,6 +167,25 @@ def sandwich(context: Context, name: str, attempt: Any, trials: int) -> Iterator
         if replayed and audited.verdict == "consistent":
             found = curve(context, name, attempt, trials, kept)
             yield replace(found, reason=f"{found.reason}; {telling}") if found.verdict == "violated" else found
+
+
+class Runs(dict[Chunk, Array]):
+    """What runs gave, by chunk, as far as there is room: what is not kept is run again."""
+
+    def __setitem__(self, chunk: Chunk, outputs: Array) -> None:
+        if sum(rows.size for rows in self.values()) + outputs.size <= _ROOM:
+            super().__setitem__(chunk, outputs)
+
+
+def ends(runs: dict[Chunk, Array], runner: Runner) -> dict[Chunk, Array]:
+    """Return the last numbers of runs, where they are what ``runner`` gives, as on the first ones; else nothing."""
+    for side in range(2):
+        whole = [rows for chunk, rows in runs.items() if (chunk.side, chunk.number) == (side, 0)]
+        last = runner(Chunk(side, 0, 1))
+        width = last.shape[1]
+        if not whole or whole[0].shape[1] < width or not same(whole[0][:1, -width:], last).all():
+            return {}
+    return {chunk: rows[:, -width:].copy() for chunk, rows in runs.items()}
 
 
 def curve(context: Context, name: str, entry: Entry, trials: int, runs: dict[Chunk, Array]) -> Finding:

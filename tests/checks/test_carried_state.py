@@ -183,3 +183,20 @@ def test_a_run_begins_anew():
     given = own(in_a_closure())
     one, other = (given.transcript(DATA, np.random.default_rng(0)) for _ in range(2))
     np.testing.assert_array_equal(one, other)
+
+
+def test_a_run_copies_its_state_once():
+    """A copy costs an array of JAX as much as a step."""
+    copies = []
+
+    class State(np.ndarray):
+        def __deepcopy__(self, memo):
+            copies.append(self)
+            return self.copy()
+
+    given = own(
+        lambda state, data, rng: noisy(total(data), rng).view(State), start=np.zeros(2).view(State), update=None
+    )
+    for run in (given.transcript, given.output):
+        run(DATA, np.random.default_rng(0))
+    assert len(copies) == 2

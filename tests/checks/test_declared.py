@@ -9,6 +9,7 @@ import subprocess
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 import pytest
@@ -16,10 +17,11 @@ import pytest
 from dpcheck import InputError
 from dpcheck.algorithms import registry as algorithm_files
 from dpcheck.algorithms.declaration import Algorithm, RateClaim
+from dpcheck.audits.membership import audit_privacy
 from dpcheck.bounds.registry import theorem
-from dpcheck.checks import check
+from dpcheck.checks import check, sandwich
 from dpcheck.checks.context import Context
-from dpcheck.checks.declared import Declared
+from dpcheck.checks.declared import Declared, Try
 from dpcheck.checks.rates import claimed_rate
 from dpcheck.checks.sampling import sampling
 from dpcheck.checks.sandwich import sandwiches
@@ -370,6 +372,27 @@ def test_membership(scale, verdict):
     if verdict == "violated":
         assert "and 1 is claimed: " in found["mine.output"].reason
         assert "in one data set, replacement" in found["mine.output"].reason
+
+
+@pytest.mark.parametrize("kept", [sandwich._ROOM, 9_000])
+@pytest.mark.parametrize("update", [None, lambda state, released: state - released])
+def test_the_output_is_audited_on_the_runs_of_everything_released(update, kept, monkeypatch):
+    """Where it is the last release, they are not made again; what is audited is the output in each case."""
+    monkeypatch.setattr(Try, "budget", (1_000, 1_000))
+    monkeypatch.setattr(sandwich, "_ROOM", kept)
+    calls = [Lock()]  # which no pickle holds, so that it is not put back between runs
+
+    def step(state, data, rng):
+        calls.append(Lock())
+        return state + data.sum() + rng.normal(scale=50.0, size=2)
+
+    own = steps(step, start=np.zeros(2), update=update, neighbour=np.r_[1.0, np.zeros(N - 1)], events=Gaussian(50.0))
+    found = audited(own)["mine.output"].evidence["audit"]
+    made = (len(calls) - 1) / own.steps / 2  # on each data set
+    again = audit_privacy(own.output, own.data, own.neighbour, epsilon=1.0, delta=1e-5, trials=1_000,
+                          confidence=Try.confidence, seed=found["seed"])  # fmt: skip
+    assert found == again.to_dict()
+    assert (made < 1_300) is (update is None and kept > 9_000)
 
 
 def test_the_declared_pair_is_the_one_that_is_audited():
