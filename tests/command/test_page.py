@@ -11,7 +11,7 @@ from pages import looked_at
 from dpcheck.audits.bugs.bug import Examination, find
 from dpcheck.audits.bugs.testers import Outcome
 from dpcheck.report import template
-from dpcheck.report.charts import Chart, charts, epsilon_strips
+from dpcheck.report.charts import Chart, charts, epsilon_strips, exponent_strips
 from dpcheck.report.claims import bugs_page
 from dpcheck.report.findings import Finding, Report
 from dpcheck.report.html import to_html
@@ -268,3 +268,14 @@ def test_a_page_of_the_whole_catalogue_is_small_and_opens_at_once(look):
     assert found["opened"]
     assert found["axe"] == []
     assert "Counterexample: at mu = 1" in found["printed"]  # evidence that a large page holds packed
+
+
+def test_the_page_says_which_wrong_exponents_are_rejected():
+    rows = [
+        RATES[0] | {"too_fast": 0.07, "too_slow": 0.04},
+        RATES[0] | {"factor": "d", "too_fast": None, "too_slow": 0.0},
+    ]
+    both, one = exponent_strips(rows).rows
+    assert "0.07 too fast and 0.04 too slow" in both.words
+    assert "0.00 too slow" in one.words and "too fast" not in one.words
+    assert "rejected" not in exponent_strips(RATES).rows[0].words
