@@ -224,12 +224,9 @@ def _total_variation(events: EventCounts, delta: float) -> float:
 
 def _looseness(events: EventCounts) -> str:
     """Say for which sampling the bound is not known to be sharp."""
-    sampled = [event for event, _ in events.others if isinstance(event, Sampled)]
-    schemes = {event.scheme for event in sampled}
+    schemes = {event.scheme for event, _ in events.others if isinstance(event, Sampled)}
     if any(isinstance(event, RandomAllocation) for event, _ in events.others):
         return f"; random allocation: {_LOOSE[0]}"
-    if any(event.laplace and event.scheme == "poisson" and event.neighbours == "replace_one" for event in sampled):
-        return f"; Laplace noise where a record is replaced: {_LOOSE[0]}"
     if "with_replacement" in schemes:
         return f"; with replacement: {_LOOSE[0]}"
     if "without_replacement" in schemes and events.steps > 1:

@@ -132,12 +132,26 @@ def laplace_log_delta(epsilon: Array, shift: float) -> Array:
 
 
 def laplace_replace(epsilon: Array, event: Sampled, shift: float) -> Array:
-    """A record of a Poisson sample replaced: Balle, Barthe and Gaboardi (2018), Theorem 2, weighted by beta."""
-    inner = unamplified(epsilon, event)
+    """(1-q) L(0) + q L(u) against (1-q) L(0) + q L(-u), with q = rate and u = shift / 2, of one Laplace variable L.
+
+    Why this pair is the worst where records contribute vectors v and w, |v|_1, |w|_1 <= u, to a query with independent
+    Laplace noise N of scale 1 in each coordinate: the other records of the batch are shared by both sides, so joint
+    convexity removes them. With a in R^k, |a|_1 <= 1, there is a noise Z, independent of L, for which a L + Z has the
+    law of N: by characteristic functions Z has the law (1 - (a_1 D_1 + ... + a_k D_k)^2) N, D_i the derivative in
+    coordinate i, and that is no signed measure, as it is the density of N times 1 - (sum of a_i sign x_i)^2 >= 0 plus
+    a_i^2 times N without coordinate i, on x_i = 0. So what is computed from N(v) can be computed from L(u), with
+    a = v / u, and what is computed from N(w) from L(-u). Let S be any set of outputs and N(0)(S) = L(0)([c, inf)): by
+    Neyman and Pearson, as the likelihood ratios of L(u) and L(-u) to L(0) are monotone, N(v)(S) is at most
+    L(u)([c, inf)), and N(w)(S) at least L(-u)([c, inf)). So this pair has the larger hockey stick, at every epsilon.
+
+    The likelihood ratio increases on [-u, u]; it equals e^epsilon where
+    2 c = epsilon + log(1 + (1 - e^-epsilon) e^u (1-q) / q), and there the hockey stick is q (1 - e^(c - u)).
+    """
+    u = shift / 2
     with np.errstate(divide="ignore"):
-        apart = np.log(-np.expm1(np.minimum(epsilon - inner, 0))) + laplace_log_delta(inner, shift / 2)
-    seen = np.minimum(epsilon - inner, 0) + laplace_log_delta(inner, shift)
-    return np.asarray(math.log(event.rate) + np.logaddexp(apart, seen))
+        log_rest = np.log(-np.expm1(-epsilon)) + np.log(event.rest) - math.log(event.rate) + u
+        gap = (epsilon + np.logaddexp(0, log_rest)) / 2 - u
+        return np.asarray(math.log(event.rate) + np.log(-np.expm1(np.minimum(gap, 0))))
 
 
 def amplified(epsilon: Array, event: Sampled, shift: float, noise: Noise) -> Array:

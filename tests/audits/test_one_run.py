@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import tables
 from f_dp_one_run import in_print
 from numpy.typing import NDArray
 from scipy import optimize, stats
@@ -233,6 +234,19 @@ def share_rejected(p_value: Any, canaries: int, guesses: int) -> float:
     return float(optimize.brentq(excess, 0.02, 1.0, xtol=1e-3)) if excess(0.02) < 0 else 0.0
 
 
+def share_that_a_call_rejects(canaries: int, seed: int) -> float:
+    """The largest mu, to 1/128, that one audit calls violated of a Gaussian mechanism of mu = 1."""
+    rng = np.random.default_rng(seed)
+    included = rng.random(canaries) < 0.5
+    scores = gaussian(1.0)(included, rng)
+    low, high = 0.0, 1.0
+    for _ in range(7):
+        mu = (low + high) / 2
+        audit = audit_one_run_scores(scores, included, claim=Gaussian(1 / mu), delta=1e-5)
+        low, high = (mu, high) if audit.verdict == "violated" else (low, mu)
+    return low
+
+
 class TestJointBound:
     """All points of a claimed curve together."""
 
@@ -300,6 +314,19 @@ class TestJointBound:
         keep("one_run_bounds", frame)
         for _, group in frame.groupby("canaries"):
             assert group["share"].iloc[-1] == group["share"].max()
+
+    @pytest.mark.experiment
+    def test_shares_that_calls_reach(self, keep: Any) -> None:
+        """Share of mu = 1 that one call rejects with default settings: scores of a Gaussian, bisected seed by seed."""
+        rows = []
+        for m in (100, 1_000):
+            shares = [share_that_a_call_rejects(m, seed) for seed in range(40)]
+            low, median, high = np.quantile(shares, [0.1, 0.5, 0.9])
+            rows.append({"canaries": m, "runs": len(shares), "low_10": low, "median": median, "high_90": high})
+        keep("one_run_calls", pd.DataFrame(rows))
+        optimum = tables.read("one_run_bounds").query("bound == 'jointly'").set_index("canaries")["share"]
+        for row in rows:
+            assert row["median"] < optimum[row["canaries"]] < row["high_90"]
 
 
 def worst_mechanism(law: Floats) -> Any:

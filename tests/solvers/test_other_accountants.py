@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from dp_accounting import dp_event as dp
 from dp_accounting.pld import PLDAccountant
 from dp_accounting.pld import privacy_loss_distribution as losses
+from scipy.stats import laplace
 
 from dpcheck import InputError, certify
+from dpcheck.accounting import privacy_curve
 from dpcheck.events import Gaussian, Laplace, RandomAllocation, Repeated, Sampled
 
 GAUSSIAN, LAPLACE = dp.GaussianDpEvent(2.0), dp.LaplaceDpEvent(4.0)
@@ -74,7 +78,7 @@ def test_subsampled_laplace_agrees_with_dp_accounting(scale: float, rate: float,
 
 
 def test_subsampled_laplace_between_replaced_records() -> None:
-    """Above the mirrored pair of one step, and no better than what is known without delta."""
+    """Above one record added or removed, and no better than what is known without delta."""
     replaced = Sampled((Laplace(2.0),), "poisson", 1, 0.1, "replace_one")
     added = Sampled((Laplace(4.0),), "poisson", 1, 0.1, "add_or_remove_one")
     whole = certify(Laplace(2.0), 1e-3).epsilon
@@ -166,11 +170,54 @@ def test_sampled_laplace_between_replaced_records_is_sharp(rate: float, half: fl
     assert certify(Repeated(event, 50), 0.0).epsilon == pytest.approx(50 * attained, rel=1e-9)
 
 
-@pytest.mark.parametrize(("rate", "half", "steps", "most"), [(0.01, 3.0, 1000, 10.7), (0.1, 0.5, 200, 6.7)])
-def test_many_sampled_laplaces_compose(rate: float, half: float, steps: int, most: float) -> None:
-    """Far below the sum of the pure epsilons, 184 and 20.6, as a loss distribution has it."""
-    event = Sampled((Laplace(1 / (2 * half)),), "poisson", 1000, 1000 * rate, "replace_one")
-    assert certify(Repeated(event, steps), 1e-6).epsilon < most
+@pytest.mark.parametrize(
+    ("rate", "half", "steps", "delta", "cell"),
+    [
+        (0.01, 3.0, 1000, 1e-6, 2e-5),
+        (0.1, 0.5, 200, 1e-6, 1e-5),
+        (0.3, 1.0, 1, 1e-2, 1e-3),
+        (1e-5, 8.3, 3000, 1e-6, 1e-6),
+    ],
+)
+def test_sampled_laplaces_between_replaced_records_are_exact(
+    rate: float, half: float, steps: int, delta: float, cell: float
+) -> None:
+    """Records that move the query by half and -half, whose laws dp_accounting composes from below and from above."""
+    edges = np.concatenate([[-np.inf], np.linspace(-half, half, 2001), [np.inf]])
+    upper, lower = (
+        dict(enumerate(np.log((1 - rate) * np.diff(laplace.cdf(edges)) + rate * np.diff(laplace.cdf(edges, loc=at)))))
+        for at in (half, -half)
+    )
+    least, most = (
+        losses.from_two_probability_mass_functions(
+            lower, upper, value_discretization_interval=cell, pessimistic_estimate=above
+        ).self_compose(steps).get_epsilon_for_delta(delta)
+        for above in (False, True)
+    )  # fmt: skip
+    event = Repeated(Sampled((Laplace(1 / (2 * half)),), "poisson", 1, rate, "replace_one"), steps)
+    assert least <= certify(event, delta).epsilon <= most < least * 1.02
+
+
+def test_no_vectors_are_told_apart_better_than_opposite_records() -> None:
+    """Records (v_1, v_2) and (w_1, w_2) with |v|_1, |w|_1 <= half, against the curve; v = -w = (half, 0) attains it."""
+    rate, half = 0.2, 1.5
+    x = (np.arange(-600, 600) + 0.5) / 50
+    event = Sampled((Laplace(1 / (2 * half)),), "poisson", 1, rate, "replace_one")
+    epsilon = np.array([0.05, 0.2, 0.4])
+    curve = privacy_curve(event)(epsilon)
+
+    def law(at: Any) -> Any:
+        return np.exp(-np.abs(x - at[0]))[:, None] * np.exp(-np.abs(x - at[1])) / (4 * 50**2)
+
+    def hockey(v: Any, w: Any) -> Any:
+        drawn, other = ((1 - rate) * law((0, 0)) + rate * law(at) for at in (v, w))
+        return np.array([np.maximum(drawn - np.exp(e) * other, 0).sum() for e in epsilon])
+
+    rng = np.random.default_rng(5)
+    for _ in range(60):
+        v, w = (rng.dirichlet([0.3, 0.3, 0.1])[:2] * rng.choice([-half, half], 2) for _ in range(2))
+        assert (hockey(v, w) <= curve * (1 + 1e-3)).all(), (v, w)
+    assert hockey((half, 0), (-half, 0)) == pytest.approx(curve, rel=2e-3)
 
 
 def test_a_whole_batch_keeps_its_neighbours() -> None:
