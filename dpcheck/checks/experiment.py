@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -16,6 +17,14 @@ from dpcheck.solvers import algorithm
 
 Cell = Mapping[str, float]
 """The settings of one grid point by name: n, d, epsilon, delta, and what else an instance depends on."""
+
+
+LOG_DELTA = "log(1/delta)"  # as a factor, delta is its logarithm, of which theorems name powers
+
+
+def level(cell: Cell, name: str) -> float:
+    """Return a factor at a grid point; that of delta is its logarithm."""
+    return math.log(1 / cell["delta"]) if name == LOG_DELTA else cell[name]
 
 
 class Premise(NamedTuple):
@@ -113,6 +122,11 @@ def cross(base: Cell, **levels: Sequence[float]) -> tuple[Cell, ...]:
 def product(base: Cell, **levels: Sequence[float]) -> tuple[Cell, ...]:
     """Grid points at all combinations of levels."""
     return tuple({**base, **dict(zip(levels, each, strict=True))} for each in itertools.product(*levels.values()))
+
+
+def rows(names: Sequence[str], *points: Sequence[float]) -> tuple[Cell, ...]:
+    """Grid points written out."""
+    return tuple(dict(zip(names, point, strict=True)) for point in points)
 
 
 def doubling(first: int, last: int) -> tuple[int, ...]:

@@ -33,7 +33,7 @@ from dpcheck.algorithms.registry import modules
 from dpcheck.audits.rates import RateFit, fit_rate
 from dpcheck.checks.context import Batch, Context, Stage, Tables
 from dpcheck.checks.declared import Declared
-from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise
+from dpcheck.checks.experiment import LOG_DELTA, Cell, Experiment, Grid, Premise, level
 from dpcheck.checks.place import place_of_theorem
 from dpcheck.report.findings import Finding
 from dpcheck.source import place_of
@@ -135,7 +135,8 @@ def _chunk(experiment: Experiment, cell: Cell, solver: Any, rng: np.random.Gener
 
 def slopes(cells: list[Cell], values: list[float], factors: tuple[str, ...]) -> Mapping[str, float]:
     """Exponents of a positive function of the settings over a grid, by least squares on logarithms."""
-    design = np.column_stack([np.ones(len(cells)), *(np.log([cell[name] for cell in cells]) for name in factors)])
+    logs = [np.log([level(cell, name) for cell in cells]) for name in factors]
+    design = np.column_stack([np.ones(len(cells)), *logs])
     found = np.linalg.lstsq(design, np.log(values), rcond=None)[0]
     return dict(zip(factors, found[1:].tolist(), strict=True))
 
@@ -195,10 +196,13 @@ def _frame(found: list[Point]) -> Any:
     import pandas as pd
 
     rows = [
-        {**point.cell, "measured": value, "order": point.order, "predicted": point.predicted, "bound": point.promised}
+        {
+            **point.cell, **({LOG_DELTA: level(point.cell, LOG_DELTA)} if "delta" in point.cell else {}),
+            "measured": value, "order": point.order, "predicted": point.predicted, "bound": point.promised,
+        }
         for point in found
         for value in point.values
-    ]
+    ]  # fmt: skip
     return pd.DataFrame(rows)
 
 
