@@ -55,10 +55,10 @@ def certify(events: Any, delta: float = 1e-5) -> Certificate:
     for up to 64 unsampled events that is 0.001%. It adds more beyond 1e10 steps, .5% at 1e11 and 4% at 1e12, and for a
     few different events of which one is rare, up to a quarter at delta 5e-48. Poisson sampling and unsampled noise are
     exact up to that, Laplace noise between replaced records included. Of random allocation to 2 to 8 steps, at small
-    delta, the bound lies up to a fifth above that of the package pld-accounting. Sampling without replacement is exact for one step; for several,
-    epsilon may lie about a fifth above that of the worst pair of neighbours known. Drawing with replacement is within a
-    few per cent of that pair for one step at a small rate; at rates above a tenth, or over many steps, the bound is up
-    to two or three times as large.
+    delta, the bound lies up to a fifth above that of the package pld-accounting. Sampling without replacement is exact
+    for one step; for several, epsilon may lie about a fifth above that of the worst pair of neighbours known. Drawing
+    with replacement is within a few per cent of that pair for one step at a small rate; at rates above a tenth, or over
+    many steps, the bound is up to two or three times as large.
 
     References
     ----------

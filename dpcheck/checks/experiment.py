@@ -74,6 +74,7 @@ class Experiment:
     grid: Grid
     full: Grid | None = None
     regime: str | None = None  # the term of the theorem's rate that leads by a factor 5 all over the grid
+    larger: bool = False  # the bound is in proportion to the larger of its terms, not to their sum
     variant: str | None = None
     order_only: bool = False  # the theorem's order is another paper's claim for this algorithm, its number is not
     settings: Callable[[Any, Cell], Mapping[str, Any]] = field(default=lambda problem, cell: {})
@@ -128,7 +129,8 @@ class Experiment:
         if self.regime is None:
             return self.promised(problem, cell), 0.0
         terms = self.statement.terms(**self.constants(problem, cell))
-        return terms[self.regime], max((value for name, value in terms.items() if name != self.regime), default=0.0)
+        order = self.promised(problem, cell) if self.larger else terms[self.regime]
+        return order, max((value for name, value in terms.items() if name != self.regime), default=0.0)
 
 
 def cross(base: Cell, **levels: Sequence[float]) -> tuple[Cell, ...]:
@@ -140,6 +142,11 @@ def cross(base: Cell, **levels: Sequence[float]) -> tuple[Cell, ...]:
 def product(base: Cell, **levels: Sequence[float]) -> tuple[Cell, ...]:
     """Grid points at all combinations of levels."""
     return tuple({**base, **dict(zip(levels, each, strict=True))} for each in itertools.product(*levels.values()))
+
+
+def rows(names: Sequence[str], *points: Sequence[float]) -> tuple[Cell, ...]:
+    """Grid points written out."""
+    return tuple(dict(zip(names, point, strict=True)) for point in points)
 
 
 def doubling(first: int, last: int) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -93,6 +93,8 @@ class HingeGame(Defaults):
         p in (-D, D) and h >= 0 with p + h <= D.
     bound, radius : float
         B > 0, and D > 0 of the balls that the boxes' corners lie on.
+    centre, spread : float
+        Entries of b and c are (centre +- spread) B/sqrt(d) in the population, each with the chance 1/2.
     """
 
     records: Array
@@ -102,13 +104,13 @@ class HingeGame(Defaults):
     width: float = 0.125
     bound: float = 1.0
     radius: float = 1.0
+    centre: float = 7 / 8
+    spread: float = 1 / 8
     name: str = "hinge_game"
 
     gradient = staticmethod(gradient)
     value = staticmethod(value)
     mean = staticmethod(mean)
-    centre: ClassVar[float] = 7 / 8  # of the entries of b and c in the population, in units of B/sqrt(d)
-    spread: ClassVar[float] = 1 / 8
     dim_w = dim_v = columns(lambda count: count // 2)
 
     def __post_init__(self) -> None:
@@ -121,11 +123,12 @@ class HingeGame(Defaults):
 
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> HingeGame:
-        """Draw ``n`` records with independent entries (7 +- 1)/8 B/sqrt(d)."""
+        """Draw ``n`` records with independent entries, (7 +- 1)/8 B/sqrt(d) by default."""
         require_count(n, "n")
         require_count(d, "d")
         signs = rng.integers(0, 2, (n, 2 * d)) * 2 - 1
-        return cls((cls.centre + cls.spread * signs) * constants.get("bound", cls.bound) / math.sqrt(d), **constants)
+        centre, spread = constants.get("centre", cls.centre), constants.get("spread", cls.spread)
+        return cls((centre + spread * signs) * constants.get("bound", cls.bound) / math.sqrt(d), **constants)
 
     @property
     def params(self) -> Array:

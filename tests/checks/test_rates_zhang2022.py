@@ -31,47 +31,58 @@ def test_every_algorithm_has_an_experiment_and_each_theorem_its_privacy_regime()
 
 def test_moments_without_a_projection_are_those_of_the_linear_recursion():
     of = rate_minimisation.phases("zhang2022.theorem_3_4", n=4096, d=90, epsilon=0.27, delta=1e-6, L=1.0, D=1.0)
-    found = rate_minimisation.moments(of, d=90, curvature=0.4, centre=0.35, spread=0.01, radius=1.0, point=0.35)
-    mean, variance = 0.0, 0.0
-    for mu, sigma, block in of:
-        mean = (mu * mean + 0.4 * 0.35) / (mu + 0.4)
-        variance = (mu / (mu + 0.4)) ** 2 * variance + 90 * (sigma**2 + (0.4 / (mu + 0.4) * 0.01) ** 2 / block)
-    assert found.mean == pytest.approx(mean - 0.35, abs=2e-4)
-    assert found.square == pytest.approx((mean - 0.35) ** 2 + variance, rel=0.005)
+    for curvature, slope in ((0.4, -0.14), (0.0, -1.4)):
+        found = rate_minimisation.moments(
+            of, d=90, curvature=curvature, slope=slope, spread=0.1, radius=1.0, point=0.35
+        )  # fmt: skip
+        mean, variance = 0.0, 0.0
+        for mu, sigma, block in of:
+            mean = (mu * mean - slope) / (mu + curvature)
+            variance = (mu / (mu + curvature)) ** 2 * variance + 90 * (sigma**2 + (0.1 / (mu + curvature)) ** 2 / block)
+        assert found.mean == pytest.approx(mean - 0.35, abs=2e-4)
+        assert found.square == pytest.approx((mean - 0.35) ** 2 + variance, rel=0.005)
 
 
 def test_moments_in_one_dimension_with_a_projection():
     """One phase from 0: x = P(N(0, 1)) on [-1, 1]."""
     found = rate_minimisation.moments(
-        (rate_minimisation.Phase(1.0, 1.0, 10),), d=1, curvature=1e-12, centre=0.0, spread=0.0, radius=1.0, point=0.0
+        (rate_minimisation.Phase(1.0, 1.0, 10),), d=1, curvature=0.0, slope=0.0, spread=0.0, radius=1.0, point=0.0
     )
     density, outside = math.exp(-0.5) / math.sqrt(2 * math.pi), math.erfc(1 / math.sqrt(2))
     assert found.square == pytest.approx(1 - outside - 2 * density + outside, rel=0.01)
 
 
-@pytest.mark.parametrize("part", games.PARTS)
-def test_a_phase_moves_to_the_saddle_of_the_regularised_game(part):
-    mu, mu_k, x = 0.7, 1.4, 0.3
-    problem = games.game(
-        4, 2, np.random.default_rng(0), mu_x=0.3, mu_y=0.5, coupling=0.2, at=(0.4, -0.3), spread=0.0
-    )  # fmt: skip
-    b, c = problem.records.mean(0)[[0, 2]]
-    r_w, r_v, c_w, c_v = (mu_k, mu, x, 0.0) if part == "w" else (mu, mu_k, 0.0, x)
-    system = np.array([[0.3 + r_w, 0.2], [-0.2, 0.5 + r_v]])
-    solution = np.linalg.solve(system, [r_w * c_w - b, r_v * c_v - c])["wv".index(part)]
-    curvature, centre = problem.side(part).centre(mu)
-    assert (mu_k * x + curvature * centre) / (mu_k + curvature) == pytest.approx(solution)
+def test_the_chance_of_signs_is_that_of_the_phases_without_noise():
+    """The solver without noise ends where the records' share of the measure says, so that the measure is its mean."""
+    each = experiments("phased_output_perturbation")[1]
+    assert each.name == "theorem_3_4.statistical"
+    cell = each.grid.cells[0]
+    problem = each.sample(cell, np.random.default_rng(3))
+    end = each.solver(problem, cell).quiet().outputs(problem, np.random.default_rng(0), 1)[0, 0]
+    other = each.sample(cell, np.random.default_rng(4))
+    last = each.solver(other, cell).quiet().outputs(other, np.random.default_rng(0), 1)[0, 0]
+    assert abs(end - last) > 0.01
+    assert end + problem.chance == pytest.approx(last + other.chance, abs=2e-3)
+    assert other.records.mean() == pytest.approx(other.slope, abs=4 / math.sqrt(cell["n"]))
 
 
-def test_loss_of_a_game_is_its_weak_gap_on_the_population():
-    rng = np.random.default_rng(1)
-    problem = games.game(4, 3, rng, mu_x=0.3, mu_y=0.5, coupling=0.2, at=(0.4, -0.3), spread=0.0)
-    outputs = np.concatenate([0.3 * rng.standard_normal((1, 6))] * 3)  # one point: E is no more than that
-    assert games.loss(problem, outputs) == pytest.approx(problem.gap(outputs[0, :3], outputs[0, 3:]), rel=1e-9)
+def test_losses_of_slopes_are_their_weak_gap():
+    """max over v of the mean of F(w, v), less min over w, by the ends of the balls."""
+    cell = {"n": 2**13, "d": 3, "epsilon": 0.1, "delta": 1e-5}
+    outputs = 0.3 * np.random.default_rng(1).standard_normal((4, 6))
+    for parts in (("w",), ("v",), games.PARTS):
+        problem = games.sample_phased(cell, np.random.default_rng(0), parts=parts, one_sided=False)
+        slope = problem.records[0].reshape(2, 3)[:, 0]
+        assert slope.tolist() == [problem.slope] * 2
+        w, v = outputs.mean(0).reshape(2, 3)[:, 0] * problem.slope
+        primal, dual = w + problem.slope, -v - problem.slope  # the other part at its end
+        saddle = 0.0
+        expected = {("w",): primal - saddle, ("v",): saddle - dual, games.PARTS: primal - dual}[parts]
+        assert games.loss(problem, outputs) == pytest.approx(expected)
 
 
 def test_predictions_keep_their_share_of_the_order_over_the_privacy_grids():
-    """They attain it: in d and epsilon without a power, in n save one log2(n)."""
+    """They attain it: in d, epsilon and delta without a power, in n save one log2(n)."""
     for name, logs in (("phased_output_perturbation", 0), ("phased_minimax_output_perturbation", 1)):
         each = experiments(name)[0]
         shares = {}

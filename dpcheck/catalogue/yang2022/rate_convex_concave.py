@@ -2,7 +2,10 @@
 
 DP-SGDA runs on games whose saddle is the corner of their boxes. Theorem 2a: the game is smooth, the step 1/(L N), N =
 max(sqrt n, sqrt(d log(1/delta))/epsilon), and T = n, so that the walk from the start to the corner costs the mean
-iterate D^2 L N/n, which is the theorem's rate in both regimes. Theorem 2b: the game has kinks, and T = n^2 steps of
+iterate D^2 L N/n, which is the theorem's rate in both regimes. What sampling costs is measured on a linear game in a
+small box: the mean of its records, +-1, is 1/sqrt n, so that they are wrong of its sign with a chance that does not
+depend on n, as in the lower bounds of statistics; G D/sqrt n is lost, which records without spread would not. Theorem
+2b: the game has kinks, and T = n^2 steps of
 1/(n N) read one record each. Each coordinate passes a kink halfway to the corner, so that the walk costs an order of
 D^2 N/n.
 
@@ -35,7 +38,7 @@ from scipy.special import ndtr
 from dpcheck.accounting import calibrate
 from dpcheck.algorithms.problem import Array
 from dpcheck.bounds.registry import theorem
-from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise, cross, doubling
+from dpcheck.checks.experiment import LOG_DELTA, Cell, Experiment, Grid, Premise, cross, doubling, rows
 from dpcheck.events import Gaussian, Repeated, Sampled
 from dpcheck.problems.bilinear import Bilinear
 from dpcheck.problems.hinge_game import HingeGame
@@ -49,7 +52,7 @@ SHAPES = {  # of the games; L D/G is the slope over the width over about 1.2
 }
 _STEPS = 20_000  # of the walk, at most; longer ones are followed in equal leaps
 SADDLE, TURNING_RADIUS, TURNING_SPREAD = 1.0, 3.0, 0.05  # of the bilinear game with coupling 1
-_DRAWS = 4000
+_DRAWS, _LEAPS = 4000, 2000
 
 
 def mean_gap(game: HingeGame, steps: float, eta: float, batch: float, sigma_w: float, sigma_v: float) -> float:
@@ -131,6 +134,32 @@ def premises(game: HingeGame, cell: Cell, id: str = SMOOTH) -> Iterable[Premise]
 def reach(solver: Any, game: HingeGame) -> float:
     """Total step times smoothness."""
     return float(solver.eta_w.sum() * game.smoothness)
+
+
+def coins(cell: Cell, rng: np.random.Generator) -> HingeGame:
+    """Fresh records +-1, save the mean 1/sqrt n, in a box of half of the way that sampling errors lead."""
+    mean = cell["n"] ** -0.5
+    L, slope = 4.0, 1e-6  # the hinge gives the game its L, and nothing to climb
+    return HingeGame.sample(
+        int(cell["n"]), int(cell["d"]), rng, coupling=0.0, slope=slope, place=0.4 / L, width=slope / L, radius=0.5 / L,
+        centre=mean, spread=1 - mean,
+    )  # fmt: skip
+
+
+def tossed(game: HingeGame, cell: Cell) -> float:
+    """Return the mean over simulated runs of minibatches of one record, many steps in one."""
+    values = constants(game, cell)
+    schedule, sigma = theorem(SMOOTH).schedule(**values), theorem(SMOOTH).noise(**values)["sigma_w"]
+    rng, leap = np.random.default_rng(0), -(-int(cell["n"]) // _LEAPS)
+    wall, unit = game.radius / math.sqrt(game.dim_w), game.bound / math.sqrt(game.dim_w)
+    drift = unit * (game.centre + game.spread / math.sqrt(cell["n"]) * rng.standard_normal(_DRAWS))
+    deviation = math.hypot(unit * game.spread, sigma) * math.sqrt(leap)
+    x, total = np.zeros(_DRAWS), np.zeros(_DRAWS)
+    for _ in range(int(cell["n"]) // leap):
+        total += x
+        x = np.clip(x - schedule["eta"] * (leap * drift + deviation * rng.standard_normal(_DRAWS)), -wall, wall)
+    mean = float(total.mean()) / (int(cell["n"]) // leap)
+    return game.weak_gap(np.full((1, 2 * game.dim_w), mean))
 
 
 def half_steps(game: HingeGame | Bilinear, cell: Cell) -> tuple[int, float, int, float]:
@@ -259,16 +288,12 @@ OF_DP_SGDA: dict[str, Any] = {
     "measure": HingeGame.weak_gap, "constants": constants, "within": 1.15, "attains": "the instance attains the order",
 }  # fmt: skip
 FEW = {"d": 2, "epsilon": 1.0, "delta": 1e-9}
-PRIVATE = 5.0  # N/sqrt n, at which privacy leads by 5 in the theorem's bound; n >= 40 000 for noise well within the box
-
-
-def private(n: int, d: int) -> Cell:
-    """A grid point whose epsilon makes N this multiple of sqrt n."""
-    delta = 9e-12
-    return {"n": n, "d": d, "epsilon": math.sqrt(-d * math.log(delta) / n) / PRIVATE, "delta": delta}
-
-
-NOISY = (*(private(n, 8) for n in (40_000, 100_000, 250_000)), private(40_000, 3), private(40_000, 24))
+# Privacy leads by 5 in the theorem's bound, noise is well within the box, and four exponents are told apart best.
+NOISY = rows(
+    ("n", "d", "epsilon", "delta"), (25_000, 8, 0.02, 1e-9), (25_000, 32, 0.05, 1e-20), (25_000, 64, 0.08, 1e-20),
+    (25_000, 128, 0.08, 1e-9), (100_000, 16, 0.01, 1e-20), (100_000, 32, 0.01, 1e-11), (100_000, 32, 0.01, 1e-14),
+    (100_000, 32, 0.015, 1e-20), (200_000, 8, 0.01, 1e-20), (200_000, 16, 0.01, 1e-11),
+)  # fmt: skip
 SIZES = {"d": 2, "epsilon": 1.0, "delta": 1e-8}
 ONCE = {"d": 1, "epsilon": 1.0, "delta": 3e-9}
 OF_TABLE_1: dict[str, Any] = {
@@ -285,17 +310,24 @@ EXPERIMENTS = (
         runs=lambda cell: int(2 * 2**14 / cell["n"]), premises=premises, reach=reach, **OF_DP_SGDA,
     ),
     Experiment(
+        name="theorem_2a.sampling", theorem=SMOOTH, regime="statistical", sample=coins, factors=("n",), data_sets=6,
+        grid=Grid(cross({"d": 1, "epsilon": 1.0, "delta": 2e-10}, n=doubling(2**13, 2**16)), 30), predicted=tossed,
+        settings=lambda game, cell: {"batch": 1}, clear=None, **OF_DP_SGDA,
+    ),
+    Experiment(
         name="theorem_2a.privacy", theorem=SMOOTH, regime="privacy", sample=partial(sample, "privacy"),
-        factors=("n", "d"), clear=2.5, grid=Grid(NOISY, 24), predicted=partial(predicted, SMOOTH, 1),
+        larger=True,  # it is in proportion to N/n
+        factors=("n", "d", "epsilon", LOG_DELTA), clear=2.5, grid=Grid(NOISY, 12),
+        predicted=partial(predicted, SMOOTH, 1),
         settings=lambda game, cell: {"batch": 1},  # the printed noise, which hides the records' own, does not know m
-        runs=lambda cell: math.ceil(40 / (cell["d"] + 4) * 40_000 / cell["n"]),
+        runs=lambda cell: max(1, round(3e6 / (cell["d"] * cell["n"]))),
         premises=premises, reach=reach, **OF_DP_SGDA,
     ),
     Experiment(
         name="theorem_2b.statistical", theorem=KINKS, regime="statistical", sample=partial(sample, "kinks"),
         factors=("n",), predicted=partial(predicted, KINKS, None), premises=partial(premises, id=KINKS),
         settings=lambda game, cell: {"theorem": "2b"},
-        clear=3.0,  # m = 1, so that runs differ by 2 to 5 %, and a longer n takes n^2 steps
+        clear=3.0,
         grid=Grid(cross({"d": 3, "epsilon": 1.0, "delta": 9e-8}, n=doubling(800, 3200)), 8),
         runs=lambda cell: max(1, round(3 * (800 / cell["n"]) ** 1.3)), **OF_DP_SGDA,
     ),

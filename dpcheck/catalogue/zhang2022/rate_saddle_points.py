@@ -9,25 +9,26 @@ two terms with the powers of the theorem's, of which the sampling errors are sma
 inequality (12), sigma_x and sigma_y are those of the theorem for twice the epsilon and delta.
 
 Theorem 4.5, Algorithms 4 and 5, apart and together, for privacy; Corollary B.6 and its mirror image, with one strongly
-curved side. mu is so large that the noise of all phases together is a fixed share of D, .87 in Theorem 4.5, whatever n,
-d and epsilon. Games whose slopes and curvatures are fixed shares of mu D and mu then cost a fixed share of mu D^2,
-which is the order of the bound up to one log2(n), and of both lines of the corollary's.
+curved side. Games are linear in what is released, as in the measurement of Theorem 3.4, with the slope mu D/5, so that
+the regularisers let it go a fifth of the way: what is left is .16 mu D^2, of the order of the bound up to one
+log2(n) in Theorem 4.5, which asks for log2(n)^2. The curved side of the corollary is 16 mu, so steep that the second
+line of its bound, which has the powers of the first then, is a fifth of that.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.problem import Array, Constants
+from dpcheck.algorithms.problem import Array, Constants, ball
 from dpcheck.bounds.registry import theorem
-from dpcheck.catalogue.zhang2022.rate_minimisation import Moments, Phase, moments, phases
-from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise, cross, doubling
+from dpcheck.catalogue.zhang2022.rate_minimisation import moments, phases
+from dpcheck.checks.experiment import LOG_DELTA, Cell, Experiment, Grid, Premise, cross, rows
 from dpcheck.problems.quadratic import Quadratic
 
 AT_ONCE, PHASED, ONE_SIDED = "zhang2022.theorem_4_3", "zhang2022.theorem_4_5", "zhang2022.corollary_b_6"
@@ -36,135 +37,42 @@ PARTS = ("w", "v")
 
 @dataclass(frozen=True, eq=False)
 class Game(Quadratic):
-    """mu_x/2 |w|^2 + a <w, v> - mu_y/2 |v|^2 + <b, w> - <c, v>, (b, c) about means with the saddle (p e_1, q e_1).
+    """mu_x/2 |w|^2 + a <w, v> - mu_y/2 |v|^2 + <b, w> - <c, v>, (b, c) about means with the saddle (p e_1, p e_1).
 
-    lipschitz : declared L >= hypot(G_w, G_v), a public constant;  radius_v : of v's ball;  at : (p, q)
+    lipschitz : declared L >= hypot(G_w, G_v), a public constant;  at : p
     spread : no entry of b or c is further than spread/sqrt(d) from its mean, uniformly
     """
 
-    radius_v: float = 1.0
     lipschitz: float = 1.0
-    at: tuple[float, float] = (0.0, 0.0)
+    at: float = 0.0
     spread: float = 0.0
     name: str = "game"
-
-    @property
-    def reach(self) -> float:
-        return self.radius_v
 
     def constants(self) -> Constants:
         """The declared constant is shared by w and v."""
         share = self.lipschitz / math.sqrt(2)
         return replace(super().constants(), lipschitz_w=share, lipschitz_v=share)
 
-    @property
-    def slack(self) -> float:
-        """The declared constants over the least true ones; at least 1 where the declaration holds."""
-        G_w = self.mu_x * self.radius + self.coupling * self.radius_v + self.bound
-        G_v = self.mu_y * self.radius_v + self.coupling * self.radius + self.bound
-        return float(self.lipschitz_w / max(G_w, G_v))
+    def bend(self, part: str) -> float:
+        """Curvature in w of max over v, or in v of min over w."""
+        own, other = (self.mu_x, self.mu_y) if part == "w" else (self.mu_y, self.mu_x)
+        return own + self.coupling**2 / other
 
-    def side(self, part: str) -> Side:
-        """Return the game as one part, w or v, sees it."""
-        w, v = self.at
-        if part == "w":
-            return Side(self.mu_x, self.mu_y, self.coupling, w, v, self.radius, self.radius_v)
-        return Side(self.mu_y, self.mu_x, -self.coupling, v, w, self.radius_v, self.radius)
-
-
-@dataclass(frozen=True)
-class Side:
-    """own, other : curvatures;  coupling : with the sign that it has for this part;  at, elsewhere : the saddle."""
-
-    own: float
-    other: float
-    coupling: float
-    at: float
-    elsewhere: float
-    radius: float
-    radius_other: float
-
-    def centre(self, regulariser: float) -> tuple[float, float]:
-        """Curvature h and solution of this part where the other one answers with ``regulariser`` added to it.
-
-        own x + coupling y + b = 0 and y = (coupling x - c)/(other + regulariser); b and c from the saddle.
-        """
-        b = -self.own * self.at - self.coupling * self.elsewhere
-        c = self.coupling * self.at - self.other * self.elsewhere
-        answer = self.coupling / (self.other + regulariser)
-        h = self.own + self.coupling * answer
-        return h, (answer * c - b) / h
-
-    def farthest(self, regulariser: float) -> float:
-        """A bound on the other part's answer to any point of this part's domain."""
-        c = self.coupling * self.at - self.other * self.elsewhere
-        return (abs(self.coupling) * self.radius + abs(c)) / (self.other + regulariser)
-
-    def spread(self, regulariser: float) -> float:
-        """Standard deviation of one record's solution over that of an entry of b or c."""
-        return math.hypot(1, self.coupling / (self.other + regulariser)) / self.centre(regulariser)[0]
-
-    def loss(self, mean: float, square: float) -> float:
-        """max over the other part of E F, less the saddle's value: own/2 E|x - x*|^2 + a^2/(2 other) |E x - x*|^2.
-
-        mean : |E x - x*|, or its square's root;  square : E |x - x*|^2
-        """
-        return 0.5 * self.own * square + 0.5 * self.coupling**2 / self.other * mean**2
-
-    def answer(self, mean: float) -> float:
-        """Where the other part's maximum lies, for E x - x* = mean e_1."""
-        return self.elsewhere + self.coupling / self.other * mean
+    def sampling(self, part: str) -> float:
+        """Deviation of one record's solution over that of an entry of b or c."""
+        return math.hypot(1, self.coupling / (self.mu_y if part == "w" else self.mu_x)) / self.bend(part)
 
 
 def game(
-    n: int, d: int, rng: np.random.Generator, *, mu_x: float, mu_y: float, coupling: float, at: tuple[float, float],
-    spread: float, radius: float = 1.0, radius_v: float = 1.0, lipschitz: float | None = None,
-) -> Game:  # fmt: skip
-    """``n`` records of a population with its saddle there; L is the least by default."""
-    w, v = at
+    n: int, d: int, rng: np.random.Generator, *, mu_x: float, mu_y: float, coupling: float, at: float, spread: float
+) -> Game:
+    """``n`` records of a population with its saddle there; L is the least."""
     means = np.zeros((2, d))
-    means[:, 0] = -mu_x * w - coupling * v, coupling * w - mu_y * v
+    means[:, 0] = -(mu_x + coupling) * at, (coupling - mu_y) * at
     records = spread / math.sqrt(d) * (2 * rng.random((n, 2 * d)) - 1) + means.ravel()
     bound = float(np.abs(means[:, 0]).max()) + spread
-    if lipschitz is None:
-        G = max(mu_x * radius + coupling * radius_v, mu_y * radius_v + coupling * radius) + bound
-        lipschitz = math.sqrt(2) * G
-    return Game(
-        records, mu_x, mu_y, coupling, bound, radius, radius_v=radius_v, lipschitz=lipschitz, at=at, spread=spread
-    )
-
-
-def deviations(problem: Game, outputs: Array, part: str) -> Array:
-    """x - x* of the part : (R, d)."""
-    away = outputs[:, : problem.dim_w].copy() if part == "w" else outputs[:, problem.dim_w :].copy()
-    away[:, 0] -= problem.side(part).at
-    return away
-
-
-def loss(problem: Game, outputs: Array, *, parts: tuple[str, ...] = PARTS) -> float:
-    """The weak gap, or the part of it that w or v is to blame for, estimated without bias from independent runs.
-
-    |E x - x*|^2 is the mean of <x - x*, x' - x*> over pairs of different runs.
-    """
-    total, R = 0.0, len(outputs)
-    for part in parts:
-        away = deviations(problem, outputs, part)
-        squares = float((away**2).sum())
-        pairs = (float((away.sum(0) ** 2).sum()) - squares) / (R * (R - 1)) if R > 1 else squares
-        side = problem.side(part)
-        total += 0.5 * side.own * squares / R + 0.5 * side.coupling**2 / side.other * pairs
-    return total
-
-
-def released(problem: Game, part: str, of: tuple[Phase, ...], regulariser: float) -> Moments:
-    """Moments of the last released x - x* of a part, where the other answers with regulariser/2 |.|^2 added."""
-    side = problem.side(part)
-    curvature, centre = side.centre(regulariser)
-    entry = problem.spread / math.sqrt(3 * problem.dim_w)
-    return moments(
-        of, d=problem.dim_w, curvature=curvature, centre=centre, spread=side.spread(regulariser) * entry,
-        radius=side.radius, point=side.at,
-    )  # fmt: skip
+    lipschitz = math.sqrt(2) * (max(mu_x, mu_y) + coupling + bound)
+    return Game(records, mu_x, mu_y, coupling, bound, lipschitz=lipschitz, at=at, spread=spread)
 
 
 DISTANCE = 0.05  # of the saddle from the start, in w and in v
@@ -172,21 +80,15 @@ DISTANCE = 0.05  # of the saddle from the start, in w and in v
 
 def sample_at_once(cell: Cell, rng: np.random.Generator) -> Game:
     """mu_x = 1, mu_y = 1.1, coupling 0.1: few passes for a solver, and a small L."""
-    return game(
-        int(cell["n"]), int(cell["d"]), rng, mu_x=1.0, mu_y=1.1, coupling=0.1, at=(DISTANCE, DISTANCE), spread=0.01
-    )
-
-
-def strong(problem: Game, part: str, square: float) -> float:
-    """Return the share of the strong gap that is due to |x - x*|^2 of a part."""
-    side = problem.side(part)
-    return 0.5 * (side.own + side.coupling**2 / side.other) * square
+    return game(int(cell["n"]), int(cell["d"]), rng, mu_x=1.0, mu_y=1.1, coupling=0.1, at=DISTANCE, spread=0.01)
 
 
 def gap(problem: Game, outputs: Array) -> float:
     """The mean strong gap."""
-    squares = ((deviations(problem, outputs, part) ** 2).sum(1).mean() for part in PARTS)
-    return sum(strong(problem, part, float(square)) for part, square in zip(PARTS, squares, strict=True))
+    away = outputs.reshape(len(outputs), 2, -1).copy()
+    away[:, :, 0] -= problem.at
+    squares = (away**2).sum(2).mean(0)
+    return 0.5 * sum(problem.bend(part) * float(square) for part, square in zip(PARTS, squares, strict=True))
 
 
 def constants_at_once(problem: Game, cell: Cell) -> dict[str, float]:
@@ -207,7 +109,7 @@ def noise(problem: Game, cell: Cell, joint: bool) -> dict[str, float]:
 def predicted_at_once(problem: Game, cell: Cell, *, joint: bool) -> float:
     """Sampling error and noise."""
     squares, entries = noise(problem, cell, joint), problem.spread**2 / (3 * cell["n"])
-    return sum(strong(problem, part, squares[part] + problem.side(part).spread(0) ** 2 * entries) for part in PARTS)
+    return 0.5 * sum(problem.bend(part) * (squares[part] + problem.sampling(part) ** 2 * entries) for part in PARTS)
 
 
 def premises_at_once(problem: Game, cell: Cell, *, joint: bool) -> Iterable[Premise]:
@@ -219,73 +121,84 @@ def premises_at_once(problem: Game, cell: Cell, *, joint: bool) -> Iterable[Prem
     yield Premise("distance to the domains' ends over the noise", (problem.radius - DISTANCE) / size, 1.5)
 
 
-# Theorem 4.5 and Corollary B.6, in units of D = 1
-SHARE, AT = 0.015, (0.5, 0.5)  # Theorem 4.5: curvatures over mu, and the saddle's first coordinates
-FLAT, CURVED, COUPLING = 0.03, 0.4, 0.02  # Corollary B.6, over mu
-AT_ONE_SIDED, RADII = (0.4, 0.01), (1.0, 0.085)  # of the released part, and of the strongly curved one
-# Slopes stay below L for the largest mu of the grid.
+# Theorem 4.5 and Corollary B.6, in units of D = 1 and L = 1
+WAY = 1 / 5  # slope over mu: the part of the way to the end of the domain that the regularisers allow
+CURVED = 16.0  # curvature of the side that is not released, over mu
+NONE = 1e-12  # curvature of a side that is linear
 
 
-def sample_phased(cell: Cell, rng: np.random.Generator) -> Game:
-    """Curvatures .015 mu and coupling half of that."""
-    mu = SHARE * theorem(PHASED).schedule(**constants_phased(None, cell))["mu"]
-    return game(
-        int(cell["n"]), int(cell["d"]), rng, mu_x=mu, mu_y=mu, coupling=mu / 2, at=AT, spread=0.02, lipschitz=1.0
-    )
+@dataclass(frozen=True, eq=False)
+class Slopes(Quadratic):
+    """<b, w> - <c, v> with the same b = c = slope e_1 in all records; a side that is curved has no slope."""
+
+    slope: float = 1.0
+    released: tuple[str, ...] = PARTS
+
+    @property
+    def reach(self) -> float:
+        return self.radius_of("v")
+
+    @property
+    def domain_w(self) -> Array:
+        """The ball of w."""
+        return ball(self.dim_w, self.radius_of("w"))
+
+    def radius_of(self, part: str) -> float:
+        """1, and of a curved side what keeps its slopes below a half."""
+        curvature = self.mu_x if part == "w" else self.mu_y
+        return 1.0 if curvature == NONE else 0.5 / curvature
+
+    def constants(self) -> Constants:
+        """L = 1 is declared, and shared by w and v."""
+        return replace(super().constants(), lipschitz_w=math.sqrt(0.5), lipschitz_v=math.sqrt(0.5))
 
 
-def sample_one_sided(cell: Cell, rng: np.random.Generator, *, part: str) -> Game:
-    """Curvatures and coupling in shares of mu, which does not depend on mu_y; ``part`` is released."""
-    mu = theorem(ONE_SIDED).schedule(**cell, L=1.0, D=1.0, mu_y=1.0)["mu"]
-    flat, curved, at, radii = FLAT * mu, CURVED * mu, AT_ONE_SIDED, RADII
-    mu_x, mu_y, at, radii = (flat, curved, at, radii) if part == "w" else (curved, flat, at[::-1], radii[::-1])
-    return game(
-        int(cell["n"]), int(cell["d"]), rng, mu_x=mu_x, mu_y=mu_y, coupling=COUPLING * mu, at=at, spread=0.02,
-        radius=radii[0], radius_v=radii[1], lipschitz=1.0,
-    )  # fmt: skip
+@lru_cache(maxsize=1)  # equal records take longer to make than to run on
+def _slopes(n: int, d: int, mu: float, released: tuple[str, ...], curved: float) -> Slopes:
+    records = np.zeros((n, 2, d))
+    for number, part in enumerate(PARTS):
+        records[:, number, 0] = WAY * mu if part in released or not curved else 0.0
+    mu_x, mu_y = (NONE if part in released else curved * mu if curved else NONE for part in PARTS)
+    return Slopes(records.reshape(n, -1), mu_x, mu_y, coupling=0.0, bound=WAY * mu, slope=WAY * mu, released=released)
 
 
-def constants_phased(problem: Any, cell: Cell) -> dict[str, float]:
-    """The parameters of Theorem 4.5: L = 1 and D = 1."""
-    return {**cell, "L": 1.0, "D": 1.0}
+def sample_phased(cell: Cell, rng: np.random.Generator, *, parts: tuple[str, ...], one_sided: bool) -> Slopes:
+    """The game whose slopes are in proportion to the theorem's mu, which does not depend on mu_y."""
+    return _slopes(int(cell["n"]), int(cell["d"]), regulariser(cell, one_sided), parts, CURVED if one_sided else 0.0)
 
 
-def constants_one_sided(problem: Game, cell: Cell, *, part: str) -> dict[str, float]:
-    """The parameters of Corollary B.6."""
-    return {**cell, "L": 1.0, "D": 1.0, "mu_y": problem.side(part).other}
+def regulariser(cell: Cell, one_sided: bool) -> float:
+    """The mu of Theorem 4.5 or of Corollary B.6."""
+    of, known = (ONE_SIDED, {"mu_y": 1.0}) if one_sided else (PHASED, {})
+    return float(theorem(of).schedule(**cell, L=1.0, D=1.0, **known)["mu"])
 
 
-def phases_and_regulariser(problem: Game, cell: Cell, *, part: str, one_sided: bool) -> tuple[tuple[Phase, ...], float]:
-    """The phases that release a part, and half of the modulus that the other one gets: none where it is curved."""
-    if one_sided:
-        return phases(ONE_SIDED, **constants_one_sided(problem, cell, part=part)), 0.0
-    of = phases(PHASED, **constants_phased(problem, cell))
-    return of, of[0].mu / 2
+def constants_phased(problem: Any, cell: Cell, *, one_sided: bool) -> dict[str, float]:
+    """The parameters of Theorem 4.5 or of Corollary B.6."""
+    return {**cell, "L": 1.0, "D": 1.0} | ({"mu_y": CURVED * regulariser(cell, True)} if one_sided else {})
 
 
-def predicted_phased(problem: Game, cell: Cell, *, parts: tuple[str, ...], one_sided: bool) -> float:
-    """The loss, or the gap where both parts are released, from the theorem's phases."""
-    return sum(
-        problem.side(part).loss(
-            *released(problem, part, *phases_and_regulariser(problem, cell, part=part, one_sided=one_sided))
-        )
-        for part in parts
-    )
+def loss(problem: Slopes, outputs: Array) -> float:
+    """The weak gap, or the part of it that the released part is to blame for."""
+    ends = outputs.reshape(len(outputs), 2, -1)[:, :, 0].mean(0)
+    return problem.slope * sum(1.0 + float(ends[PARTS.index(part)]) for part in problem.released)
 
 
-def premises_phased(problem: Game, cell: Cell, *, parts: tuple[str, ...], one_sided: bool) -> Iterable[Premise]:
-    """The declared L is one, noise leaves room in the domain, all answers are inside, and the start is not the end."""
-    for part in parts:
-        of, regulariser = phases_and_regulariser(problem, cell, part=part, one_sided=one_sided)
-        side, moved = problem.side(part), released(problem, part, of, regulariser)
-        noise = math.sqrt(problem.dim_w * sum(phase.sigma**2 for phase in of))
-        start = side.loss(side.at, side.at**2)
-        yield Premise("the declared Lipschitz constant over the least", problem.slack, 1.0)
-        yield Premise("distance to the domain's end over all the noise", side.radius / noise, 1.1)
-        inside = side.radius_other / max(side.farthest(regulariser), abs(side.answer(moved.mean)))
-        yield Premise("distance to the domain's end over the answers of the other part", inside, 1.0)
-        apart = abs(start / side.loss(*moved) - 1)
-        yield Premise("how far the measure at the start is from the predicted one, relative to it", apart, 0.2)
+def predicted_phased(problem: Slopes, cell: Cell, *, one_sided: bool) -> float:
+    """The loss from the theorem's phases, the same for each part."""
+    of = phases(ONE_SIDED if one_sided else PHASED, **constants_phased(problem, cell, one_sided=one_sided))
+    moved = moments(of, d=problem.dim_w, curvature=0.0, slope=problem.slope, spread=0.0, radius=1.0, point=-1.0)
+    return len(problem.released) * problem.slope * moved.mean
+
+
+def premises_phased(problem: Slopes, cell: Cell, *, one_sided: bool) -> Iterable[Premise]:
+    """The declared L is one, noise leaves room in the domain, and the start is not the end."""
+    of = phases(ONE_SIDED if one_sided else PHASED, **constants_phased(problem, cell, one_sided=one_sided))
+    noise = math.sqrt(problem.dim_w * sum(phase.sigma**2 for phase in of))
+    yield Premise("the declared Lipschitz constant over the least", problem.lipschitz_w / problem.slope, 1.0)
+    yield Premise("distance to the domain's end over all the noise", 1 / noise, 1.1)
+    apart = loss(problem, problem.start[None]) / predicted_phased(problem, cell, one_sided=one_sided)
+    yield Premise("the measure at the start over the predicted one", apart, 1.2)
 
 
 def at_once(algorithm: str, joint: bool, cells: tuple[Cell, ...]) -> Experiment:
@@ -294,14 +207,14 @@ def at_once(algorithm: str, joint: bool, cells: tuple[Cell, ...]) -> Experiment:
         name="theorem_4_3.privacy", regime="privacy", algorithm=algorithm, theorem=AT_ONCE,
         quantity="strong population gap", sample=sample_at_once, measure=gap, constants=constants_at_once,
         predicted=partial(predicted_at_once, joint=joint), premises=partial(premises_at_once, joint=joint), clear=None,
-        settings=lambda problem, cell: {"base": "gda"}, factors=("n", "d", "epsilon"), grid=Grid(cells, 12),
+        settings=lambda problem, cell: {"base": "gda"}, factors=FACTORS, grid=Grid(cells, 12),
         runs=lambda cell: round(20_000 / cell["d"]), within=1.08,
         attains="the instance attains the order",
     )  # fmt: skip
 
 
 def phased(
-    algorithm: str, parts: tuple[str, ...], base: str, grid: Grid, runs: Callable[[Cell], int],
+    algorithm: str, parts: tuple[str, ...], base: str, cells: tuple[Cell, ...], seeds: int, runs: float, *,
     one_sided: bool = False,
 ) -> Experiment:  # fmt: skip
     """Theorem 4.5 or Corollary B.6 with an algorithm that releases ``parts``."""
@@ -309,54 +222,48 @@ def phased(
         "w": "largest expected value of the released w, less the saddle's",
         "v": "saddle's value less the least expected one of the released v",
     }
-    alone: dict[str, Any] = {"part": parts[0]}
+    kind: dict[str, Any] = {"one_sided": one_sided}
     return Experiment(
         name="corollary_b_6.privacy" if one_sided else "theorem_4_5.privacy", regime="privacy", algorithm=algorithm,
-        theorem=ONE_SIDED if one_sided else PHASED, measure=partial(loss, parts=parts),
+        theorem=ONE_SIDED if one_sided else PHASED, measure=loss,
         quantity="weak population gap" if parts == PARTS else names[parts[0]],
-        sample=partial(sample_one_sided, **alone) if one_sided else sample_phased,
-        constants=partial(constants_one_sided, **alone) if one_sided else constants_phased,
-        predicted=partial(predicted_phased, parts=parts, one_sided=one_sided),
-        premises=partial(premises_phased, parts=parts, one_sided=one_sided), clear=None,
-        settings=lambda problem, cell: {"base": base}, factors=("n", "d", "epsilon"), grid=grid, runs=runs,
-        within=1.06, attains="the instance attains the order save one log2(n)",
+        sample=partial(sample_phased, parts=parts, **kind), constants=partial(constants_phased, **kind),
+        predicted=partial(predicted_phased, **kind), premises=partial(premises_phased, **kind), clear=None,
+        settings=lambda problem, cell: {"base": base}, factors=FACTORS, grid=Grid(cells, seeds),
+        runs=lambda cell: math.ceil(runs / cell["d"] / len(parts)), within=1.12,
+        attains="the instance attains the order" + ("" if one_sided else " save one log2(n)"),
     )  # fmt: skip
 
 
+FACTORS = ("n", "d", "epsilon", LOG_DELTA)
+SIZES = ("n", "d", "epsilon", "delta")
 BASE = {"n": 2**13, "d": 90, "epsilon": 0.4, "delta": 1e-6}
 AT_ONCE_CELLS = (
-    *cross(BASE, d=(32, 90, 256), epsilon=(0.15, 1.0)), *cross(BASE | {"epsilon": 0.7}, n=(2500, 4000, 2**13, 14_000)),
-)  # fmt: skip
-HALF = tuple({**cell, "epsilon": cell["epsilon"] / 2} for cell in AT_ONCE_CELLS)  # the joint noise is half as large
-BASE |= {"n": 2**12}
-SIZES = doubling(2**10, 2**13)
-PHASED_CELLS = (
-    *cross(BASE | {"epsilon": 0.2}, d=(32, 90, 256), epsilon=(0.57, 0.07)),
-    *cross(BASE | {"epsilon": 0.4}, n=SIZES),
+    *cross(BASE, d=(32, 90, 256), epsilon=(0.15, 1.0), delta=(3e-5, 1e-12)),
+    *cross(BASE | {"epsilon": 0.7}, n=(2500, 2**13, 14_000)),
 )
-ONE_SIDED_CELLS = (
-    *cross(BASE, d=(32, 90, 256), epsilon=(0.125, 1.0)), *cross(BASE | {"epsilon": 0.8}, n=SIZES),
+HALF = (  # the joint noise is half as large, and has log(2.5/delta) for log(5/delta), which tells where delta is large
+    *cross(BASE | {"epsilon": 0.2}, d=(32, 90, 256), epsilon=(0.075, 0.5), delta=(1e-12, 1e-20)),
+    *cross(BASE | {"epsilon": 0.35}, n=(2500, 2**13, 14_000)),
+)
+# Privacy leads by 5 and slopes keep below L; of such points these tell four exponents apart best.
+PHASED_CELLS = rows(
+    SIZES, (2**13, 16, 0.2, 1e-12), (2**13, 128, 0.4, 1e-5), (2**14, 32, 0.1, 1e-12), (2**14, 64, 0.1, 1e-5),
+    (2**14, 64, 0.1, 1e-6), (2**14, 128, 0.2, 1e-12), (2**14, 128, 0.4, 1e-10), (2**15, 32, 0.1, 1e-5),
+    (2**15, 64, 0.2, 1e-12),
 )  # fmt: skip
-
-
-def one_sided(algorithm: str, part: str) -> Experiment:
-    """Corollary B.6 or its mirror image."""
-    grid = Grid(ONE_SIDED_CELLS, 32)
-    return phased(algorithm, (part,), "saddle_svrg", grid, lambda cell: round(1300 / cell["d"]), one_sided=True)
-
-
-def convex_concave(algorithm: str, parts: tuple[str, ...]) -> Experiment:
-    """Theorem 4.5."""
-    grid = Grid(PHASED_CELLS, 26)
-    return phased(algorithm, parts, "gda", grid, lambda cell: round(1600 / len(parts) / cell["d"]))
-
+ONE_SIDED_CELLS = rows(
+    SIZES, (2**13, 16, 0.1, 1e-5), (2**14, 128, 0.2, 1e-12), (2**15, 32, 0.05, 1e-10), (2**15, 32, 0.05, 1e-12),
+    (2**15, 32, 0.1, 1e-8), (2**15, 32, 0.1, 1e-10), (2**15, 64, 0.05, 1e-5), (2**15, 64, 0.05, 1e-6),
+    (2**15, 64, 0.1, 1e-5),
+)  # fmt: skip
 
 EXPERIMENTS = (
-    one_sided("phased_convex_strongly_concave", "w"),
-    one_sided("phased_strongly_convex_concave", "v"),
+    phased("phased_convex_strongly_concave", ("w",), "saddle_svrg", ONE_SIDED_CELLS, 16, 90, one_sided=True),
+    phased("phased_strongly_convex_concave", ("v",), "saddle_svrg", ONE_SIDED_CELLS, 16, 90, one_sided=True),
     at_once("minimax_output_perturbation", False, AT_ONCE_CELLS),
     at_once("minimax_output_perturbation_joint", True, HALF),
-    convex_concave("phased_minimax_output_perturbation", PARTS),
-    convex_concave("phased_primal", ("w",)),
-    convex_concave("phased_dual", ("v",)),
+    phased("phased_minimax_output_perturbation", PARTS, "gda", PHASED_CELLS, 16, 600),
+    phased("phased_primal", ("w",), "gda", PHASED_CELLS, 16, 600),
+    phased("phased_dual", ("v",), "gda", PHASED_CELLS, 16, 600),
 )
