@@ -275,8 +275,7 @@ def last() -> Decision:
             **conditions.readings(conditions.LIPSCHITZ, "conditional"),
         },
         differs="base of a logarithm",
-        condition=f"{conditions.PROJECTED}; and K is log2 n exactly or rounded up, or for "
-        "K = floor(log2 n) the constant is 17 sqrt 2/2",
+        condition=f"{conditions.PROJECTED}; and K is log2 n, rounded up, or down with 17 sqrt 2/2 for 17/2",
         note="mu >= 2 L/(D sqrt n) is used with equality, so that mu_K = mu 2^K must reach mu n.",
     )
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from dpcheck.errors import InputError, one_line, require
 from dpcheck.json_text import parse
+from dpcheck.report.earlier_words import expected_now
 from dpcheck.report.findings import Finding, Report
-from dpcheck.report.results import expected_now, finding_of, to_json_text
+from dpcheck.report.results import finding_of, to_json_text
 from dpcheck.running.files import write_text
 
 if TYPE_CHECKING:

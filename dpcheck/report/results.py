@@ -13,6 +13,7 @@ from typing import Any
 
 from dpcheck.errors import is_finite, require
 from dpcheck.json_text import parse
+from dpcheck.report.earlier_words import NOW, expected_now, word_now
 from dpcheck.running.files import write_text
 
 SCHEMA = "dpcheck.report/2"
@@ -28,12 +29,6 @@ NO_ALARM = frozenset({
 
 _GOOD = frozenset({"consistent", "proved", "supported", "attained", "not exceeded"})
 _OPEN = frozenset({"inconclusive", "unresolved", "not asymptotic", "untested"})
-
-# A theorem's factor was "supported" where no slower exponent was left, whether or not a faster one was.
-_OF_FACTORS = re.compile(r"[\w-]+\.(rate|gradients)\..+")
-_NOW = {"supported": "not exceeded", "inconclusive": "untested", "not asymptotic": "untested"}
-# A claim was "conditional" where a slip had to be put right, too, and where it rests on cited rates.
-_SINCE = {"conditional": "conditional or misprint or proved"}
 
 
 class Standing(StrEnum):
@@ -287,7 +282,7 @@ def parsed(text: str) -> dict[str, Any]:
             replace(f, verdict=word_now(f.id, f.verdict), expected=expected_now(f.id, f.expected)) for f in findings
         ]
         for row in tables.get("Measured rates", []):
-            row["verdict"] = _NOW.get(str(row.get("verdict")), row.get("verdict"))
+            row["verdict"] = NOW.get(str(row.get("verdict")), row.get("verdict"))
     return {
         "findings": tuple(findings),
         "algorithms": tuple(_list(report, "algorithms", _text)),
@@ -300,19 +295,6 @@ def parsed(text: str) -> dict[str, Any]:
         "stages": _stages(report.get("stages", {})),
         "shown": tuple(_list(report, "shown", _text) if "shown" in report else ()),
     }
-
-
-def word_now(id: str, words: Any) -> Any:
-    """Return a verdict, or several with "or", of a report or baseline before in today's words."""
-    if not isinstance(words, str) or not _OF_FACTORS.fullmatch(id):
-        return words
-    return " or ".join(dict.fromkeys(_NOW.get(word, word) for word in words.split(" or ")))
-
-
-def expected_now(id: str, words: Any) -> Any:
-    """Return what a report or baseline before expected in today's words."""
-    now = word_now(id, words)
-    return _SINCE.get(now, now)
 
 
 def finding_of(fields: dict[str, Any]) -> Finding:
