@@ -1,9 +1,10 @@
 """A test of measured rates: a power law is fitted to measurements, and compared with the claimed exponents.
 
 Null hypothesis of "contradicted": the response falls at least as fast as claimed. That of "supported": at the end of
-the grid it is slower than claimed, by more than the margin, or a second term that is slower by 1.5 margins holds enough
-of the mean there to bring the slope out of the margin before 1.35 lengths of the grid more. Where neither is rejected,
-or the slope bends, the verdict is "inconclusive" or "not asymptotic" (:mod:`.rate_verdict`).
+the grid it is slower than claimed, by more than the margin; or a second term that is slower than claimed by 1.5 margins
+holds at least a quarter of the mean there, enough to bring the slope out of the margin before the grid is continued by
+1.35 of its length. Where neither is rejected, or the slope bends, the verdict is "inconclusive" or "not asymptotic"
+(:mod:`.rate_verdict`).
 """
 
 from __future__ import annotations
