@@ -24,6 +24,7 @@ from dpcheck.bounds import ledger, registry
 from dpcheck.catalogue.bases import BASES
 from dpcheck.cli import COMMANDS, _parse, main
 from dpcheck.problems import PROBLEMS
+from dpcheck.report.claims import claims_text
 from dpcheck.report.findings import Finding, Report
 from dpcheck.solvers import ALGORITHMS
 
@@ -256,18 +257,18 @@ def test_prove_explains(call):
     code, out, _ = call("prove", "Y17", "--explain")
     assert code == 0
     assert out.startswith("Y17  ✗ refuted")
-    for part in (
-        "Claim: ",
-        "Verdict: ",
-        "In the kernel: steps only",
-        "Code: ",
-        "Reading: ",
-        "Repaired: ",
-        "[counterexample, kernel]",
-        r"$\neg",
-    ):
+    for part in ("Claim: ", "Verdict: ", "In the kernel: steps only", "Code: ", "Reading: ", "Repaired: ", r"$\neg",
+                 "[counterexample, kernel]"):  # fmt: skip
         assert part in out
     assert_refused(call("prove", "nosuch"), "paper, claim, theorem", "nosuch")
+
+
+def test_prove_counts_what_the_kernel_accepted():
+    chosen = [claim.decide() for claim in registry.claims() if claim.id in ("002:Lem5 privacy", "Y47", "Z02")]
+    shown = claims_text(chosen, None, 1.0, color=False, width=160)
+    assert "In kernel:  all: 1; the inequality, the rest cited: 1; nothing: 1" in shown and "in the kernel" in shown
+    unseen = [result for result in chosen if result.claim.id == "Y47"] * 2
+    assert "kernel" not in claims_text(unseen, None, 1.0, color=False, width=160)
 
 
 def test_prove_notices_a_changed_verdict(call, monkeypatch):
