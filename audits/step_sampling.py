@@ -17,12 +17,12 @@ import numpy as np
 from scipy import stats
 
 from dpcheck.audits.constants import Difference, audit_constants
-from dpcheck.audits.sampling import UNEVEN, audit_sampling, unevenness
+from dpcheck.audits.sampling import UNEVEN, audit_sampling, minibatches_to_count, unevenness
 from dpcheck.audits.step_parts import StepFinding, TrainingStep, taken
 from dpcheck.errors import raised
 from dpcheck.events import Neighbours, Scheme
 
-_MINIBATCHES, _COUNTED = 200, 1000  # whose law is tested, and in which each record is counted
+_MINIBATCHES, _COUNTED = 200, 1000  # whose law is tested, and in which each record is counted at least
 _BY_CHANCE = 1e-3  # of minibatches without a record in common, which are then called a shuffled epoch
 _GRADIENT = "noisy gradient"
 _COLUMNS = 8  # whose least and greatest records are replaced
@@ -32,13 +32,14 @@ def sampling_finding(
     step: TrainingStep, population: int, batch: int, scheme: Scheme, confidence: float, seed: int
 ) -> StepFinding:
     """Hold the minibatches that the sampler gives against the scheme that was accounted."""
-    drawn = step.minibatches(population, np.random.default_rng([seed, 1]), _COUNTED)
+    alpha = 1 - confidence
+    count = minibatches_to_count(population, batch, 0.2 * alpha, least=_COUNTED)
+    drawn = step.minibatches(population, np.random.default_rng([seed, 1]), count)
     if len(drawn) < 10:
         return StepFinding(
             "sampling", "inconclusive", f"the sampler gave {len(drawn)} minibatches, at least 10 are compared",
             "Hand over a sampler that goes on, such as one that starts the next epoch",
         )  # fmt: skip
-    alpha = 1 - confidence
     audit = audit_sampling(
         drawn[:_MINIBATCHES], scheme=scheme, population=population, batch=batch, confidence=1 - 0.8 * alpha, seed=seed
     )

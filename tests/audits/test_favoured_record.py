@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcheck.audits.sampling import UNEVEN, favoured_record, unevenness
+from dpcheck.audits.sampling import UNEVEN, favoured_record, minibatches_to_count, unevenness
+from dpcheck.audits.step_parts import TrainingStep
+from dpcheck.audits.step_sampling import sampling_finding
 
 N, BATCH, STEPS, RUNS, LEVEL = 50, 5, 100, 2000, 0.05
 DRAWS = {
@@ -47,6 +49,41 @@ def test_weights_of_ten_per_cent_are_found_in_a_thousand_minibatches(scheme):
         found = unevenness(weighted(scheme, rng, weights, 1000), scheme, 100, 10, level=0.002, seed=seed)
         assert UNEVEN in found or "are due" in found
         assert not unevenness(weighted(scheme, rng, np.ones(100), 1000), scheme, 100, 10, level=0.002, seed=seed)
+
+
+LEFT = 0.2 * 0.05 / 3  # what the other tests of a training step leave
+
+
+@pytest.mark.parametrize("scheme", DRAWS)
+def test_weights_of_ten_per_cent_are_found_among_two_thousand_records(scheme):
+    """In 1,000 minibatches of 10 records they are found in one case of twenty."""
+    rng, n = np.random.default_rng(3), 2000
+    steps = minibatches_to_count(n, 10, LEFT, least=1000)
+    found = 0
+    for seed in range(3):
+        weights = rng.permutation(np.repeat([0.9, 1.1], n // 2))
+        found += bool(unevenness(weighted(scheme, rng, weights, steps), scheme, n, 10, level=LEFT, seed=seed))
+    assert found >= 2
+    assert not unevenness(weighted(scheme, rng, np.ones(n), steps), scheme, n, 10, level=LEFT, seed=0)
+
+
+def test_a_training_step_counts_draws_in_as_many_minibatches():
+    chances = np.random.default_rng(4).permutation(np.repeat([0.9, 1.1], 1000)) * 10 / 2000
+
+    def sampler(n, rng):
+        while True:
+            yield np.flatnonzero(rng.random(n) < chances)
+
+    step = TrainingStep(lambda params, batch, rng: batch, sampler=sampler, clip=1.0, noise=1.0)
+    finding = sampling_finding(step, 2000, 10, "poisson", 1 - 0.05 / 3, 0)
+    assert finding.verdict == "violated"
+    assert "vary by" in finding.reason
+
+
+def test_as_many_minibatches_are_counted_as_ten_per_cent_take():
+    assert minibatches_to_count(100, 10, LEFT, least=1000) == 1000
+    assert 2000 < minibatches_to_count(2000, 10, LEFT, least=1000) < 4000
+    assert minibatches_to_count(10**6, 10, LEFT, least=1000) == 1000
 
 
 def test_a_record_that_is_never_drawn_is_found():

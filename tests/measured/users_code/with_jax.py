@@ -96,13 +96,13 @@ def jax_loop_with_keys(w, data, rng):
     return np.asarray(w - 0.1 * (clipped_sum(w, data) + noise) / N, float)
 
 
-@planted(check, "noise multiplier [\\d.]+ and", **LOOP)
+@planted(check, "noise 0|nothing is drawn from rng", **LOOP)
 def jax_loop_reuses_its_key(w, data, rng):
     noise = 12.0 * jax.random.normal(jax.random.key(7), (WIDTH,))  # fault
     return np.asarray(w - 0.1 * (clipped_sum(w, data) + noise) / N, float)
 
 
-@planted(check, "clip", **LOOP | {"start": (np.zeros(WIDTH), np.zeros(WIDTH))})
+@planted(check, "noise 0", **LOOP | {"start": (np.zeros(WIDTH), np.zeros(WIDTH))})
 def jax_loop_noise_after_momentum(state, data, rng):
     w, m = state
     m = 0.9 * m + clipped_sum(w, data)
