@@ -314,7 +314,7 @@ def test_calibrated_noise_is_enough_and_hardly_more(scheme: str, epsilon: float,
 
     z = calibrate(events, epsilon, delta)
     assert certify(events(z), delta).epsilon <= epsilon
-    assert certify(events(z * 0.995), delta).epsilon > epsilon
+    assert certify(events(z * 0.999), delta).epsilon > epsilon
 
 
 def test_calibration_covers_tiny_and_huge_noise() -> None:
