@@ -35,7 +35,7 @@ _AT_END = 8.0  # to see the end above the claim, which laws that reach the claim
 _SECOND = 0.75  # to miss a second term: errors of the first power and of few clusters come on top
 _BEYOND = 1.35  # a bend, and a second term, are followed this far past the grid, in lengths of the grid
 _SLOWER = 1.5  # margins by which a second term is slower than the claim
-_SHARE = 0.25  # the least share of the mean at the end of the grid that a second term must have to count
+_SHARE, _MOST = 2.5, 0.5  # a second term counts from a share of so many margins of the mean at the end of the grid on
 _ROUNDS = 30
 _LARGE = 300.0  # logarithms beyond it are not followed
 _NEAR = 1e-3  # of the logarithm of a mean; the fit that follows leaves the first power free
@@ -262,7 +262,7 @@ def _least_share(gap: float, margin: float, beyond: float) -> float:
     """Return the share of a second power, slower by ``gap``, that brings the slope out of the margin ``beyond``."""
     inside = (_SLOWER - 1) * margin
     odds = (gap - inside) / inside * np.exp(-gap * beyond)
-    return float(max(odds / (1 + odds), _SHARE))
+    return float(max(odds / (1 + odds), min(_SHARE * margin, _MOST)))
 
 
 def _two_powers(u: Array, first: float, second: float, share: float) -> tuple[Array, Array]:

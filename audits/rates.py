@@ -2,9 +2,9 @@
 
 Null hypothesis of "contradicted": the response falls at least as fast as claimed. That of "supported": at the end of
 the grid it is slower than claimed, by more than the margin; or a second term that is slower than claimed by 1.5 margins
-holds at least a quarter of the mean there, enough to bring the slope out of the margin before the grid is continued by
-1.35 of its length. Where neither is rejected, or the slope bends, the verdict is "inconclusive" or "not asymptotic"
-(:mod:`.rate_verdict`).
+holds at least 2.5 margins of the mean there, a quarter for .1 and a half from .2 on, and enough to bring the slope out
+of the margin before the grid is continued by 1.35 of its length. Where neither is rejected, or the slope bends, the
+verdict is "inconclusive" or "not asymptotic" (:mod:`.rate_verdict`).
 """
 
 from __future__ import annotations

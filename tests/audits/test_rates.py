@@ -244,7 +244,8 @@ def test_the_second_term_that_counts_leads_out_of_the_margin_in_time():
         share = _least_share(gap, margin, length)
         slow, fast = share, (1 - share) * np.exp(-gap * length)  # relative to the second power, claim + 1.5 margins
         assert 1.5 * margin - gap * fast / (slow + fast) == pytest.approx(margin)
-    assert _least_share(2.0, 0.1, 9.0) == 0.25  # not a sliver, however far apart the powers
+    for margin, share in ((0.1, 0.25), (0.3, 0.5)):
+        assert _least_share(2.0, margin, 9.0) == share  # not a sliver, however far apart the powers
 
 
 # What comes out, and what is refused
