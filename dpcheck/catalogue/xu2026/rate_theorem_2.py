@@ -154,7 +154,6 @@ EXPERIMENTS = (
     Experiment(
         name="theorem_2", regime="statistical", sample=sample, settings=partial(settings, False), reach=total,
         predicted=partial(simulated, False), within=1.2, attains="the instance attains the order",
-        margin=0.3,  # where in its range of a step's length a run stops changes with alpha: the law itself bends by 0.1
         grid=Grid(LARGE, 160), runs=8, **COMMON,
     ),
     Experiment(

@@ -145,7 +145,10 @@ MANY = cells(
     (3000, 8, 0.125, 1e-5), (3000, 8, 1.0, 1e-5), (3000, 16, 1.0, 1e-5), (3000, 32, 0.35, 1e-5), (3000, 32, 1.0, 1e-20),
 )  # fmt: skip
 EXPERIMENTS = (
-    experiment("theorem_2", "repaired", ("n", "epsilon"), 0.08, certified, Grid(FEW, 24), Grid(FEW, 60), runs=60, settings=minibatch),
+    experiment(
+        "theorem_2", "repaired", ("n", "epsilon"), 0.08, certified, Grid(FEW, 24), Grid(FEW, 60), runs=60,
+        settings=minibatch,
+    ),
     experiment(
         "theorem_2.as_printed", "as_printed", ("n", "d", "epsilon", LOG_DELTA), 0.11, printed, Grid(MANY, 32),
         Grid(MANY, 128),
