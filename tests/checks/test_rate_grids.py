@@ -96,3 +96,8 @@ def test_a_factor_that_is_tied_to_others_is_seen():
     assert max(inflation(tied.cells, ("n", "d", "epsilon")).values()) > 1e6
     held = replace(each, grid=Grid(tuple({**c, "delta": 1e-9} for c in each.grid.cells), 1))
     assert LOG_DELTA not in varied(held.grid.cells) and LOG_DELTA in named(held)
+
+
+def test_delta_is_a_factor_by_its_logarithm():
+    assert level({"n": 7, "delta": np.exp(-3.0)}, LOG_DELTA) == pytest.approx(3.0)
+    assert level({"n": 7, "delta": 1e-5}, "n") == 7
