@@ -220,7 +220,10 @@ FAULTS = {
 }
 for group in (
     YANG_2022,
-    {name: Fault(name_of, "privacy", *more, red=("prediction",)) for name, (name_of, *more) in ZHANG_2022.items()},
+    {
+        name: Fault(name_of, "noise" if name.startswith("noise of") else "privacy", *more, red=("prediction",))
+        for name, (name_of, *more) in ZHANG_2022.items()
+    },
     {name: Fault(*given, red=EITHER) for name, given in ZHANG_2025.items()},
 ):
     FAULTS |= {f"{fault.algorithm}, {name}": fault for name, fault in group.items()}

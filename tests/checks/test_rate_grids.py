@@ -21,19 +21,24 @@ ALONE = "the instance has one dimension"
 LARGE_STEPS = "as published no run arrives, so that no power of it is to be expected"
 UNREACHED = "no grid shows the order, so that one factor is varied to compare with the prediction"
 COST = "the same noise is measured in all factors by another algorithm of the same table"
+ALL, POINT = {"n", "d", "epsilon", LOG_DELTA}, "one point is held to the prediction"
 CERTIFIED = "certified noise grows faster than sqrt(log(1/delta)) at ordinary delta, and as that only far below"
 LEFT_OUT = {  # what a term names and no grid of the experiment varies, and why
     ("ada_dp_spider", "table_1"): ({LOG_DELTA}, CERTIFIED),
-    ("dp_rgda", "theorem_1"): ({"epsilon", LOG_DELTA}, CERTIFIED),
+    ("dp_rgda", "theorem_1"): ({LOG_DELTA}, CERTIFIED),
     ("dp_spider", "table_1"): ({"d", "epsilon", LOG_DELTA}, COST),
     ("dp_spider", "table_1.as_printed"): ({"d", "epsilon", LOG_DELTA}, COST),
     ("sto_spider", "table_1"): ({"d", "epsilon", LOG_DELTA}, UNREACHED),
     ("dp_rgda", "theorem_3.as_printed"): ({"d", "epsilon", LOG_DELTA}, LARGE_STEPS),
     ("dp_rgda", "theorem_2.as_printed"): ({"d", "epsilon", LOG_DELTA}, LARGE_STEPS),
-    ("nseg", "table_1.turning"): ({"n", "d", "epsilon", LOG_DELTA}, "one point shows whether the iterates turn away"),
+    ("nseg", "table_1.turning"): (ALL, POINT),
     ("dp_sgda", "theorem_3.as_printed"): ({"d"}, ALONE),
     ("dp_sgda", "theorem_3.repaired"): ({"d"}, ALONE),
     ("dp_sgda", "theorem_4.as_printed"): ({"n"}, "the number is compared, no exponent"),
+    ("phased_primal", "theorem_4_5.noise"): (ALL, POINT),
+    ("phased_dual", "theorem_4_5.noise"): (ALL, POINT),
+    ("phased_convex_strongly_concave", "corollary_b_6.noise"): (ALL, POINT),
+    ("phased_strongly_convex_concave", "corollary_b_6.noise"): (ALL, POINT),
     ("dp_sgda_clipped", "theorem_2"): ({"d", LOG_DELTA}, "minutes reach no T from which certified noise has the order"),
     ("privatediff", "theorem_6"): ({"n", "d", LOG_DELTA}, UNREACHED),
     ("privatediff", "theorem_6.as_printed"): ({"n", "d", LOG_DELTA}, UNREACHED),
@@ -91,3 +96,8 @@ def test_a_factor_that_is_tied_to_others_is_seen():
     assert max(inflation(tied.cells, ("n", "d", "epsilon")).values()) > 1e6
     held = replace(each, grid=Grid(tuple({**c, "delta": 1e-9} for c in each.grid.cells), 1))
     assert LOG_DELTA not in varied(held.grid.cells) and LOG_DELTA in named(held)
+
+
+def test_delta_is_a_factor_by_its_logarithm():
+    assert level({"n": 7, "delta": np.exp(-3.0)}, LOG_DELTA) == pytest.approx(3.0)
+    assert level({"n": 7, "delta": 1e-5}, "n") == 7

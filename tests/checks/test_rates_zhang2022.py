@@ -71,7 +71,7 @@ def test_losses_of_slopes_are_their_weak_gap():
     cell = {"n": 2**13, "d": 3, "epsilon": 0.1, "delta": 1e-5}
     outputs = 0.3 * np.random.default_rng(1).standard_normal((4, 6))
     for parts in (("w",), ("v",), games.PARTS):
-        problem = games.sample_phased(cell, np.random.default_rng(0), parts=parts, one_sided=False)
+        problem = games.sample_phased(cell, np.random.default_rng(0), parts=parts, curved=0.0)
         slope = problem.records[0].reshape(2, 3)[:, 0]
         assert slope.tolist() == [problem.slope] * 2
         w, v = outputs.mean(0).reshape(2, 3)[:, 0] * problem.slope

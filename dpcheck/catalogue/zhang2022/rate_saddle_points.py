@@ -27,7 +27,7 @@ import numpy as np
 
 from dpcheck.algorithms.problem import Array, Constants, ball
 from dpcheck.bounds.registry import theorem
-from dpcheck.catalogue.zhang2022.rate_minimisation import moments, phases
+from dpcheck.catalogue.zhang2022.rate_minimisation import Moments, moments, phases
 from dpcheck.checks.experiment import LOG_DELTA, Cell, Experiment, Grid, Premise, cross, rows
 from dpcheck.problems.quadratic import Quadratic
 
@@ -123,7 +123,7 @@ def premises_at_once(problem: Game, cell: Cell, *, joint: bool) -> Iterable[Prem
 
 # Theorem 4.5 and Corollary B.6, in units of D = 1 and L = 1
 WAY = 1 / 5  # slope over mu: the part of the way to the end of the domain that the regularisers allow
-CURVED = 16.0  # curvature of the side that is not released, over mu
+CURVED, FLAT = 16.0, 0.4  # curvature of the side that is not released, over mu
 NONE = 1e-12  # curvature of a side that is linear
 
 
@@ -162,20 +162,20 @@ def _slopes(n: int, d: int, mu: float, released: tuple[str, ...], curved: float)
     return Slopes(records.reshape(n, -1), mu_x, mu_y, coupling=0.0, bound=WAY * mu, slope=WAY * mu, released=released)
 
 
-def sample_phased(cell: Cell, rng: np.random.Generator, *, parts: tuple[str, ...], one_sided: bool) -> Slopes:
+def sample_phased(cell: Cell, rng: np.random.Generator, *, parts: tuple[str, ...], curved: float) -> Slopes:
     """The game whose slopes are in proportion to the theorem's mu, which does not depend on mu_y."""
-    return _slopes(int(cell["n"]), int(cell["d"]), regulariser(cell, one_sided), parts, CURVED if one_sided else 0.0)
+    return _slopes(int(cell["n"]), int(cell["d"]), regulariser(cell, curved), parts, curved)
 
 
-def regulariser(cell: Cell, one_sided: bool) -> float:
+def regulariser(cell: Cell, curved: float) -> float:
     """The mu of Theorem 4.5 or of Corollary B.6."""
-    of, known = (ONE_SIDED, {"mu_y": 1.0}) if one_sided else (PHASED, {})
+    of, known = (ONE_SIDED, {"mu_y": 1.0}) if curved else (PHASED, {})
     return float(theorem(of).schedule(**cell, L=1.0, D=1.0, **known)["mu"])
 
 
-def constants_phased(problem: Any, cell: Cell, *, one_sided: bool) -> dict[str, float]:
+def constants_phased(problem: Any, cell: Cell, *, curved: float) -> dict[str, float]:
     """The parameters of Theorem 4.5 or of Corollary B.6."""
-    return {**cell, "L": 1.0, "D": 1.0} | ({"mu_y": CURVED * regulariser(cell, True)} if one_sided else {})
+    return {**cell, "L": 1.0, "D": 1.0} | ({"mu_y": curved * regulariser(cell, curved)} if curved else {})
 
 
 def loss(problem: Slopes, outputs: Array) -> float:
@@ -184,20 +184,37 @@ def loss(problem: Slopes, outputs: Array) -> float:
     return problem.slope * sum(1.0 + float(ends[PARTS.index(part)]) for part in problem.released)
 
 
-def predicted_phased(problem: Slopes, cell: Cell, *, one_sided: bool) -> float:
-    """The loss from the theorem's phases, the same for each part."""
-    of = phases(ONE_SIDED if one_sided else PHASED, **constants_phased(problem, cell, one_sided=one_sided))
-    moved = moments(of, d=problem.dim_w, curvature=0.0, slope=problem.slope, spread=0.0, radius=1.0, point=-1.0)
-    return len(problem.released) * problem.slope * moved.mean
+def spread(problem: Slopes, outputs: Array) -> float:
+    """Mean squared distance of what is released to the end of the domain where the loss is least."""
+    away = outputs.reshape(len(outputs), 2, -1).copy()
+    away[:, :, 0] += 1.0
+    squares = (away**2).sum(2).mean(0)
+    return float(sum(squares[PARTS.index(part)] for part in problem.released))
 
 
-def premises_phased(problem: Slopes, cell: Cell, *, one_sided: bool) -> Iterable[Premise]:
+def moved(problem: Slopes, cell: Cell, curved: float) -> Moments:
+    """Of a released part about the end of the domain, the same for each part."""
+    of = phases(ONE_SIDED if curved else PHASED, **constants_phased(problem, cell, curved=curved))
+    return moments(of, d=problem.dim_w, curvature=0.0, slope=problem.slope, spread=0.0, radius=1.0, point=-1.0)
+
+
+def predicted_phased(problem: Slopes, cell: Cell, *, curved: float) -> float:
+    """The loss from the theorem's phases."""
+    return len(problem.released) * problem.slope * moved(problem, cell, curved).mean
+
+
+def predicted_spread(problem: Slopes, cell: Cell, *, curved: float) -> float:
+    """That distance from the theorem's phases."""
+    return len(problem.released) * moved(problem, cell, curved).square
+
+
+def premises_phased(problem: Slopes, cell: Cell, *, curved: float) -> Iterable[Premise]:
     """The declared L is one, noise leaves room in the domain, and the start is not the end."""
-    of = phases(ONE_SIDED if one_sided else PHASED, **constants_phased(problem, cell, one_sided=one_sided))
+    of = phases(ONE_SIDED if curved else PHASED, **constants_phased(problem, cell, curved=curved))
     noise = math.sqrt(problem.dim_w * sum(phase.sigma**2 for phase in of))
     yield Premise("the declared Lipschitz constant over the least", problem.lipschitz_w / problem.slope, 1.0)
     yield Premise("distance to the domain's end over all the noise", 1 / noise, 1.1)
-    apart = loss(problem, problem.start[None]) / predicted_phased(problem, cell, one_sided=one_sided)
+    apart = loss(problem, problem.start[None]) / predicted_phased(problem, cell, curved=curved)
     yield Premise("the measure at the start over the predicted one", apart, 1.2)
 
 
@@ -215,23 +232,36 @@ def at_once(algorithm: str, joint: bool, cells: tuple[Cell, ...]) -> Experiment:
 
 def phased(
     algorithm: str, parts: tuple[str, ...], base: str, cells: tuple[Cell, ...], seeds: int, runs: float, *,
-    one_sided: bool = False,
+    curved: float = 0.0,
 ) -> Experiment:  # fmt: skip
     """Theorem 4.5 or Corollary B.6 with an algorithm that releases ``parts``."""
     names = {
         "w": "largest expected value of the released w, less the saddle's",
         "v": "saddle's value less the least expected one of the released v",
     }
-    kind: dict[str, Any] = {"one_sided": one_sided}
+    kind: dict[str, Any] = {"curved": curved}
     return Experiment(
-        name="corollary_b_6.privacy" if one_sided else "theorem_4_5.privacy", regime="privacy", algorithm=algorithm,
-        theorem=ONE_SIDED if one_sided else PHASED, measure=loss,
+        name="corollary_b_6.privacy" if curved else "theorem_4_5.privacy", regime="privacy", algorithm=algorithm,
+        theorem=ONE_SIDED if curved else PHASED, measure=loss,
         quantity="weak population gap" if parts == PARTS else names[parts[0]],
         sample=partial(sample_phased, parts=parts, **kind), constants=partial(constants_phased, **kind),
         predicted=partial(predicted_phased, **kind), premises=partial(premises_phased, **kind), clear=None,
         settings=lambda problem, cell: {"base": base}, factors=FACTORS, grid=Grid(cells, seeds),
         runs=lambda cell: math.ceil(runs / cell["d"] / len(parts)), within=1.12,
-        attains="the instance attains the order" + ("" if one_sided else " save one log2(n)"),
+        attains="the instance attains the order" + ("" if curved else " save one log2(n)"),
+    )  # fmt: skip
+
+
+def noisy(algorithm: str, parts: tuple[str, ...], base: str, curved: float = 0.0) -> Experiment:
+    """The noise of Theorem 4.5 or Corollary B.6, of which a loss that is linear knows nothing, at one point."""
+    kind: dict[str, Any] = {"curved": curved}
+    return Experiment(
+        name="corollary_b_6.noise" if curved else "theorem_4_5.noise", algorithm=algorithm,
+        theorem=ONE_SIDED if curved else PHASED, order_only=True, measure=spread, factors=(),
+        quantity="squared distance of what is released to the end of the domain",
+        sample=partial(sample_phased, parts=parts, **kind), constants=partial(constants_phased, **kind),
+        predicted=partial(predicted_spread, **kind), premises=partial(premises_phased, **kind), clear=None,
+        settings=lambda problem, cell: {"base": base}, grid=Grid(NOISE_CELLS, 12), runs=20, within=1.1,
     )  # fmt: skip
 
 
@@ -257,13 +287,18 @@ ONE_SIDED_CELLS = rows(
     (2**15, 32, 0.1, 1e-8), (2**15, 32, 0.1, 1e-10), (2**15, 64, 0.05, 1e-5), (2**15, 64, 0.05, 1e-6),
     (2**15, 64, 0.1, 1e-5),
 )  # fmt: skip
+NOISE_CELLS = rows(SIZES, (2**12, 64, 0.4, 1e-5))
 
 EXPERIMENTS = (
-    phased("phased_convex_strongly_concave", ("w",), "saddle_svrg", ONE_SIDED_CELLS, 16, 90, one_sided=True),
-    phased("phased_strongly_convex_concave", ("v",), "saddle_svrg", ONE_SIDED_CELLS, 16, 90, one_sided=True),
+    phased("phased_convex_strongly_concave", ("w",), "saddle_svrg", ONE_SIDED_CELLS, 16, 90, curved=CURVED),
+    phased("phased_strongly_convex_concave", ("v",), "saddle_svrg", ONE_SIDED_CELLS, 16, 90, curved=CURVED),
     at_once("minimax_output_perturbation", False, AT_ONCE_CELLS),
     at_once("minimax_output_perturbation_joint", True, HALF),
     phased("phased_minimax_output_perturbation", PARTS, "gda", PHASED_CELLS, 16, 600),
     phased("phased_primal", ("w",), "gda", PHASED_CELLS, 16, 600),
     phased("phased_dual", ("v",), "gda", PHASED_CELLS, 16, 600),
+    noisy("phased_convex_strongly_concave", ("w",), "saddle_svrg", FLAT),
+    noisy("phased_strongly_convex_concave", ("v",), "saddle_svrg", FLAT),
+    noisy("phased_primal", ("w",), "gda"),
+    noisy("phased_dual", ("v",), "gda"),
 )
