@@ -88,7 +88,7 @@ def band_bound(
 ) -> ThresholdBound:
     """Return the largest of the limits on epsilon at all thresholds of a score, which hold together.
 
-    The first call for an n takes seconds, or half a minute for n = 1,000,000; the bands are then kept.
+    The first call for an n computes the bands, which takes the longer the larger n is; they are then kept.
 
     Parameters
     ----------

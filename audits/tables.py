@@ -140,7 +140,7 @@ def audit_tables(
         array, and some neighbours are tried: records with new labels, with extreme values and with missing cells, and
         one record less.
     epsilon : float
-        Claimed epsilon >= 0 (natural log); one of 5 takes 550 to 1,100 runs to be refuted.
+        Claimed epsilon >= 0 (natural log); one of 5 takes at least 546 to 1,067 runs to be refuted.
     delta : float
         Claimed delta in [0, 1).
     neighbours : {"add_or_remove_one", "replace_one"}

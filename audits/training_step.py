@@ -108,8 +108,7 @@ def audit_training_step(
         need it: ``lambda record, factor: (record[0] * factor, record[1])``.
     trials : int, optional
         Runs on each dataset of the joint release, at least 200; the noise is drawn half as often. By default 2,000 and
-        1,000, fewer for large models and minibatches: as many as take some two CPU minutes in all for a convolutional
-        network with 26,000 parameters.
+        1,000, fewer for large models and minibatches, so that the work is bounded.
     confidence : float
         One minus the level of all statistical parts together, in (0.5, 0.99975].
     seed : int

@@ -20,7 +20,7 @@ from scipy.stats import binom, binomtest
 
 import dpcheck
 from dpcheck.accounting import certify
-from dpcheck.audits import step_gradient, step_sampling, training_step
+from dpcheck.audits import search, step_gradient, step_sampling, training_step
 from dpcheck.audits.looks import CHANCE
 from dpcheck.audits.running import encoder
 from dpcheck.audits.tables import _TESTED, _fewest
@@ -222,6 +222,22 @@ def overhead() -> tuple[str, ...]:
     )
 
 
+def killed() -> str:
+    rows = tables.read("kills")
+    assert (rows["same"] == rows["rounds"]).all()
+    return f"In {rows['rounds'].sum()} runs that were killed {rows['kills'].sum()} times at random"
+
+
+def shares_of_a_search() -> str:
+    inside, beyond, apart = (f"{100 * search._SHARES[name]:.0f}" for name in ("inside", "beyond", "not finite"))
+    return f"{inside}, {beyond} and {apart} %"
+
+
+def tables_docstring() -> str:
+    least, most = (_fewest(5.0, 0.0, 0.025 / k) for k in (1, _TESTED))
+    return f"one of 5 takes at least {least} to {most:,} runs to be refuted"
+
+
 def by_chance() -> tuple[str, str]:
     runs = tables.read("verdicts").set_index("finding")
     audits = runs.isin(["violated", "consistent", "inconclusive"]).any(axis=1).sum()
@@ -240,7 +256,10 @@ STATED: dict[Callable[[], str | tuple[str, ...]], str] = {
     looked_at: "docs/audits.md",
     clean_steps: "docs/training_loop.md",
     parts_of_a_step: "docs/training_loop.md",
-    # one_run
+    one_run: "docs/training_loop.md",
+    killed: "docs/cluster.md",
+    shares_of_a_search: "docs/audits.md",
+    tables_docstring: "audits/tables.py",
     grid: "docs/algorithms.md",
     without_replacement: "docs/algorithms.md",
     with_replacement: "docs/algorithms.md",
