@@ -81,15 +81,16 @@ class Factor:
             return f"{self.name} is untested: {self.why}"
         at = f"{self.name}^{self.measured:.2f} [{self.low:.2f}, {self.high:.2f}]"
         claim, sign = f"{self.name}^{self.claimed:.2f}", -1 if self.name in TO_ZERO else 1
+        room = self.margin / 2
         if self.word == "contradicted":
-            return f"{at} is slower than {claim}"
+            return f"{at} is slower than {claim} by more than {room:g}"
         if self.word == "untested" or self.too_slow is None:
             return f"{at} leaves {claim} untested: {self.why}"
         slow = f"{self.name}^{self.claimed + sign * self.too_slow:.2f}"
         fast = "none" if self.too_fast is None else f"{self.name}^{self.claimed - sign * self.too_fast:.2f}"
         if self.word == "attained":
-            return f"{at} attains {claim} (claims of {fast} and {slow} are rejected)"
-        return f"{at} does not exceed {claim} (of faster claims, {fast} is the first rejected)"
+            return f"{at} attains {claim} within {room:g} (claims of {fast} and {slow} are rejected)"
+        return f"{at} does not exceed {claim} by more than {room:g} (of faster claims, {fast} is the first rejected)"
 
 
 def worst(factors: Sequence[Factor]) -> str:
