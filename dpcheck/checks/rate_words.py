@@ -81,15 +81,16 @@ class Factor:
             return f"{self.name} is untested: {self.why}"
         at = f"{self.name}^{self.measured:.2f} [{self.low:.2f}, {self.high:.2f}]"
         claim, sign = f"{self.name}^{self.claimed:.2f}", -1 if self.name in TO_ZERO else 1
-        if self.word == "untested" or self.too_fast is None or self.too_slow is None:
+        room = self.margin / 2
+        if self.word == "contradicted":
+            return f"{at} is slower than {claim} by more than {room:g}"
+        if self.word == "untested" or self.too_slow is None:
             return f"{at} leaves {claim} untested: {self.why}"
-        fast = f"{self.name}^{self.claimed - sign * self.too_fast:.2f}"
         slow = f"{self.name}^{self.claimed + sign * self.too_slow:.2f}"
-        return {
-            "attained": f"{at} attains {claim} (claims of {fast} and {slow} are rejected)",
-            "not exceeded": f"{at} does not exceed {claim} (of faster claims, {fast} is the first rejected)",
-            "contradicted": f"{at} is slower than {claim}",
-        }[self.word]
+        fast = "none" if self.too_fast is None else f"{self.name}^{self.claimed - sign * self.too_fast:.2f}"
+        if self.word == "attained":
+            return f"{at} attains {claim} within {room:g} (claims of {fast} and {slow} are rejected)"
+        return f"{at} does not exceed {claim} by more than {room:g} (of faster claims, {fast} is the first rejected)"
 
 
 def worst(factors: Sequence[Factor]) -> str:
@@ -101,7 +102,10 @@ def said(factors: Sequence[Factor]) -> str:
     """Say what is shown of every factor, the worst first, and name those of which a grid can tell nothing."""
     clauses = [str(each) for word in WORST for each in factors if each.word == word and each.claimed is not None]
     tied = {frozenset((each.name, *each.tied)): each for each in factors if each.tied}
-    clauses += [f"{' and '.join((each.name, *each.tied))} are untested: {each.why}" for each in tied.values()]
+    clauses += [
+        f"{' and '.join((each.name, *each.tied))} are untested, as this grid cannot tell them apart"
+        for each in tied.values()
+    ]
     held = ", ".join(each.name for each in factors if not each.varied)
     clauses += [f"untested, as this grid does not vary it: {held}"] * bool(held)
     return f"{'; '.join(clauses)}; margin {factors[0].margin:g}"
@@ -119,7 +123,9 @@ def judged(
     ties = _ties(levels - levels.mean(0), names)
     free = [name for name, others in ties.items() if not others]
     judgements = {
-        name: Factor(name=name, word="untested", tied=others, why="this grid cannot tell them apart")
+        name: Factor(
+            name=name, word="untested", tied=others, why=f"this grid cannot tell it from {' and '.join(others)}"
+        )
         for name, others in ties.items()
     }
     if not free:

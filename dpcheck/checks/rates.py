@@ -324,7 +324,8 @@ def _summary(experiment: Experiment, found: list[Point], factors: list[Factor]) 
     for each in factors:
         yield {
             "experiment": experiment.name, "algorithm": experiment.algorithm, "theorem": experiment.theorem,
-            "regime": experiment.regime or "", "predicted": predicted.get(each.name), "largest": largest,
+            "regime": experiment.regime or "", "largest": largest,
+            "predicted": None if each.tied else predicted.get(each.name),
             **each.to_dict(),
         }  # fmt: skip
 

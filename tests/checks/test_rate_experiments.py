@@ -203,16 +203,16 @@ def test_terms_of_a_bound_add_up():
 def test_a_setting_that_varies_along_with_another_leaves_both_untested():
     """The grid varies epsilon with n, and no word of the experiment says so; more measurements would not help."""
     cells = tuple({**cell, "epsilon": (cell["n"] / 2**24) ** 0.5} for cell in CELLS)
-    experiment = fake(clean, grid=Grid(cells, 20), predicted=None, order_only=True)
+    experiment = fake(clean, grid=Grid(cells, 20), order_only=True)
     tables = {}
-    (found,) = findings(experiment, Context(), tables)
+    found, _ = findings(experiment, Context(), tables)
     assert found.verdict == "untested"
     assert [(each["factor"], each["tied"]) for each in found.evidence["factors"][:2]] == [
         ("n", "epsilon"),
         ("epsilon", "n"),
     ]
     assert found.evidence["measurements at each"] == 20
-    assert [row["measured"] for row in tables[TABLE]] == [None] * 4
+    assert [(row["measured"], row["predicted"]) for row in tables[TABLE]] == [(None, None)] * 4
 
 
 def test_a_factor_that_noise_leaves_open_is_measured_again_once():

@@ -129,6 +129,9 @@ def test_a_clause_names_the_claims_that_are_rejected():
         assert f"{name}^{faster:.2f} and {name}^{slower:.2f}" in str(each)
         assert str(each) in said([*found.values()])
     assert f"margin {MARGIN:g}" in said([*found.values()])
+    vanishing = only(table(ALONG_N, n=-12.0))
+    assert (vanishing.word, vanishing.too_fast, vanishing.too_slow) == ("not exceeded", None, 0)
+    assert "untested" not in str(vanishing)
 
 
 def test_the_worst_word_is_that_of_all_factors():
