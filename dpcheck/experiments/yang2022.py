@@ -115,10 +115,8 @@ def _cells_of_table_2() -> tuple[Cell, ...]:
 
 def _tuning(made: dict[str, Any], noises: tuple[str, ...]) -> dict[str, int]:
     """Return the runs that the chosen settings rest on, by noise."""
-    return {
-        noise: runs_behind(made, noise)
-        for noise in noises if candidates(made["data"], made["model"], noise)
-    }  # fmt: skip
+    chosen_for = [noise for noise in noises if candidates(made["data"], made["model"], noise)]
+    return {noise: runs_behind(made, noise) for noise in chosen_for}
 
 
 def _nispp(epsilon: float) -> Cell:
