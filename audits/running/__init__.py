@@ -187,7 +187,7 @@ class Runner:
         """Return outputs up to the first that is no array of numbers like the others, with the error that says so."""
         rows, shape, kind, learning, coded = np.empty((0, 0)), None, None, self.encoder is None, False
         if self.encoder is not None:
-            shape, kind, coded = self.encoder.shape, self.encoder.kind, not self.encoder.plain
+            shape, kind, coded = self.encoder.shape, self.encoder.kind, self.encoder.shape is None
         if shape is not None:
             rows = np.empty((size, math.prod(shape)))
         for i in range(size):

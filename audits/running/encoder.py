@@ -174,11 +174,6 @@ class Encoder:
         return cls(numbers=tuple(numbers[:most]), codes=tuple(codes[:_CODES]), usual=usual)
 
     @property
-    def plain(self) -> bool:
-        """Whether all runs that were learned from returned numbers of one shape."""
-        return self.shape is not None
-
-    @property
     def layout(self) -> Layout:
         """The columns of its rows."""
         if self.shape is not None:
@@ -207,11 +202,11 @@ class Encoder:
                 row.append(_number(c, parts))
         said = [made.get(c, "") if isinstance(c, str) else self._whether(c, counts) for c in self.codes]
         rest = [s for path, s in made.items() if path not in self._known and self.usual.get(path) != s]
-        if self.plain:  # the numbers have no columns either
+        if self.shape is not None:  # the numbers have no columns either
             rest = [f"{path} == {n:g}" for path, n in parts.numbers.items() if path.startswith("len(")] + [
                 statement for statement in rest if not statement.startswith("type(")
             ]
-        for path in parts.members if not (self.plain and rest) else ():
+        for path in parts.members if self.shape is None or not rest else ():
             rest += [f"{member} in {path}" for member in sorted(counts[path]) if (path, member) not in self._known]
         kind = "" if type(outcome).__name__ in self.types else made[TYPE]
         return np.array([*row, *map(self._code, [kind, " and ".join(rest), *said])])
