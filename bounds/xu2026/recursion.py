@@ -74,8 +74,7 @@ def noise_norm() -> Decision:
             "d sigma_omega^2 for sigma_omega^2: the refresh noise alone": "proved",
         },
         differs="symbol",
-        condition="d sigma_omega^2 for sigma_omega^2 (likewise d sigma_tau^2, and d times the increments' variances); "
-        "shown for the refresh noise",
+        condition="the refresh noise alone, the other errors apart, with d sigma_omega^2 for sigma_omega^2",
         repaired="d sigma_omega^2 (and d times the other noise variances); the rate's a = sqrt(d log(1/delta))/(n "
         "epsilon) counts it",
         note="The squared norm of a d-dimensional Gaussian is about d sigma^2; the factor d is missing in (33), (34) "

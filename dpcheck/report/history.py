@@ -49,10 +49,18 @@ def keep_run(store: Store, report: Report) -> int:
 
 
 def revision() -> str:
-    """The commit of the working folder, with a + where files differ from it; empty where there is none."""
+    """The commit of the working folder, with a + where files differ from it; empty where there is none.
+
+    Git runs what a folder's configuration names to watch and filter files, hooks, and submodules' git: none of it here.
+    """
     try:
         commit = _git("rev-parse", "--short=12", "HEAD")
-        changed = _git("status", "--porcelain", "--untracked-files=no")
+        filters = _git("config", "--name-only", "--list").split()
+        no_filters = [part for name in filters if name.startswith("filter.") for part in ("-c", f"{name}=")]
+        changed = _git(
+            "--no-optional-locks", "-c", "core.fsmonitor=false", *no_filters, "status", "--porcelain",
+            "--untracked-files=no", "--ignore-submodules=all",
+        )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return ""
     return f"{commit}{'+' if changed else ''}"

@@ -190,15 +190,19 @@ def test_a_folder_that_cannot_be_written_is_listed_all_the_same(
     assert [file.endswith("?immutable=1") for file in opened] == [not beside]
 
 
+def git(*arguments: str) -> None:
+    settings = ("user.name=a", "user.email=a@b", "commit.gpgsign=false")
+    subprocess.run(["git", *(part for name in settings for part in ("-c", name)), *arguments], check=True)
+
+
 def test_runs_are_found_by_number_and_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
-    subprocess.run([*git, "init", "-q"], check=True)
+    git("init", "-q")
     commits = []
     for hits in (300, 700):
         (tmp_path / "file").write_text(str(hits))
-        subprocess.run([*git, "add", "file"], check=True)
-        subprocess.run([*git, "commit", "-qm", "change"], check=True)
+        git("add", "file")
+        git("commit", "-qm", "change")
         commits.append(revision())
         store = open_store("runs")
         keep_run(store, report(audited(hits, 100)))
@@ -211,3 +215,29 @@ def test_runs_are_found_by_number_and_commit(tmp_path: Path, monkeypatch: pytest
     assert changed(find("runs:1").report, find("runs").report) == [("mean.output", "audited epsilon")]
     assert [run["changed"] for run in history("runs")] == [None, 1]
     assert [run["commit"] for run in history("runs")] == commits
+
+
+@pytest.mark.parametrize("trap", ["fsmonitor", "filter", "process", "hook"])
+def test_the_commit_of_a_hostile_folder_runs_none_of_its_code(
+    trap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A watcher, a filter and a hook that leave a file behind, which plain git starts."""
+    monkeypatch.chdir(tmp_path)
+    git("init", "-q")
+    Path("a.py").write_text("1\n")
+    Path(".gitattributes").write_text("*.py filter=trap\n")
+    git("add", ".")
+    git("commit", "-qm", "one")
+    mark, script = tmp_path / "ran", tmp_path / ".git" / "trap"
+    script.write_text(f"#!/bin/sh\ntouch {mark}\ncat\n")
+    script.chmod(0o755)
+    if trap == "hook":
+        script.rename(tmp_path / ".git" / "hooks" / "post-index-change")
+    else:
+        name = {"fsmonitor": "core.fsmonitor", "filter": "filter.trap.clean", "process": "filter.trap.process"}[trap]
+        git("config", name, str(script))
+    Path("a.py").write_text("2\n")  # of the same size, so that git has to read it
+    assert revision().endswith("+")
+    assert not mark.exists()
+    subprocess.run(["git", "status", "--porcelain"], check=False, capture_output=True)
+    assert mark.exists()

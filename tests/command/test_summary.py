@@ -73,6 +73,12 @@ def test_what_else_is_broken_is_never_left_out():
     assert [broken for _, broken in summary(sound(), claim("proved")).sentences] == [False, False]
 
 
+def test_a_misprint_is_counted_and_alarms_nobody():
+    found = summary(sound(), claim("misprint")).sentences
+    assert [broken for _, broken in found] == [False, False]
+    assert "1 is misprinted" in found[0][0] + found[1][0]
+
+
 @pytest.mark.parametrize("finding", [leak(), claim("refuted", "zhang2025.004:Lem8(r%T!=0)")])
 def test_the_command_that_explains_a_finding_can_be_run(finding):
     line = summary(finding, seed=3, profile="full").command(finding)
