@@ -6,8 +6,11 @@ A case is a page and the sentence that must stand there, made of what the table 
 from __future__ import annotations
 
 import inspect
+import json
 import math
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -20,10 +23,10 @@ from scipy.stats import binom, binomtest
 
 import dpcheck
 from dpcheck.accounting import certify
-from dpcheck.audits import search, step_gradient, step_sampling, training_step
+from dpcheck.audits import named_part, search, step_gradient, step_sampling, training_step
 from dpcheck.audits.looks import CHANCE
 from dpcheck.audits.running import encoder
-from dpcheck.audits.tables import _TESTED, _fewest
+from dpcheck.audits.tables import _LOOK, _TESTED, _fewest
 from dpcheck.bounds.registry import claims
 from dpcheck.events import Gaussian
 
@@ -31,7 +34,7 @@ CERTIFY = "dpcheck/accounting/__init__.py"
 WORDS = {2: "two", 4: "four", 5: "five", 10: "ten", 11: "eleven", 16: "sixteen", 20: "twenty"}
 
 
-def stopped_early() -> str:
+def stopped_early() -> tuple[str, str]:
     """The README's first audit."""
     audit = dpcheck.audit_privacy(
         lambda ages, rng: sum(ages) / len(ages) + rng.laplace(scale=14.4),
@@ -39,9 +42,12 @@ def stopped_early() -> str:
     )  # fmt: skip
     most = inspect.signature(dpcheck.audit_privacy).parameters["trials"].default
     tested = audit.event.trials
+    moved = (90 - 18) / 5
+    assert moved / audit.epsilon == 2 * 14.4  # the scale of Laplace noise that the claim needs
     return (
         f"The audit stopped after {audit.trials} of at most {most:,} runs: {audit.trials - tested} chose the witness, "
-        f"{tested} fresh ones tested it."
+        f"{tested} fresh ones tested it.",
+        f"moves the mean by {moved:g}, so that the claim needs twice this noise.",
     )
 
 
@@ -81,7 +87,7 @@ def counted(audit: str) -> str:
 
 def tables_runs() -> str:
     least, most = (_fewest(5.0, 0.0, 0.025 / k) for k in (1, _TESTED))
-    return f"at least 30 on either side at epsilon = 1, and {least} to {most:,} at 5 (by how much differs)"
+    return f"at least {_LOOK} on either side at epsilon = 1, and {least} to {most:,} at 5 (by how much differs)"
 
 
 def point_alone() -> str:
@@ -117,6 +123,7 @@ def parts_of_a_step() -> tuple[str, ...]:
         f"in up to {step_gradient._COORDINATES} coordinates",
         f"of more than {step_gradient._MOST_RECORDS} records, some of them",
         f"so many records that {training_step._KEPT} are drawn on average, and on at most {training_step._MOST_KEPT:,}",
+        f"which it may exceed by {100 * training_step._ACCURACY:g}%",
         f"At least {step_gradient._FEWEST_RELEASES} releases are held in memory",
     )
 
@@ -133,8 +140,13 @@ def one_run() -> tuple[str, ...]:
     )
 
 
-def looked_at() -> tuple[str, str]:
-    return f"Of more than {encoder._NUMBERS} numbers", f"the first {encoder._MEMBERS} entries"
+def looked_at() -> tuple[str, ...]:
+    return (
+        f"Of more than {encoder._NUMBERS} numbers",
+        f"the first {encoder._GLANCED:,} cells",
+        f"the first {encoder._MEMBERS} entries",
+        {0.5: "or take longer than half a second"}[named_part._SECONDS],
+    )
 
 
 def composed() -> pd.DataFrame:
@@ -238,6 +250,26 @@ def tables_docstring() -> str:
     return f"one of 5 takes at least {least} to {most:,} runs to be refuted"
 
 
+def comment() -> tuple[str, ...]:
+    """The example of docs/ci, audited as it stands."""
+    command = [sys.executable, "-m", "dpcheck", "audit", "--all", "--format", "json"]
+    run = subprocess.run(command, cwd=ROOT / "docs/ci", capture_output=True, text=True, check=False)
+    found = {each["id"].split(".")[0]: each["audited"] for each in json.loads(run.stdout)["findings"]}
+    assert len(found) == 3
+    return tuple(f"≥ {epsilon:.4g} | {'**' * (name == 'leaking_mean')}" for name, epsilon in found.items())
+
+
+def loops_of_users() -> str:
+    rows = tables.read("users_code").query("way == 'check'")
+    faults, clean = rows[rows["fault"]], rows[~rows["fault"]]
+    assert faults["found"].all() and not clean["found"].any()
+    named = (faults["line"] == "fault").sum()
+    return (
+        f"Of {len(faults)} loops with a planted fault all were found and {named} of the lines named, and of "
+        f"{len(clean)} without a fault none was called violated"
+    )
+
+
 def by_chance() -> tuple[str, str]:
     runs = tables.read("verdicts").set_index("finding")
     audits = runs.isin(["violated", "consistent", "inconclusive"]).any(axis=1).sum()
@@ -265,6 +297,8 @@ STATED: dict[Callable[[], str | tuple[str, ...]], str] = {
     with_replacement: "docs/algorithms.md",
     allocated: "docs/algorithms.md",
     looseness: CERTIFY,
+    comment: "docs/ci.md",
+    loops_of_users: "docs/own_algorithm.md",
     overhead: "docs/cluster.md",
     by_chance: "docs/report.md",
     lambda: f"decides the {len(claims())} statements": "docs/theorems.md",
