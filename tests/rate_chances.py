@@ -99,7 +99,7 @@ def chances(experiment, measured: pd.DataFrame) -> list[dict]:
     """A row for each finding of one experiment; ``measured`` holds its measurements at all seeds."""
     from dpcheck.checks.context import Context
     from dpcheck.checks.expected import expected_verdicts
-    from dpcheck.checks.rates import _MORE, _decided, _judged, _known
+    from dpcheck.checks.rates import _MORE, _judged, _known, _undecided
 
     context = Context()
     seeds = experiment.grid.seeds
@@ -109,12 +109,12 @@ def chances(experiment, measured: pd.DataFrame) -> list[dict]:
     shares: dict[str, list[tuple[bool, bool, bool]]] = {}
     for _ in range(DRAWS):
         drawn = [rng.choice(pool, (1 + _MORE) * seeds) for pool in pools]
-        looks = [
-            _judged(experiment, [replace(p, values=v[:size]) for p, v in zip(known, drawn, strict=True)])[0]
+        (ones, factors), (twos, _) = (
+            _judged(experiment, [replace(p, values=v[:size]) for p, v in zip(known, drawn, strict=True)])
             for size in (seeds, (1 + _MORE) * seeds)
-        ]
-        over = all(_decided(experiment, finding) for finding in looks[0])  # the check ends with the first look
-        for one, two in zip(*looks, strict=True):
+        )
+        over = not _undecided(experiment, ones, factors)  # the check ends with the first look
+        for one, two in zip(ones, twos, strict=True):
             expected = expected_verdicts().get(one.id, "").split(" or ")
             first, second = one.verdict not in expected, two.verdict not in expected
             shares.setdefault(one.id, []).append((first, second, first if over else second))

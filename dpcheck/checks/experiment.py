@@ -18,13 +18,20 @@ from dpcheck.solvers import algorithm
 Cell = Mapping[str, float]
 """The settings of one grid point by name: n, d, epsilon, delta, and what else an instance depends on."""
 
-
+_SIZES = ("n", "d", "epsilon", "delta")
 LOG_DELTA = "log(1/delta)"  # as a factor, delta is its logarithm, of which theorems name powers
 
 
 def level(cell: Cell, name: str) -> float:
     """Return a factor at a grid point; that of delta is its logarithm."""
     return math.log(1 / cell["delta"]) if name == LOG_DELTA else cell[name]
+
+
+def slopes(cells: list[Cell], values: list[float], factors: tuple[str, ...]) -> Mapping[str, float]:
+    """Exponents of a positive function of the settings over a grid, by least squares on logarithms."""
+    design = np.array([[1.0, *(np.log(level(cell, name)) for name in factors)] for cell in cells])
+    found = np.linalg.lstsq(design, np.log(values), rcond=None)[0]
+    return dict(zip(factors, found[1:].tolist(), strict=True))
 
 
 class Premise(NamedTuple):
@@ -63,13 +70,12 @@ class Experiment:
     sample: Callable[[Cell, np.random.Generator], Any]  # fresh data
     measure: Callable[[Any, Array], float]  # (problem of the last data set, all outputs) -> the quantity
     constants: Callable[[Any, Cell], Mapping[str, float]]  # (problem, cell) -> every parameter of the theorem
-    factors: tuple[str, ...]  # whose exponents are fitted; none where the prediction or the number alone is tested
+    factors: tuple[str, ...]  # that the grid varies; none where the prediction or the number alone is tested
     grid: Grid
     full: Grid | None = None
     regime: str | None = None  # the term of the theorem's rate that leads by a factor 5 all over the grid
-    larger: bool = (
-        False  # the bound is in proportion to the larger of its terms, not to their sum: its order is all of it
-    )
+    # The bound is in proportion to the larger of its terms, not to their sum: its order is all of it.
+    larger: bool = False
     variant: str | None = None
     order_only: bool = False  # the theorem's order is another paper's claim for this algorithm, its number is not
     settings: Callable[[Any, Cell], Mapping[str, Any]] = field(default=lambda problem, cell: {})
@@ -81,7 +87,6 @@ class Experiment:
     reach: Callable[[Any, Any], float] | None = None  # (solver, problem) -> total step times curvature
     premises: Callable[[Any, Cell], Iterable[Premise]] = field(default=lambda problem, cell: ())
     clear: float | None = 5.0  # the start over the prediction, where no premise says it
-    margin: float = 0.1  # slower than the theorem's order by so much is still supported
     unreachable: str = ""  # why no grid point of a few minutes can show the theorem's order
 
     @property
@@ -107,6 +112,18 @@ class Experiment:
         statement = self.statement
         order = {} if statement.bound_formula is not None else {"constant": 1.0}
         return statement.bound(**order, **self.constants(problem, cell))
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """What the theorem's term names of n, d, epsilon, delta and T, as factors."""
+        term = dict(self.statement.regimes)[self.regime] if self.regime else self.statement.rate
+        letters = set() if term is None else {str(letter) for letter in term.free_symbols}
+        return tuple(LOG_DELTA if name == "delta" else name for name in (*_SIZES, "T") if name in letters)
+
+    def varied(self, cells: Sequence[Cell]) -> tuple[str, ...]:
+        """Return the factors along a grid: those declared, and what else varies there and could be the cause."""
+        others = (LOG_DELTA if name == "delta" else name for name in _SIZES if len({c.get(name) for c in cells}) > 1)
+        return tuple(dict.fromkeys((*self.factors, *others)))
 
     def terms(self, problem: Any, cell: Cell) -> tuple[float, float]:
         """The regime's term of the theorem's bound, and the largest other one; the whole where no regime is named."""

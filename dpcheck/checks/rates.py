@@ -2,8 +2,8 @@
 
 Three null hypotheses are tested on the same measurements, each a finding of its own:
 
-- the order: measured = c * order(n, d, epsilon, ...) * power, with the term of the theorem's bound that leads all over
-  the grid (or with the whole bound), and no power makes it slower by more than the margin;
+- the order: measured = c * order(n, d, epsilon, ...) * powers of the factors, with the term of the theorem's bound that
+  leads all over the grid (or with the whole bound); :mod:`.rate_words` says what is rejected of the powers;
 - the number, where the theorem states one: the expected measure exceeds it nowhere, with error 1 % over all grid
   points (Bonferroni);
 - the prediction: every expected measure is within a declared factor of the predicted number, with error 1 % over all
@@ -18,7 +18,7 @@ The premises of an experiment are tested first; independent runs at every grid p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from types import ModuleType
@@ -30,11 +30,12 @@ from scipy.stats import t as student
 
 from dpcheck.algorithms.problem import Array
 from dpcheck.algorithms.registry import modules
-from dpcheck.audits.rates import RateFit, fit_rate
+from dpcheck.audits.rates import fit_rate
 from dpcheck.checks.context import Batch, Context, Stage, Tables
 from dpcheck.checks.declared import Declared
-from dpcheck.checks.experiment import LOG_DELTA, Cell, Experiment, Grid, Premise, level
+from dpcheck.checks.experiment import LOG_DELTA, Cell, Experiment, Grid, Premise, level, slopes
 from dpcheck.checks.place import place_of_theorem
+from dpcheck.checks.rate_words import Factor, judged, said, worst
 from dpcheck.report.findings import Finding
 from dpcheck.source import place_of
 
@@ -133,14 +134,6 @@ def _chunk(experiment: Experiment, cell: Cell, solver: Any, rng: np.random.Gener
     return values
 
 
-def slopes(cells: list[Cell], values: list[float], factors: tuple[str, ...]) -> Mapping[str, float]:
-    """Exponents of a positive function of the settings over a grid, by least squares on logarithms."""
-    logs = [np.log([level(cell, name) for cell in cells]) for name in factors]
-    design = np.column_stack([np.ones(len(cells)), *logs])
-    found = np.linalg.lstsq(design, np.log(values), rcond=None)[0]
-    return dict(zip(factors, found[1:].tolist(), strict=True))
-
-
 TABLE = "Measured rates"
 _LOOKS = 2
 _MORE = 3  # times the first look's measurements, for the second
@@ -153,43 +146,62 @@ def findings(experiment: Experiment, context: Context, tables: Tables) -> Iterat
     found = points(experiment, context)
     broken = [premise for point in found for premise in point.premises if not premise.holds]
     if broken:
-        yield _without(experiment, found, f"not asymptotic: {broken[0]}")
+        yield _order(experiment, found, "untested", f"not asymptotic: {broken[0]}")
         return
-    judged, fit = _judged(experiment, found)
-    if not all(_decided(experiment, each) for each in judged):
+    judgements, factors = _judged(experiment, found)
+    if _undecided(experiment, judgements, factors):
         found = more(experiment, context, found, 1, _MORE)
-        judged, fit = _judged(experiment, found)
-    yield from judged
+        judgements, factors = _judged(experiment, found)
+    yield from judgements
     named = experiment.statement.bound_formula is not None
     tables[f"{experiment.algorithm}: {experiment.name}"] = [_row(point, named) for point in found]
+    if factors:
+        tables.setdefault(TABLE, []).extend(_summary(experiment, found, factors))
+
+
+def _judged(experiment: Experiment, found: list[Point]) -> tuple[list[Finding], list[Factor]]:
+    """All findings at one look, and what is known of each factor if a rate is looked at."""
+    frame, judgements, factors = _frame(found), list[Finding](), list[Factor]()
     if experiment.factors:
-        tables.setdefault(TABLE, []).extend(_summary(experiment, found, fit))
-
-
-def _judged(experiment: Experiment, found: list[Point]) -> tuple[list[Finding], RateFit | None]:
-    """All findings at one look, and the fit of the rate if there is one."""
-    judged: list[Finding] = []
-    fit: RateFit | None = None
-    frame = _frame(found)
-    if experiment.unreachable:
-        judged.append(_without(experiment, found, f"not asymptotic: {experiment.unreachable}"))
-    elif experiment.factors:
-        claimed = dict.fromkeys(experiment.factors, 0.0)
-        fit = fit_rate(
-            frame, response="measured", factors=experiment.factors, claimed=claimed, offset="order",
-            margin=experiment.margin, confidence=_CONFIDENCE,
-        )  # fmt: skip
-        judged.append(_order(experiment, found, fit))
+        order = _slopes(experiment, found, "order")
+        factors, fit = judged(frame, "measured", order, confidence=_CONFIDENCE)
+        if experiment.unreachable:
+            factors = [each.unknown(f"not asymptotic: {experiment.unreachable}") for each in factors]
+        verdict = worst(factors)
+        factors += [_held(name, found[0].cell) for name in experiment.named if name not in order]
+        evidence = {"fit": fit and fit.to_dict(), "factors": [each.to_dict() for each in factors]}
+        judgements.append(_order(experiment, found, verdict, _reason(experiment, verdict, factors), **evidence))
     if experiment.predicted is not None:
-        judged.append(_prediction(experiment, found, frame))
+        judgements.append(_prediction(experiment, found, frame))
     if experiment.statement.bound_formula is not None:
-        judged.append(_bound(experiment, found))
-    return judged, fit
+        judgements.append(_bound(experiment, found))
+    return judgements, factors
 
 
-def _decided(experiment: Experiment, finding: Finding) -> bool:
-    """Whether more measurements would not change the verdict, as far as one can see."""
-    return bool(experiment.unreachable) if finding.verdict == "not asymptotic" else finding.verdict != "inconclusive"
+def _undecided(experiment: Experiment, judgements: list[Finding], factors: list[Factor]) -> bool:
+    """Whether more measurements might change a verdict, as far as one can see."""
+    words = {each.verdict for each in judgements}
+    reachable = not experiment.unreachable
+    return "inconclusive" in words or (reachable and ("not asymptotic" in words or any(each.open for each in factors)))
+
+
+def _slopes(experiment: Experiment, found: list[Point], what: str) -> dict[str, float]:
+    """Exponents of a number of each grid point, such as its order."""
+    cells, values = [point.cell for point in found], [getattr(point, what) for point in found]
+    return dict(slopes(cells, values, experiment.varied(cells)))
+
+
+def _held(name: str, cell: Cell) -> Factor:
+    """A factor that the grid does not vary."""
+    held = f" and holds it at {level(cell, name):.4g}" if name == LOG_DELTA or name in cell else ""
+    return Factor(name=name, word="untested", why=f"this grid does not vary it{held}")
+
+
+def _reason(experiment: Experiment, verdict: str, factors: list[Factor]) -> str:
+    if experiment.unreachable:
+        return factors[0].why
+    explained = f"; `dpcheck show {experiment.theorem}` states it" if verdict == "contradicted" else ""
+    return f"{said(factors)}; {experiment.attains}{explained}"
 
 
 def _frame(found: list[Point]) -> Any:
@@ -206,13 +218,8 @@ def _frame(found: list[Point]) -> Any:
     return pd.DataFrame(rows)
 
 
-def _order(experiment: Experiment, found: list[Point], fit: RateFit) -> Finding:
-    order = slopes([p.cell for p in found], [p.order for p in found], experiment.factors)
-    promised = ", ".join(f"{name}^{value:.2f}" for name, value in order.items())
-    explained = f"; `dpcheck show {experiment.theorem}` states it" if fit.verdict == "contradicted" else ""
-    reason = f"relative to the theorem, {fit.reason}; {experiment.attains}{explained}"
-    against = f"the order of {experiment.theorem} ({promised} here)"
-    return _finding(experiment, found, "rate", against, fit.verdict, reason, fit=fit.to_dict())
+def _order(experiment: Experiment, found: list[Point], verdict: str, reason: str, **evidence: Any) -> Finding:
+    return _finding(experiment, found, "rate", f"the order of {experiment.theorem}", verdict, reason, **evidence)
 
 
 def _prediction(experiment: Experiment, found: list[Point], frame: Any) -> Finding:
@@ -262,10 +269,6 @@ def _at(point: Point) -> str:
     return ", ".join(f"{name} = {value:.6g}" for name, value in point.cell.items())
 
 
-def _without(experiment: Experiment, found: list[Point], reason: str) -> Finding:
-    return _finding(experiment, found, "rate", f"the order of {experiment.theorem}", "not asymptotic", reason)
-
-
 def _finding(
     experiment: Experiment, found: list[Point], what: str, against: str, verdict: str, reason: str, **evidence: Any
 ) -> Finding:
@@ -300,7 +303,7 @@ def _evidence(experiment: Experiment, found: list[Point]) -> dict[str, Any]:
 
 
 def _row(point: Point, named: bool = True) -> dict[str, Any]:
-    """A grid point in a table; ``named`` : the theorem names its constants, so that it states a bound, not an order."""
+    """A grid point in a table; ``named`` : the theorem names its constants, and so a bound, not an order alone."""
     row: dict[str, Any] = dict(point.cell)
     if len(point.values):
         row |= {"measured": point.mean, "error": point.error}
@@ -313,21 +316,16 @@ def _row(point: Point, named: bool = True) -> dict[str, Any]:
     return row
 
 
-def _summary(experiment: Experiment, found: list[Point], fit: RateFit | None) -> Iterator[dict[str, Any]]:
+def _summary(experiment: Experiment, found: list[Point], factors: list[Factor]) -> Iterator[dict[str, Any]]:
     """One row a factor: the exponents that are predicted, measured and promised over the same grid."""
-    cells = [p.cell for p in found]
-    promised = slopes(cells, [p.order for p in found], experiment.factors)
-    predicted = {} if experiment.predicted is None else slopes(cells, [p.predicted for p in found], experiment.factors)
-    means = fit_rate(_frame(found), response="measured", factors=experiment.factors)
+    predicted = {} if experiment.predicted is None else _slopes(experiment, found, "predicted")
     named = experiment.statement.bound_formula is not None
     largest = max(p.mean / p.promised for p in found) if named else None
-    for name in experiment.factors:
+    for each in factors:
         yield {
             "experiment": experiment.name, "algorithm": experiment.algorithm, "theorem": experiment.theorem,
-            "regime": experiment.regime or "", "factor": name, "predicted": predicted.get(name),
-            "measured": means.exponents[name], "low": means.interval[name][0], "high": means.interval[name][1],
-            "claimed": promised[name], "largest": largest,
-            "verdict": fit.by_factor[name] if fit is not None else "not asymptotic",
+            "regime": experiment.regime or "", "predicted": predicted.get(each.name), "largest": largest,
+            **each.to_dict(),
         }  # fmt: skip
 
 

@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any
 from dpcheck.errors import InputError, one_line, require
 from dpcheck.json_text import parse
 from dpcheck.report.findings import Finding, Report
-from dpcheck.report.results import finding_of, to_json_text
+from dpcheck.report.results import finding_of, to_json_text, word_now
 from dpcheck.running.files import write_text
 
 if TYPE_CHECKING:
     from dpcheck.report.history import Change
 
-BASELINE = "dpcheck.baseline/2"
-_VERDICTS_ALONE = "dpcheck.baseline/1"  # the schema before: a verdict by id
+BASELINE = "dpcheck.baseline/3"
+_OLD_WORDS = "dpcheck.baseline/2"  # the schema before: other words for a theorem's factors
+_VERDICTS_ALONE = "dpcheck.baseline/1"  # and the one before that: a verdict by id
 _OF_AUDIT = ("delta", "confidence", "trials", "seed", "claim", "event")
 
 
@@ -42,7 +43,7 @@ class Baseline:
                 f"the baseline must be a file of --write-baseline, got {path}: {one_line(error)}"
             ) from error
         schema = content.get("schema") if isinstance(content, dict) else None
-        require(schema in (BASELINE, _VERDICTS_ALONE), "the baseline", f"be of schema {BASELINE}", path)
+        require(schema in (BASELINE, _OLD_WORDS, _VERDICTS_ALONE), "the baseline", f"be of schema {BASELINE}", path)
         entries = content.get("findings")
         if schema == _VERDICTS_ALONE and isinstance(entries, dict):
             entries = {id: {"verdict": verdict} for id, verdict in entries.items()}
@@ -54,6 +55,8 @@ class Baseline:
             require(isinstance(entry.get("reason", ""), str), f"{id} in the baseline", "have words as reason", entry)
             _last_day(id, entry)
             _finding(id, entry)
+        if schema != BASELINE:
+            entries = {id: {**entry, "verdict": word_now(id, entry["verdict"])} for id, entry in entries.items()}
         return cls(entries)
 
     @classmethod

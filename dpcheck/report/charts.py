@@ -355,6 +355,9 @@ def _exponent(row: dict[str, Any], axis: Axis) -> Strip:
     interval = "" if math.isnan(low) else f" [{low:.2f}, {high:.2f}]"
     words = f"{row['verdict']}: {measured:.2f}{interval}"
     words += f", claimed {claimed:.2f}" if math.isfinite(claimed) else ""
+    errors = [(number_in(row, f"too_{side}"), side) for side in ("fast", "slow")]
+    rejected = " and ".join(f"{least:.2f} too {side}" for least, side in errors if math.isfinite(least))
+    words += f"; rejected are claims that are {rejected}" if rejected else ""
     theorem = str(row["theorem"]).replace(".", " ", 1).replace("_", " ")
     # what the experiment's name says beyond its theorem's, which tells apart the experiments of one theorem
     further = str(row["experiment"]).removeprefix(str(row["theorem"]).partition(".")[2]).strip("._")

@@ -24,9 +24,9 @@ _NEEDED = frozenset({"experiment", "theorem", "factor", "measured", "verdict"})
 # How a measured exponent is drawn: marker, colour, filled. Shapes differ too, for print without colours.
 _VERDICTS = {
     "contradicted": ("X", style.ALARM, True),
-    "not asymptotic": ("^", style.FAINT, False),
-    "inconclusive": ("o", style.FAINT, False),
-    "supported": ("o", style.MEASURED, True),
+    "untested": ("o", style.FAINT, False),
+    "not exceeded": ("v", style.MEASURED, False),
+    "attained": ("o", style.MEASURED, True),
 }
 # How an audit is drawn, by what of a run it sees.
 _RELEASED = {"transcript": "o", "iterates": "D", "output": "^", "": "s"}
@@ -41,7 +41,8 @@ _BESIDE = 30  # letters of a legend that stands beside the axes
 def figures(report: Results) -> dict[str, Figure]:
     """Draw every figure that the findings and tables of a report have numbers for, by its name."""
     drawn = {}
-    rates = report.tables.get(RATES, [])
+    rows = report.tables.get(RATES, [])  # those of factors that no grid varies hold no exponent
+    rates = [row for row in rows if any(np.isfinite(number_in(row, name)) for name in ("measured", "claimed"))]
     if rates and all(row.keys() >= _NEEDED for row in rates):
         drawn["rates"] = forest(rates)
     if Variant.of(report.findings):

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -15,16 +15,23 @@ from dpcheck.errors import is_finite, require
 from dpcheck.json_text import parse
 from dpcheck.running.files import write_text
 
-SCHEMA = "dpcheck.report/1"
+SCHEMA = "dpcheck.report/2"
+_BEFORE = "dpcheck.report/1"  # whose words for a theorem's factor are others
 AUDIT = "audit"  # begins the profile of a report about mechanisms of one's own
 
 # The words that say a guarantee does not hold, and those that are no alarm by themselves; any other word is no verdict.
 BROKEN = frozenset({"violated", "refuted", "contradicted"})
 NO_ALARM = frozenset({
     "consistent", "inconclusive", "proved", "conditional", "unresolved", "supported", "not asymptotic", "not checked",
+    "attained", "not exceeded", "untested",
 })  # fmt: skip
 
-_GOOD = frozenset({"consistent", "proved", "supported"})
+_GOOD = frozenset({"consistent", "proved", "supported", "attained", "not exceeded"})
+_OPEN = frozenset({"inconclusive", "unresolved", "not asymptotic", "untested"})
+
+# A theorem's factor was "supported" where no slower exponent was left, whether or not a faster one was.
+_OF_FACTORS = re.compile(r"[\w-]+\.(rate|gradients)\..+")
+_NOW = {"supported": "not exceeded", "inconclusive": "untested", "not asymptotic": "untested"}
 
 
 class Standing(StrEnum):
@@ -175,8 +182,7 @@ class Results:
     @property
     def inconclusive(self) -> bool:
         """Whether some finding could not be decided and that is not expected."""
-        words = {"inconclusive", "unresolved", "not asymptotic"}
-        return any(f.verdict in words and not f._as_expected for f in self.findings)
+        return any(f.verdict in _OPEN and not f._as_expected for f in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON; ``schema`` names this layout."""
@@ -266,24 +272,39 @@ def parsed(text: str) -> dict[str, Any]:
     """Return a report's fields from its JSON; InputError names the place of what is wrong."""
     report = _cleaned(parse(text, "report"))
     _object(report, "report")
-    require(report.get("schema") == SCHEMA, "schema", f"be {SCHEMA}", report.get("schema"))
+    schema = report.get("schema")
+    require(schema in (SCHEMA, _BEFORE), "schema", f"be {SCHEMA}", schema)
     seconds, seed = _required(report, "seconds"), _required(report, "seed")
     require(is_finite(seconds) and seconds >= 0, "seconds", "be a finite number >= 0", seconds)
     require(type(seed) is int, "seed", "be a whole number", seed)
     made = report.get("made", {})  # where and how the report was made; older reports do not say
     _object(made, "made")
+    findings, tables = _list(report, "findings", _finding), _tables(_required(report, "tables"))
+    if schema == _BEFORE:
+        findings = [
+            replace(f, verdict=word_now(f.id, f.verdict), expected=word_now(f.id, f.expected)) for f in findings
+        ]
+        for row in tables.get("Measured rates", []):
+            row["verdict"] = _NOW.get(str(row.get("verdict")), row.get("verdict"))
     return {
-        "findings": tuple(_list(report, "findings", _finding)),
+        "findings": tuple(findings),
         "algorithms": tuple(_list(report, "algorithms", _text)),
         "profile": _text(_required(report, "profile"), "profile"),
         "seed": seed,
         "version": _text(_required(report, "version"), "version"),
         "seconds": seconds,
-        "tables": _tables(_required(report, "tables")),
+        "tables": tables,
         "made": {name: _text(text, f"made.{name}") for name, text in made.items()},
         "stages": _stages(report.get("stages", {})),
         "shown": tuple(_list(report, "shown", _text) if "shown" in report else ()),
     }
+
+
+def word_now(id: str, words: Any) -> Any:
+    """Return a verdict, or several with "or", of a report or baseline before in today's words."""
+    if not isinstance(words, str) or not _OF_FACTORS.fullmatch(id):
+        return words
+    return " or ".join(dict.fromkeys(_NOW.get(word, word) for word in words.split(" or ")))
 
 
 def finding_of(fields: dict[str, Any]) -> Finding:

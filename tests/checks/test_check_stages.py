@@ -21,7 +21,7 @@ def test_runs_reach_records_through_differences():
 def test_wrong_input_to_a_stage_is_a_finding_and_a_store_that_fails_is_not():
     def stage_of(error):
         def work():
-            yield Finding("nseg.a", "rate", "a", "supported", "")
+            yield Finding("nseg.a", "rate", "a", "attained", "")
             raise error
 
         return checks._run("nseg", "nseg: rate of theorem 2", work)

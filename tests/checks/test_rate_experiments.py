@@ -10,13 +10,14 @@ import pytest
 import dpcheck
 from dpcheck.checks import rates as judgement
 from dpcheck.checks.context import Context
-from dpcheck.checks.experiment import Experiment, Grid, Premise, cross, doubling, product
-from dpcheck.checks.rates import TABLE, Point, findings, points, slopes
+from dpcheck.checks.experiment import LOG_DELTA, Experiment, Grid, Premise, cross, doubling, product, slopes
+from dpcheck.checks.rates import TABLE, Point, findings, points
 from dpcheck.errors import InputError
 from dpcheck.running.store import Store
 
 BASE = {"d": 1, "epsilon": 1.0, "delta": 1e-8}
-CELLS = cross(BASE, n=doubling(2**20, 2**24))
+CELL_SIZES = doubling(2**20, 2**24)
+CELLS = cross(BASE, n=CELL_SIZES)
 
 
 class Drawn:
@@ -55,22 +56,22 @@ def verdicts(experiment, **context):
     return {finding.id.split(".")[1]: finding.verdict for finding in findings(experiment, Context(**context), {})}
 
 
-def test_a_clean_law_is_supported():
-    assert verdicts(fake(clean)) == {"rate": "supported", "prediction": "supported", "bound": "violated"}
+def test_a_clean_law_is_attained():
+    assert verdicts(fake(clean)) == {"rate": "attained", "prediction": "supported", "bound": "violated"}
 
 
 @pytest.mark.parametrize("power", [-0.25, 0.15, 0.25])
 def test_a_wrong_power_breaks_the_prediction(power):
     found = verdicts(fake(lambda cell, rng, size: clean(cell, rng, size) * (cell["n"] / 2**22) ** power))
     assert found["prediction"] == "contradicted"
-    assert found["rate"] == ("supported" if power < 0 else "contradicted")
+    assert found["rate"] == ("not exceeded" if power < 0 else "contradicted")
 
 
 @pytest.mark.parametrize("factor", [0.7, 1.4])
 def test_a_wrong_constant_breaks_the_prediction_alone(factor):
     found = verdicts(fake(lambda cell, rng, size: factor * clean(cell, rng, size)))
     assert found["prediction"] == "contradicted"
-    assert found["rate"] == "supported"
+    assert found["rate"] == "attained"
 
 
 def test_too_few_measurements_are_inconclusive():
@@ -93,13 +94,13 @@ def test_a_broken_premise_is_named_and_nothing_runs(changes, named):
         raise AssertionError("nothing may run")
 
     (found,) = findings(fake(law, **changes), Context(), {})
-    assert found.verdict == "not asymptotic"
+    assert found.verdict == "untested"
     assert named in found.reason
 
 
 def test_what_is_unreachable_is_said_and_the_rest_is_judged():
     found = verdicts(fake(clean, unreachable="the term leads from n = 10^9 on only"))
-    assert found == {"rate": "not asymptotic", "prediction": "supported", "bound": "violated"}
+    assert found == {"rate": "untested", "prediction": "supported", "bound": "violated"}
 
 
 def test_the_bits_do_not_depend_on_workers_and_do_on_the_seed():
@@ -174,10 +175,14 @@ def test_grids():
 def test_the_table_has_a_row_a_factor():
     tables = {}
     list(findings(fake(clean), Context(), tables))
-    (row,) = tables[TABLE]
+    row, *held = tables[TABLE]
     assert row["measured"] == pytest.approx(-1, abs=0.05)
     assert row["predicted"] == pytest.approx(-1)
-    assert row["verdict"] == "supported"
+    assert row["verdict"] == "attained"
+    assert 0 < row["too_fast"] <= row["margin"] and 0 < row["too_slow"] <= row["margin"]
+    assert {each["factor"] for each in held} == {"d", "epsilon", LOG_DELTA}, "which the theorem names"
+    assert all(each["verdict"] == "untested" and each["why"] and each["measured"] is None for each in held)
+    assert all(each.keys() == row.keys() for each in held)
     assert len(tables["output_perturbation: fake"]) == len(CELLS)
 
 
@@ -193,6 +198,52 @@ def test_terms_of_a_bound_add_up():
     given = {str(p.symbol): 1.0 for p in order.parameters if p.default is None}
     given |= {"n": 100, "d": 1, "epsilon": 0.5, "delta": 1e-5, "delta_1": 0.1}
     assert max(order.terms(**given).values()) == pytest.approx(order.bound(constant=1.0, **given))
+
+
+def test_a_setting_that_varies_along_with_another_leaves_both_untested():
+    """The grid varies epsilon with n, and no word of the experiment says so; more measurements would not help."""
+    cells = tuple({**cell, "epsilon": (cell["n"] / 2**24) ** 0.5} for cell in CELLS)
+    experiment = fake(clean, grid=Grid(cells, 20), predicted=None, order_only=True)
+    tables = {}
+    (found,) = findings(experiment, Context(), tables)
+    assert found.verdict == "untested"
+    assert [(each["factor"], each["tied"]) for each in found.evidence["factors"][:2]] == [
+        ("n", "epsilon"),
+        ("epsilon", "n"),
+    ]
+    assert found.evidence["measurements at each"] == 20
+    assert [row["measured"] for row in tables[TABLE]] == [None] * 4
+
+
+def test_a_factor_that_noise_leaves_open_is_measured_again_once():
+    def noisy(cell, rng, size):
+        return cell["n"] ** -1.0 * rng.chisquare(20, size) / 20
+
+    (found,) = findings(fake(noisy, predicted=None, order_only=True), Context(), {})
+    assert found.evidence["measurements at each"] == 80
+    assert found.verdict in ("attained", "not exceeded")
+
+
+def test_delta_is_a_factor_as_its_logarithm():
+    cells = product({"d": 1, "epsilon": 1.0}, n=CELL_SIZES, delta=(1e-8, 1e-16, 1e-32))
+
+    def law(cell, rng, size):
+        return clean(cell, rng, size) * np.log(1 / cell["delta"]) / cell["n"]
+
+    experiment = fake(
+        law,
+        grid=Grid(cells, 20),
+        factors=("n", LOG_DELTA),
+        predicted=None,
+        regime="privacy",
+        constants=lambda problem, cell: {**cell, "L": 1e-3, "ell": 1.0, "mu": 1.0, "d": 10**9},
+    )
+    tables = {}
+    found, *_ = findings(experiment, Context(), tables)
+    assert found.verdict == "attained"
+    rows = {row["factor"]: row for row in tables[TABLE]}
+    assert rows[LOG_DELTA]["measured"] == pytest.approx(1, abs=0.05)
+    assert rows["d"]["verdict"] == rows["epsilon"]["verdict"] == "untested"
 
 
 def test_runs_may_depend_on_the_grid_point():

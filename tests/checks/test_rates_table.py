@@ -18,14 +18,37 @@ from dpcheck.checks.context import Context
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.experiment import LOG_DELTA, level
 from dpcheck.checks.games import CONFIDENCE
+from dpcheck.checks.rate_words import MARGIN, TO_ZERO
 from dpcheck.checks.rates import LEADS, TABLE, _known, experiments, stages
 from dpcheck.running.executor import cores
 from dpcheck.solvers import ALGORITHMS
 
 COLUMNS = (
     "theorem", "algorithm", "experiment", "regime", "factor", "predicted", "measured", "low", "high", "claimed",
-    "largest", "verdict", "seconds",
+    "verdict", "too_slow", "too_fast", "margin", "tied", "why", "largest", "seconds",
 )  # fmt: skip
+
+
+BEST = ("attained", "not exceeded", "contradicted", "untested")
+
+
+def of_theorems(kept):
+    """The best word of each factor of each term that a theorem with experiments names, and why it is no better."""
+    rows = []
+    for first in {each.theorem: each for each in experiments()}.values():
+        for term in dict(first.statement.regimes):
+            for factor in replace(first, regime=term).named:
+                of = kept[(kept.theorem == first.theorem) & (kept.regime.fillna("") == term) & (kept.factor == factor)]
+                best = min(of.to_dict("records"), key=lambda row: BEST.index(row["verdict"]), default={})
+                where = f"{best['algorithm']}.{best['experiment']}" if best else None
+                shown = {
+                    name: best.get(name) for name in ("claimed", "measured", "too_slow", "too_fast", "tied", "why")
+                }
+                word = best.get("verdict", "no experiment")
+                rows.append(
+                    {"theorem": first.theorem, "term": term, "factor": factor, "best": word, "where": where, **shown}
+                )
+    return pd.DataFrame(rows).sort_values(["theorem", "term", "factor"], ignore_index=True)
 
 
 @pytest.mark.experiment
@@ -41,7 +64,9 @@ def test_every_rate_is_as_expected_and_kept(keep):
             red += [(each.id, each.expected, each.verdict) for each in found if not each.ok]
             rows += [row | {"seconds": seconds} for row in made.get(TABLE, [])[before:]]
             print(f"{name}: {title}: {seconds} s", flush=True)
-    keep("rates", pd.DataFrame(rows)[list(COLUMNS)])
+    frame = pd.DataFrame(rows)[list(COLUMNS)]
+    keep("rates", frame)
+    keep("rate_factors", of_theorems(frame))
     assert red == []
 
 
@@ -50,7 +75,8 @@ def test_the_kept_table_is_of_todays_experiments():
     for each in experiments():
         if each.factors and not each.unreachable:
             rows = kept[(kept.algorithm == each.algorithm) & (kept.experiment == each.name)]
-            assert set(rows.factor) == set(each.factors), f"{each.algorithm} {each.name}: keep the table anew"
+            factors = {*each.varied(each.grid.cells), *each.named}
+            assert set(rows.factor) == factors, f"{each.algorithm} {each.name}: keep the table anew"
             assert set(rows.theorem) == {each.theorem}
             assert set(rows.regime) == {each.regime or ""}
 
@@ -116,3 +142,28 @@ def test_correct_code_is_seldom_red():
     assert set(kept.finding) == {id for id in random if not id.endswith(FAR)}, "tests/rate_chances.py measures them"
     assert (kept.expected == kept.finding.map(expected_verdicts())).all()
     assert kept.chance.sum() + 200 * (1 - CONFIDENCE) < 1e-3
+
+
+def test_the_kept_words_follow_from_the_kept_intervals():
+    """What is attained rejects claims that are .1 wrong, on both sides; every other word says why."""
+    kept = tables.read("rates")
+    room, side = kept.margin / 2, np.where(kept.factor.isin(TO_ZERO), -1, 1)
+    ends = np.stack([side * (kept.low - kept.claimed), side * (kept.high - kept.claimed)])
+    low, high = ends.min(0), ends.max(0)
+    close = 2e-6  # six figures are kept
+    attained, below = kept.verdict == "attained", kept.verdict == "not exceeded"
+    assert (kept[attained][["too_fast", "too_slow"]] <= MARGIN).all(axis=None)
+    assert (np.maximum(-low, high)[attained] <= MARGIN - room[attained] + close).all()
+    assert (high[below] <= room[below] + close).all()
+    assert (kept[below][["too_fast", "too_slow"]].fillna(np.inf).max(axis=1) > MARGIN).all()
+    assert (low > room - close)[kept.verdict == "contradicted"].all()
+    known = kept.too_fast.notna() & kept.too_slow.notna()
+    for least, end in ((kept.too_fast, low), (kept.too_slow, -high)):  # multiples of .01
+        assert (np.maximum(end + least - room, room - (end + least - 0.01))[known & (least > 0)] > -close).all()
+    assert kept[kept.verdict == "untested"].why.notna().all()
+
+
+def test_the_kept_table_of_factors_follows_from_that_of_rates():
+    kept = tables.read("rate_factors")
+    pd.testing.assert_frame_equal(kept, of_theorems(tables.read("rates")), check_dtype=False)
+    print(f"{(kept.best == 'attained').mean():.0%} attained of {len(kept)}: {kept.best.value_counts().to_dict()}")

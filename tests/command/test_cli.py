@@ -668,7 +668,7 @@ def assert_documents(found: Report, documents: dict[str, str]) -> None:
     """Each format parses and tells of every finding."""
     assert documents["json"] == found.to_json() + "\n"
     assert Report.from_json(documents["json"]).to_json() == found.to_json()
-    assert parse(documents["json"])["schema"] == "dpcheck.report/1"
+    assert parse(documents["json"])["schema"] == "dpcheck.report/2"
 
     suite = ET.fromstring(documents["junit"])
     cases = suite.findall("testcase")

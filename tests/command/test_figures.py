@@ -127,7 +127,7 @@ def test_rows_without_numbers_are_counted(gap):
 # Exponents
 
 
-def rate(theorem="zhang2022.theorem_3_3", factor="n", verdict="supported", **more):
+def rate(theorem="zhang2022.theorem_3_3", factor="n", verdict="attained", **more):
     row = {
         "experiment": f"{theorem}.privacy", "algorithm": "output_perturbation", "theorem": theorem,
         "regime": "privacy", "factor": factor, "predicted": -1.1, "measured": -1.05, "low": -1.2, "high": -0.9,
@@ -139,7 +139,7 @@ def rate(theorem="zhang2022.theorem_3_3", factor="n", verdict="supported", **mor
 def many(count=40):
     papers = ("zhang2022.theorem_4_5", "yang2022.theorem_2a", "zhang2025.theorem_6", "xu2026.theorem_2")
     algorithms = ("phased_minimax_output_perturbation", "minimax_output_perturbation_joint", "dp_sgda")
-    verdicts = ("supported", "contradicted", "inconclusive", "not asymptotic")
+    verdicts = ("attained", "contradicted", "untested", "not exceeded")
     return [
         rate(papers[i % 4], ("n", "d", "epsilon")[i // 4 % 3], verdicts[i % 7 % 4], experiment=f"e{i // 12}{i % 4}",
              algorithm=algorithms[i % 3], measured=-1 + i / 20, low=-1.1 + i / 20, high=-0.8 + i / 20)
@@ -159,11 +159,11 @@ def test_a_row_shows_measured_predicted_and_claimed():
     assert ticks == ["zhang2022", "Theorem 3.3, privacy:\u00a0n"]
     assert figure.axes[0].get_yticks()[1] == y
     assert [text.get_text() for text in figure.axes[0].texts] == ["-1.05 [-1.20, -0.90]"]
-    assert words(figure) == "Exponents: 1 supported"
+    assert words(figure) == "Exponents: 1 attained"
 
 
 def test_verdicts_are_told_apart_by_shape_and_colour_and_fill():
-    known = ("supported", "contradicted", "inconclusive", "not asymptotic", "another word")
+    known = ("attained", "contradicted", "untested", "not exceeded", "another word")
     figure = forest([rate(verdict=word, factor=f"{i}") for i, word in enumerate(known)])
     looks = {
         line.get_label(): (line.get_marker(), line.get_color(), line.get_markerfacecolor())
@@ -173,14 +173,14 @@ def test_verdicts_are_told_apart_by_shape_and_colour_and_fill():
     assert len(set(looks.values())) == len(known)
     stripes = [patch.get_y() + patch.get_height() / 2 for patch in figure.axes[0].patches]
     np.testing.assert_allclose(stripes, [figure.axes[0].get_yticks()[2]])  # behind the contradicted row alone
-    said = "1 contradicted, 1 not asymptotic, 1 inconclusive, 1 supported, 1 another word"
+    said = "1 contradicted, 1 untested, 1 not exceeded, 1 attained, 1 another word"
     assert words(figure) == f"Exponents: {said}"
 
 
 @pytest.mark.parametrize("infinity", [INF, "inf"])
 def test_an_infinite_interval_ends_in_arrows(infinity):
     low = -infinity if infinity == INF else "-inf"
-    figure = forest([rate(verdict="inconclusive", low=low, high=infinity), rate(factor="d", measured=0.5)])
+    figure = forest([rate(verdict="untested", low=low, high=infinity), rate(factor="d", measured=0.5)])
     assert [each[2] for each in lines(figure, "<")] == [[figure.axes[0].get_xlim()[0]]]
     assert [each[2] for each in lines(figure, ">")] == [[figure.axes[0].get_xlim()[1]]]
     assert all(np.isfinite(figure.axes[0].get_xlim()))

@@ -24,7 +24,18 @@ from dpcheck.report.findings import Finding, Report, render
 from dpcheck.report.results import BROKEN, Catalogue, to_json_text
 from dpcheck.source import shown_place
 
-FINE = ("consistent", "inconclusive", "proved", "conditional", "unresolved", "supported", "not asymptotic")
+FINE = (
+    "consistent",
+    "inconclusive",
+    "proved",
+    "conditional",
+    "unresolved",
+    "supported",
+    "not asymptotic",
+    "attained",
+    "not exceeded",
+    "untested",
+)
 WORDS = (*FINE, *sorted(BROKEN))
 
 
@@ -71,11 +82,33 @@ def test_with_a_record_every_other_verdict_is_an_alarm(verdict, expected):
     assert finding(verdict, expected=expected).ok == (verdict == expected)
 
 
+def test_a_report_of_the_schema_before_is_read_in_todays_words():
+    """A theorem's factor was "supported"; a user's rate, a prediction and whatever else was so still is."""
+    old = [
+        finding("supported", id="dp_sgda.rate.theorem_2a", kind="rate", expected="supported or inconclusive"),
+        finding("contradicted", id="dp_sgda.rate.theorem_5.as_printed", kind="rate", expected="not asymptotic"),
+        finding("not asymptotic", id="phased_dual.gradients.al_svre", kind="rate"),
+        finding("supported", id="mine.rate", kind="rate", expected="supported"),
+        finding("supported", id="dp_sgda.prediction.theorem_2a", kind="rate"),
+        finding("inconclusive", id="dp_sgda.bound.theorem_2a", kind="bound"),
+    ]
+    rows = [{"theorem": "yang2022.theorem_2a", "verdict": word} for word in ("supported", "contradicted")]
+    text = report(*old, tables={"Measured rates": rows, "dp_sgda: risks": rows}).to_json()
+    found = Report.from_json(text.replace("dpcheck.report/2", "dpcheck.report/1"))
+    assert [each.verdict for each in found.findings] == [
+        "not exceeded", "contradicted", "untested", "supported", "supported", "inconclusive",
+    ]  # fmt: skip
+    assert [each.expected for each in found.findings][:4] == ["not exceeded or untested", "untested", None, "supported"]
+    assert [row["verdict"] for row in found.tables["Measured rates"]] == ["not exceeded", "contradicted"]
+    assert [row["verdict"] for row in found.tables["dp_sgda: risks"]] == ["supported", "contradicted"]
+    assert [each.verdict for each in Report.from_json(text).findings] == [each.verdict for each in old]
+
+
 def test_several_verdicts_may_be_expected():
     for verdict in WORDS:
         found = finding(verdict, expected="violated or inconclusive")
         assert found.ok == (verdict in ("violated", "inconclusive"))
-        assert report(found).inconclusive == (verdict in ("unresolved", "not asymptotic"))
+        assert report(found).inconclusive == (verdict in ("unresolved", "not asymptotic", "untested"))
 
 
 @pytest.mark.parametrize(

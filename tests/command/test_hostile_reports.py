@@ -26,7 +26,7 @@ FINDING = Finding(
 )  # fmt: skip
 RATES = [
     {"experiment": "e", "theorem": "yang2022.theorem_2a", "factor": "n", "measured": -0.5, "low": -0.6, "high": -0.4,
-     "claimed": -0.5, "predicted": -0.5, "verdict": "supported"},
+     "claimed": -0.5, "predicted": -0.5, "verdict": "attained"},
 ]  # fmt: skip
 RISKS = [{"n": n, "measured": 1.0 / n, "bound": 2.0 / n, "error": 0.01} for n in (100, 200)]
 GOOD = json.loads(
@@ -65,7 +65,7 @@ WRONG = {
     "deep objects": '{"a":' * 5_000,
     "a number of 5,000 digits": changed("seed", to=7).replace('"seed": 7', f'"seed": {"1" * 5_000}'),
     "deep evidence": changed("findings", 0, "evidence", to=json.loads('{"a":' * 200 + "1" + "}" * 200)),
-    **each((None, 3, "dpcheck.report/2", ["dpcheck.report/1"]), "schema"),
+    **each((None, 3, "dpcheck.report/3", ["dpcheck.report/2"]), "schema"),
     **{f"no {name}": changed(name) for name in ("schema", *TOP)},
     **each((None, 3, {}, "text", [3], [None], [[]], ["text"]), "findings"),
     **each((None, 3, "dp_sgda", [3], [None], {}), "algorithms"),

@@ -15,6 +15,7 @@ import pytest
 
 import dpcheck
 from dpcheck.cli import main
+from dpcheck.commands.baseline import BASELINE, Baseline
 from dpcheck.commands.mechanisms import read_mechanisms
 from dpcheck.report.findings import Finding, Report, render
 
@@ -134,12 +135,21 @@ def test_a_baseline_of_verdicts_alone_is_still_read(project, capsys):
     assert main(["audit", "--all", "--baseline", "known.json"]) == 0
 
 
+def test_rates_of_a_baseline_before_are_read_in_todays_words(tmp_path):
+    entries = {"nseg.rate.table_1": {"verdict": "supported"}, "mine.rate": {"verdict": "supported"}}
+    file = tmp_path / "known.json"
+    for schema, now in (("dpcheck.baseline/2", "not exceeded"), (BASELINE, "supported")):
+        file.write_text(json.dumps({"schema": schema, "findings": entries}))
+        read = Baseline.read(str(file)).entries
+        assert [read[id]["verdict"] for id in entries] == [now, "supported"]
+
+
 @pytest.mark.parametrize(
     "entry", [7, {}, {"verdict": 1}, {"verdict": "violated", "until": "soon"}, {"verdict": "violated", "reason": 3},
               {"verdict": "violated", "audited": "many"}],
 )  # fmt: skip
 def test_a_wrong_baseline_is_refused(project, capsys, entry):
-    Path("known.json").write_text(json.dumps({"schema": "dpcheck.baseline/2", "findings": {"a.output": entry}}))
+    Path("known.json").write_text(json.dumps({"schema": BASELINE, "findings": {"a.output": entry}}))
     assert main(["audit", "--all", "--baseline", "known.json"]) == 2
     out, err = capsys.readouterr()
     assert (out, len(err.strip().splitlines())) == ("", 1)

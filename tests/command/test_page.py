@@ -11,7 +11,7 @@ from pages import looked_at
 from dpcheck.audits.bugs.bug import Examination, find
 from dpcheck.audits.bugs.testers import Outcome
 from dpcheck.report import template
-from dpcheck.report.charts import Chart, charts, epsilon_strips
+from dpcheck.report.charts import Chart, charts, epsilon_strips, exponent_strips
 from dpcheck.report.claims import bugs_page
 from dpcheck.report.findings import Finding, Report
 from dpcheck.report.html import to_html
@@ -43,7 +43,7 @@ FINDINGS = (
     finding("dp_sgda.as_printed.output", "privacy", "violated", audited=1.6, certified=25.0, claimed=1.0),
     finding("yang2022.Y17", "claim", "refuted", evidence=CLAIM),
     finding("yang2022.Y18", "claim", "conditional", expected="proved", evidence={"condition": "n > 1"}),
-    finding("dp_sgda.rate.theorem_2a", "rate", "supported"),
+    finding("dp_sgda.rate.theorem_2a", "rate", "attained"),
     finding("dp_sgda.step", "noise", "consistent", evidence={"runs": 12, "differences": [0.0] * 99}),
 )  # fmt: skip
 GAPS = [
@@ -51,7 +51,7 @@ GAPS = [
 ]
 RATES = [{"experiment": "theorem_2a", "algorithm": "dp_sgda", "theorem": "yang2022.theorem_2a", "regime": "privacy",
           "factor": "n", "measured": -1.0, "low": -1.1, "high": -0.9, "predicted": -1.0, "claimed": -0.5,
-          "verdict": "supported"}]  # fmt: skip
+          "verdict": "attained"}]  # fmt: skip
 
 
 def report(*findings, **more):
@@ -268,3 +268,14 @@ def test_a_page_of_the_whole_catalogue_is_small_and_opens_at_once(look):
     assert found["opened"]
     assert found["axe"] == []
     assert "Counterexample: at mu = 1" in found["printed"]  # evidence that a large page holds packed
+
+
+def test_the_page_says_which_wrong_exponents_are_rejected():
+    rows = [
+        RATES[0] | {"too_fast": 0.07, "too_slow": 0.04},
+        RATES[0] | {"factor": "d", "too_fast": None, "too_slow": 0.0},
+    ]
+    both, one = exponent_strips(rows).rows
+    assert "0.07 too fast and 0.04 too slow" in both.words
+    assert "0.00 too slow" in one.words and "too fast" not in one.words
+    assert "rejected" not in exponent_strips(RATES).rows[0].words
