@@ -74,7 +74,8 @@ class Experiment:
     grid: Grid
     full: Grid | None = None
     regime: str | None = None  # the term of the theorem's rate that leads by a factor 5 all over the grid
-    larger: bool = False  # the bound is in proportion to the larger of its terms, not to their sum
+    # The bound is in proportion to the larger of its terms, not to their sum: its order is all of it.
+    larger: bool = False
     variant: str | None = None
     order_only: bool = False  # the theorem's order is another paper's claim for this algorithm, its number is not
     settings: Callable[[Any, Cell], Mapping[str, Any]] = field(default=lambda problem, cell: {})

@@ -110,7 +110,7 @@ def test_premises_hold_all_over_the_grid(each):
         assert not [str(premise) for premise in point.premises if not premise.holds]
         assert point.promised > 0
         assert each.predicted is None or 0 < point.predicted < math.inf
-        assert paper(each) != "zhang2022" or point.predicted < point.promised
+        assert paper(each) != "zhang2022" or each.order_only or point.predicted < point.promised
 
 
 @pytest.mark.parametrize("each", EXPERIMENTS)
