@@ -91,7 +91,7 @@ EXPERIMENTS = [
     )
     for each in experiments()
 ]
-RANGES = {"xu2026": (4.9, 7.9), "zhang2022": (4, 3)}  # of n and of the other factors, at the least
+RANGES = {"xu2026": (4.9, 3.1), "zhang2022": (4, 3)}  # of n and of the other factors, at the least
 SLOW = 2  # of log(1/delta)
 
 
