@@ -216,7 +216,8 @@ class Schedule:
     options : names of the numbers that can be given, in the order in which they are defined
     choices : options that say which published schedule is meant, or what does not belong to it
     fields : fields of the solver that are an attribute of another name here
-    repaired : whether this is the repaired variant;  private : whether there is noise; False makes a baseline
+    repaired : whether this is the repaired variant
+    private : whether there is noise; False makes a baseline
     """
 
     options: ClassVar[tuple[str, ...]]

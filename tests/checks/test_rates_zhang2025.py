@@ -50,7 +50,7 @@ def test_the_gaussian_law_of_theorem_2_is_that_of_simulated_iterates():
 
 def test_the_noise_of_theorem_2_shrinks_as_its_order_says():
     """As n grows 16-fold at fixed d and epsilon, the predicted gradient norm falls by at least 4."""
-    small, large = theorem_2.cells(1e-11, [(1100, 5, 1.0), (17600, 5, 1.0)])
+    small, large = theorem_2.cells((1100, 5, 1.0, 1e-11), (17600, 5, 1.0, 1e-11))
     found = [theorem_2.predicted(theorem_2.printed, theorem_2.sample(0.15, c, None), c) for c in (small, large)]
     assert found[0] / found[1] > 4
 
