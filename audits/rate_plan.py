@@ -20,11 +20,8 @@ from dpcheck.audits.rate_table import Measurements
 from dpcheck.audits.rate_verdict import Fitted, overall
 from dpcheck.shown import Shown
 
-_FURTHER = (
-    0,
-    2,
-    4,
-)  # sizes past the end of the grid; where the law bends, tables start there, and one and two lengths past it
+# Sizes past the end of the grid; where the law bends, tables start there, and one and two lengths past it.
+_FURTHER = (0, 2, 4)
 _SEARCH, _REPORTED = 40, 150  # tables that look for the order of the runs, and that tell the chance
 _NEAR = 0.03  # the standard error of a chance near .8 among so many tables
 _ROWS = 10  # at a grid point; more runs are simulated as so many means of several

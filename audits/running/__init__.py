@@ -302,7 +302,7 @@ class Runner:
         return outputs, failures
 
     def _learned(self) -> Encoder:
-        """Return what makes rows of outcomes, learned from runs on both datasets; never to return is an error."""
+        """Return what makes rows of outcomes, learned from runs on both; a mechanism that never returns is an error."""
         learned: tuple[list[Any], list[Any]] = ([], [])
         self.encoder = Encoder()
         with Guest() as guest:

@@ -80,7 +80,7 @@ class Trial:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the algorithm is configured with, as far as the plan says."""
+        """The settings of the algorithm that the plan gives."""
         return settings_for(self.cell.plan, self.noise)
 
 

@@ -95,6 +95,7 @@ def test_quoting_a_claim_carries_its_verdict(monkeypatch: pytest.MonkeyPatch) ->
         "P": {"verdict": "proved"},
         "C": {"verdict": "conditional", "readings": {"joint": "proved"}},
         "R": {"verdict": "refuted", "readings": {"projected": "proved"}},
+        "M": {"verdict": "misprint"},
     }
     monkeypatch.setattr(ledger, "recorded", lambda: entries)
 
@@ -107,7 +108,10 @@ def test_quoting_a_claim_carries_its_verdict(monkeypatch: pytest.MonkeyPatch) ->
     assert verdict(Quoted("used", "C", "joint", "f is jointly smooth here")) == "proved"
     assert verdict(Quoted("used", "R")) == "unresolved"
     assert verdict(Quoted("used", "R", "projected", "the point is projected here")) == "proved"
+    assert verdict(Quoted("used", "M")) == "unresolved"
     assert verdict(Quoted("used", "unknown")) == "unresolved"
+    # A claim that is conditional itself may use what holds with a condition, or with a slip put right.
+    assert {id: Quoted("used", id).holds() for id in "PCRM"} == {"P": True, "C": True, "R": False, "M": True}
 
 
 def test_citations_of_claims_are_quotations() -> None:
