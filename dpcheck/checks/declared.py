@@ -178,10 +178,14 @@ class Try:
         """Yield everything that is released, and the output alone, or the output of what is declared as a whole."""
         given, key, remark = self.declared.algorithm, crc32(label.encode()), f"where {self.pair.words}"
         several = given.run is None and (given.steps > 1 or given.update is not None)
-        streams = tuple((key, _TRANSCRIPT if several else _OUTPUT, look) for look in range(2))
+        all_released, output = (tuple((key, kind, look) for look in range(2)) for kind in (_TRANSCRIPT, _OUTPUT))
         if several:
-            yield Part("transcript", f"{label}: everything released", given.transcript, trials, streams, True, remark)
-        yield Part("output", f"{label}: final output only", given.output, trials, streams, not several, remark)
+            yield Part(
+                "transcript", f"{label}: everything released", given.transcript, trials, all_released, True, remark
+            )
+            if given.update is None:  # the last state is the last release, so that the same runs serve
+                output = all_released
+        yield Part("output", f"{label}: final output only", given.output, trials, output, not several, remark)
 
 
 def candidates(given: Algorithm) -> list[Any]:
