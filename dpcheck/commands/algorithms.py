@@ -184,7 +184,8 @@ def _measure(options: Namespace) -> int:
             code = 130
             place = options.output or options.store
             on = "the same command goes on from there" if place else "with --output or --store it could go on"
-            done = f"{len(table.rows)} of {len(experiment.rows)} runs"
+            kept = Table(experiment, options.output, store) if place else table  # the file may be a row ahead
+            done = f"{len(kept.rows)} of {len(experiment.rows)} runs"
             print(f"dpcheck: interrupted after {done}, in {place or 'the table'}; {on}", file=sys.stderr)
         finally:
             if not options.output and table.rows:
