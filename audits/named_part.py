@@ -48,14 +48,21 @@ def named_part(
         seen for seen in (found.observations if found else ())
         if seen.verdict == "violated" or (seen.topic in _CAUSES[:2] and seen.verdict == "inconclusive")
     ]  # fmt: skip
+    words = lines_at(mechanism, data, neighbour, vectorized=vectorized, until=last + _SECONDS)
     if found is None or not telling:
-        try:
-            words, place = inside(mechanism, data, neighbour, vectorized=vectorized, until=last + _SECONDS)
-        except Exception:  # likewise
-            return ""
-        return f"{words} ({place})" if words and place else words
+        return words
     cause = min(telling, key=lambda seen: _CAUSES.index(seen.topic))
-    return found.implied.reason if cause.topic == "privacy" and found.implied else cause.reason
+    reason = found.implied.reason if cause.topic == "privacy" and found.implied else cause.reason
+    return f"{reason}; {words}" if words else reason
+
+
+def lines_at(mechanism: Callable[..., Any], data: Any, neighbour: Any, **how: Any) -> str:
+    """Return what :func:`inside` says, with the place; nothing where the code cannot be watched."""
+    try:
+        words, place = inside(mechanism, data, neighbour, **how)
+    except Exception:  # whatever hinders a hint must not hinder the audit
+        return ""
+    return f"{words} ({place})" if words and place else words
 
 
 def inside(
@@ -83,16 +90,16 @@ def inside(
     name = next((name for name in first if name != "self"), "")
     lines = compared(one, other, records, reading(mechanism, name, sizes=records != others))
     words, line = lines.told
-    if bare := _without_noise(output, (data, neighbour)):
+    if bare := without_noise(output, (data, neighbour)):
         words, line = (f"{bare}; {words}", line) if words else (f"{bare}; {lines.made[0]}", lines.made[1])
     elif not words:
         words, line = lines.made
-        if lines.noise and lines.query in (0, lines.noise):  # that a line draws says nothing of what is wrong
+        if lines.noise and (not lines.query or len({*one.lines}) == 1):  # that it draws says nothing of what is wrong
             words = ""
     return words, place_of(mechanism, line)
 
 
-def _without_noise(output: Callable[[Any, np.random.Generator], Any], pair: tuple[Any, Any]) -> str:
+def without_noise(output: Callable[[Any, np.random.Generator], Any], pair: tuple[Any, Any]) -> str:
     """Name a number of the output that is the same in every run on one data set, and not so on the other."""
     try:
         runs = np.array([

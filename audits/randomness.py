@@ -22,7 +22,16 @@ import numpy as np
 from dpcheck.arrays import Floats
 from dpcheck.audits.additive_noise import Implied, Response, implied, respond
 from dpcheck.audits.claim import delta_of
-from dpcheck.audits.observed_draws import Observation, Runs, differences, fixed_seeds, name_of, reuse, source
+from dpcheck.audits.observed_draws import (
+    Observation,
+    Runs,
+    differences,
+    fixed_seeds,
+    kept_noise,
+    name_of,
+    reuse,
+    source,
+)
 from dpcheck.audits.running.datasets import equal_datasets
 from dpcheck.audits.running.python_sources import kept_generators
 from dpcheck.audits.running.recorder import Recorder, Silenced
@@ -175,6 +184,8 @@ def _audited(
     if outside is None:
         outside = source(run, neighbour, seed)
     if outside is not None:  # nothing can be replayed
+        if outside.topic == "reuse" and (kept := kept_noise(run, data, neighbour, seed)):
+            outside = kept
         return RandomnessAudit(outside.verdict, (outside,), None, data, neighbour, seed)
 
     seen, noise = _compare(run, data, neighbour, delta, seed, epsilon)
@@ -239,10 +250,12 @@ def _compare(
         held = f": no noise is in output[{', '.join(map(str, bare[:4]))}]{held}"
     found = _Found(replace(needed, reason=f"{needed.reason}{held}"), most.epsilon == math.inf, first.given,
                    _slack(first, second, shift))  # fmt: skip
-    if epsilon is not None and found.breaks(epsilon) and (factor := _factor(first, second, delta, epsilon)) > 1:
+    if found.singular if epsilon is None else found.breaks(epsilon):
+        factor = 1.0 if epsilon is None else _factor(first, second, delta, epsilon)
         place = ", ".join(dict.fromkeys(name_of(draw) for draw in recorders[0].draws if draw.law))
-        small = f"; the noise ({place}) is too small by a factor of {factor:.3g}"
-        found = replace(found, implied=replace(needed, reason=f"{needed.reason}{small}{held}"))
+        small = f"the noise ({place}) is too small by a factor of {factor:.3g}"
+        noise = small if factor > 1 else f"its noise is {place}"
+        found = replace(found, implied=replace(needed, reason=f"{needed.reason}{held}; {noise}"))
     return seen, found
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
+from dpcheck.audits.named_part import named_part
 from dpcheck.audits.neighbours import Pair
 from dpcheck.audits.output_sets import choose
 from dpcheck.audits.running import KeptRuns, Runner
@@ -66,6 +67,8 @@ class NeighbourAudit(Shown):
         Pairs that were left out, since the mechanism fails on them, with the error.
     smaller : NeighbourAudit or None
         A smaller pair that shows the violation too, with an audit of its own.
+    hint : str
+        Which part of the mechanism the leak is at, where a few recorded runs on this pair tell.
     """
 
     pair: Pair
@@ -75,6 +78,7 @@ class NeighbourAudit(Shown):
     others: tuple[NeighbourAudit, ...] = ()
     failing: tuple[str, ...] = ()
     smaller: NeighbourAudit | None = None
+    hint: str = ""
 
     @property
     def verdict(self) -> str:
@@ -102,6 +106,7 @@ class NeighbourAudit(Shown):
             )
         if self.smaller is not None:
             lines.append(f"a smaller pair, audited anew: {self.smaller.pair.words}; {self.smaller.audit.witness}")
+        lines += [f"hint: {self.hint}"] if self.hint else []
         if self.failing:
             lines.append(f"left out: {len(self.failing)} pairs on which the mechanism fails, as {self.failing[0]}")
         return "\n".join(lines)
@@ -116,7 +121,7 @@ class NeighbourAudit(Shown):
             found |= {"kind": self.pair.kind, "outside": self.pair.outside, "failing": list(self.failing)}
             found["others"] = [other.to_dict() for other in self.others]
             found["smaller"] = None if self.smaller is None else self.smaller.to_dict()
-        return found
+        return found | ({"hint": self.hint} if self.hint else {})
 
 
 def audit_neighbours(
@@ -288,7 +293,8 @@ def audit_neighbours(
         raise InputError(failing[0])
     deciding = next((result for result in counted if result.verdict == "violated"), counted[0])
     others = tuple(result for result in found.values() if result is not deciding)
-    deciding = replace(deciding, others=others, failing=tuple(failing))
+    hint = named_part(deciding.audit, mechanism, deciding.pair.data, deciding.pair.neighbour, vectorized=vectorized)
+    deciding = replace(deciding, others=others, failing=tuple(failing), hint=hint)
     if not (shrink and deciding.verdict == "violated" and deciding.pair.kind):
         return deciding
     size, until = min(max(2 * deciding.audit.trials, 200), 4_000), time.monotonic() + _SECONDS

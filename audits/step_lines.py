@@ -29,8 +29,19 @@ def located(
     """
     watch = _Watch(step, plain, records, canary)
     amiss = {finding.part for finding in findings if finding.verdict != "consistent"}
-    places = {part: place_of(setup or plain.gradient) if part in _SET_UP else watch.place(part) for part in amiss}
+    made = place_of(plain.gradient) if setup is None else place_of(setup, _sized(setup, records))
+    places = {part: made if part in _SET_UP else watch.place(part) for part in amiss}
     return tuple(replace(each, place=places[each.part]) if each.part in places else each for each in findings)
+
+
+def _sized(setup: Callable[..., Any], records: Any) -> int:
+    """Return the line of the code that sets a step up at which the number of records makes a difference."""
+
+    def set_up(count: int, _: Any) -> Any:
+        return setup(taken(records, range(count)))
+
+    one, other = (watched(setup, partial(set_up, count), Recorder(0)) for count in (len(records), len(records) // 2))
+    return compared(one, other, 0).query
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from dpcheck.audits.limits import epsilon_lower, rejects
+from dpcheck.audits.named_part import lines_at
 from dpcheck.audits.neighbours import Pair
 from dpcheck.audits.running.datasets import equal_datasets, fingerprint, require_unchanged
 from dpcheck.audits.table_properties import PER_PROPERTY, TOPICS, Candidate, Properties, above, candidates, properties
@@ -223,11 +224,12 @@ def audit_tables(
     else:
         seen = _broken(runner, data, pairs, chosen, max(needed, min(_LOOK, runs)), runs, (epsilon, delta), level)
         verdict = "violated" if seen else "consistent"
-        reason += (
-            ""
-            if seen
-            else ", and none was shown to tell them apart by more than the claim; audit_privacy looks at numbers"
-        )
+        if seen:
+            neighbour = next(pair.neighbour for pair in pairs if pair.words == seen[0].pair)
+            hint = lines_at(pipeline, data, neighbour)
+            reason += f"; {hint}" if hint else ""
+        else:
+            reason += ", and none was shown to tell them apart by more than the claim; audit_privacy looks at numbers"
     return TablesAudit(
         verdict, reason, seen, max((each.epsilon_lower for each in seen), default=0.0), epsilon, delta, confidence,
         len(known), tried, runner.count, left_out, seed,

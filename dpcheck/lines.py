@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -88,7 +89,10 @@ class _Watch:
     def _numbers(self, value: Any) -> Floats | None:
         size = _size(value)
         self.read += size if size <= _MOST_NUMBERS else 0
-        return _numbers(value) if size <= _MOST_NUMBERS else None
+        if size > _MOST_NUMBERS:
+            return None
+        numbers = _numbers(value)
+        return _digest(value) if numbers is None else numbers
 
     def _close(self, frame: FrameType, more: dict[str, Any]) -> None:
         """Note what the line before has done."""
@@ -142,7 +146,9 @@ class Lines:
     @property
     def made(self) -> tuple[str, int]:
         """The lines that make what the record moves and that draw noise, and the number of the one to look at."""
-        made = [f"line {self.query} makes what the record moves"] if self.query not in (0, self.noise) else []
+        if self.query and self.query == self.noise:
+            return f"line {self.noise} makes what the record moves and draws from rng", self.noise
+        made = [f"line {self.query} makes what the record moves"] if self.query else []
         if self.noise or not self.any_drawn:
             made.append(f"line {self.noise} draws from rng" if self.noise else "nothing is drawn from rng")
         return " and ".join(made), self.noise or self.query
@@ -223,6 +229,27 @@ def _numbers(value: Any) -> Floats | None:
             return None
     parts = [found for part in value if (found := _numbers(part)) is not None]
     return np.concatenate([part.ravel() for part in parts]) if parts else None
+
+
+def _digest(value: Any) -> Floats | None:
+    """Return a number that stands for words, or for words and numbers together; None for other objects."""
+    if hasattr(value, "to_numpy"):  # a table's cells and labels
+        value = [_listed(getattr(value, name, ())) for name in ("values", "index", "columns")]
+    value = _listed(value)
+    return np.array([float(crc32(repr(value).encode()))]) if _is_plain(value) else None
+
+
+def _listed(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether the text of a value shows all that it holds, and nothing else, such as where it lies."""
+    if isinstance(value, Mapping):
+        value = [*value.keys(), *value.values()]
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, (str, bytes, int, float, np.generic))
 
 
 def _same(one: Floats, other: Floats) -> bool:

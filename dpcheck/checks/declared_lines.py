@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -14,7 +13,9 @@ import numpy as np
 
 from dpcheck.algorithms.declaration import Algorithm, flat
 from dpcheck.algorithms.problem import Array
-from dpcheck.audits.neighbours import Pair
+from dpcheck.audits.additive_noise import Response, respond
+from dpcheck.audits.named_part import without_noise
+from dpcheck.audits.neighbours import Pair, with_record
 from dpcheck.audits.running.memory import Memory
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.errors import InputError
@@ -23,6 +24,8 @@ from dpcheck.source import place_of
 
 _LARGE, _GROWN = (100.0, 1000.0), 2.0  # times as large a record, and how much farther the larger one moves what is
 # not clipped
+_UNEVEN, _DIRECTIONS = 1.01, 8  # what counts as another norm, and how many directions of two kinds are tried
+_CLOSE = 1e-6  # relative: what two records add together
 _STEPS, _RUNS = 50, 8  # in which a violated run is watched, and how many runs
 Released = Callable[[Any, Recorder], Array]  # of the data, with one state and memory
 
@@ -40,17 +43,38 @@ def lines_of(declared: Algorithm, released: Released, pair: Pair, seed: int) -> 
 
 def explained(declared: Algorithm, released: Released, pair: Pair, seed: int) -> tuple[str, str]:
     """Return what the lines say of a record that moves a release too far, and the place of the line to look at."""
-    lines = lines_of(declared, released, pair, seed)
-    words, line = replace(lines, parted=0).told
+    words, line = replace(lines_of(declared, released, pair, seed), parted=0).told
     if not words:
-        large, larger = (_enlarged(pair, factor) for factor in _LARGE)
-        lines = lines if large is None else lines_of(declared, released, large, seed)  # which a clip is seen to change
-        words, line = lines.made
-        if large and larger and _gap(released, larger, seed) > _GROWN * _gap(released, large, seed) > 0:
-            line = lines.query or lines.noise
-            words = "nothing bounds what one record adds, the larger the more"
-            words += f", up to line {line}" if line else ""
+        words, line = _added(declared, released, pair, seed)
     return f"; {words}" if words else "", place_of(declared.code, line)
+
+
+def _added(declared: Algorithm, released: Released, pair: Pair, seed: int) -> tuple[str, int]:
+    """Say what bounds that which one record adds to a release, as far as far records show, and give the line."""
+    large, larger = (_enlarged(pair, factor) for factor in _LARGE)
+    lines = lines_of(declared, released, large or pair, seed)  # where they are large, a clip is seen to change them
+    words, line = lines.made
+    moved = [_moved(released, side, seed) for side in (large, larger) if side]
+    if len(moved) == 2 and np.linalg.norm(moved[1]) > _GROWN * np.linalg.norm(moved[0]) > 0:
+        line = lines.query or lines.noise
+        until = f", up to line {line}" if line else ""
+        return f"nothing bounds what one record adds, the larger the more{until}", line
+    response = respond(partial(released, pair.data), seed)
+    if not isinstance(response, Response):  # after the noise anything may be done
+        return words, line
+    gap = _moved(released, pair, seed)
+    others = (_moved(released, other, seed) for other in _with_another(declared, pair))
+    if any(not np.allclose(gap, other, rtol=_CLOSE, atol=_CLOSE * np.abs(gap).max(initial=0)) for other in others):
+        words += "; what one record adds hangs on the others, as where a mean is clipped or divided by its own size"
+        return words, line
+    order = 1 if response.law == "laplace" else 2
+    norms = [np.linalg.norm(_moved(released, side, seed), order) for side in _opposite(pair)]
+    if norms and max(norms) > _UNEVEN * min(norms) > 0:
+        words += (
+            f"; far records move it up to {max(norms) / min(norms):.3g} times as far (l{order} norm) in some "
+            "directions as in others, where a clip of that norm would hold all that reach it to one length"
+        )
+    return words, line
 
 
 def parted(declared: Algorithm, released: Released, pair: Pair, seed: int) -> tuple[str, str]:
@@ -87,13 +111,15 @@ def suspect(declared: Algorithm, pair: Pair, seed: int) -> tuple[str, str]:
     first: tuple[str, str] | None = None
     for run in range(_RUNS):
         for step, state, memory in before(declared, pair.data, seed + run, set(range(min(declared.steps, _STEPS)))):
-            lines = lines_of(declared, partial(again, declared, state, memory), pair, seed + step)
+            released = partial(again, declared, state, memory)
+            lines = lines_of(declared, released, pair, seed + step)
             words, line = lines.told
             if words:
                 return f"in step {step + 1}, {words}", place_of(declared.code, line)
             if first is None:
-                words, line = lines.made
-                first = words, place_of(declared.code, line)
+                bare = without_noise(released, (pair.data, pair.neighbour))
+                words, line = lines.made if bare else _added(declared, released, pair, seed + step)
+                first = f"{bare}; {words}" if bare else words, place_of(declared.code, line)
     assert first is not None
     return first
 
@@ -123,11 +149,34 @@ def _enlarged(pair: Pair, factor: float) -> Pair | None:
     return Pair(data, neighbour, pair.words)
 
 
-def _gap(released: Released, pair: Pair, seed: int) -> float:
+def _with_another(declared: Algorithm, pair: Pair) -> Iterator[Pair]:
+    """Yield the pair with another record changed on both sides: one before that in which they differ."""
+    records = declared.data if declared.replacements is None else declared.replacements
+    apart = next((k for k, (one, other) in enumerate(zip(pair.data, pair.neighbour, strict=False))
+                  if not np.array_equal(one, other)), min(map(len, (pair.data, pair.neighbour))))  # fmt: skip
+    for index in range(len(pair.data)) if len(pair.data) == len(pair.neighbour) else range(apart):
+        if index != apart:
+            record = records[index % len(records)]
+            yield Pair(with_record(pair.data, index, record), with_record(pair.neighbour, index, record), pair.words)
+
+
+def _opposite(pair: Pair) -> Iterator[Pair]:
+    """Yield the data with a record far out in one direction and in the opposite one, where records are numbers."""
+    data = np.asarray(pair.data)
+    if data.ndim != 2 or len(pair.data) != len(pair.neighbour) or data.dtype.kind not in "iuf":
+        return
+    index, far = int(np.argmax((data != np.asarray(pair.neighbour)).any(axis=1))), _LARGE[0] * np.abs(data).max()
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (_DIRECTIONS, data.shape[1]))
+    for direction in [*np.eye(data.shape[1])[:_DIRECTIONS], *signs]:
+        one, other = (with_record(pair.data, index, sign * far * direction) for sign in (1, -1))
+        yield Pair(one, other, "")
+
+
+def _moved(released: Released, pair: Pair, seed: int) -> Array:
     """Return how far apart a step's releases are without noise; 0 where that is not known."""
     try:
         one, other = (released(side, Recorder(seed, standard=())) for side in (pair.data, pair.neighbour))
-        gap = float(np.linalg.norm(one - other))
+        moved = one - other
     except (InputError, ValueError):  # records that may not be so large
-        return 0.0
-    return gap if math.isfinite(gap) else 0.0
+        return np.zeros(1)
+    return moved if np.isfinite(moved).all() else np.zeros(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcheck.commands import inputs, terminal
@@ -144,7 +144,7 @@ def run(options: Namespace) -> int:
     shown |= {"hint": made.hint} if made.hint else {}
     text = to_json_text({"schema": "dpcheck.audit/1", **shown})
     lines = [_sentence(options, made.result) if searched else str(made.result)]
-    lines += [_filled(f"hint: {made.hint}")] * bool(made.hint)
+    lines += [_filled(f"hint: {made.hint}")] if made.hint and not searched else []
     lines += [f"{finding.subject}: {finding.reason}" for finding in report.findings[1:]]
     if reproduction is not None:
         try:
@@ -172,7 +172,7 @@ class _Made:
     result: Any
     mechanism: Any
     pair: tuple[Any, Any]
-    hint: str = ""
+    hint: str
 
     @property
     def audit(self) -> Any:
@@ -236,15 +236,15 @@ def _audit_one(options: Namespace, store: Store | None) -> _Made:
         if not given:
             shared |= {"claim": claim, "trials": options.trials, "store": store}
             result = audit_around(mechanism, path, data, **_searched(options), **shared)
-            pair = result.pair.data, result.pair.neighbour
-        elif one:
+            return _Made(result, mechanism, (result.pair.data, result.pair.neighbour), result.hint)
+        if one:
             earlier = None if options.earlier is None else inputs.saved(options.earlier, "earlier")
             shared["delta"] = options.delta or 0.0
             result = audit_sequential(mechanism, *pair, most=options.trials, earlier=earlier, **shared)
         else:
             result = audit_privacy(mechanism, *pair, trials=options.trials, claim=claim, **shared)
-        seen = _Made(result, mechanism, pair)
-        return seen if apart else replace(seen, hint=named_part(seen.audit, mechanism, *pair, vectorized=vectorized))
+        hint = "" if apart else named_part(result, mechanism, *pair, vectorized=vectorized)
+        return _Made(result, mechanism, pair, hint)
 
 
 def _searched(options: Namespace) -> dict[str, Any]:

@@ -219,13 +219,13 @@ def _audited(
             mechanism, declared.mechanism, data, relation=declared.neighbours, group=declared.group,
             records=declared.records, store=store, **how,
         )  # fmt: skip
-        pair = audit.pair.data, audit.pair.neighbour
+        part = audit.hint
     else:
         pair, runs = (data, dataset(declared.neighbour, "neighbour")), None
         if store is not None:
             runs = StoredRuns(store, declared.mechanism, *pair, vectorized=declared.vectorized, seed=file.seed)
         audit = audit_privacy(mechanism, *pair, runs=runs, **how)
-    part = named_part(getattr(audit, "audit", audit), mechanism, *pair, vectorized=declared.vectorized)
+        part = named_part(audit, mechanism, *pair, vectorized=declared.vectorized)
     finding = _finding(audit, mechanism, declared.name, part)
     return finding if finding.place else replace(finding, place=f"{file.path.name}:1")
 

@@ -135,7 +135,7 @@ def test_what_cannot_be_decided_is_said(name):
 def test_noise_or_releases_that_are_kept():
     KEPT.clear()
     found = audit_randomness(kept_noise, DATA, NEIGHBOUR)
-    assert (found.verdict, found.observations[0].topic) == ("inconclusive", "reuse")
+    assert (found.verdict, found.observations[0].topic) == ("violated", "reuse")
 
 
 class Alternating:
@@ -261,3 +261,23 @@ def test_infinity_is_json_ready():
     shown = audit_randomness(lambda x, rng: x.sum(), DATA, NEIGHBOUR).to_dict()
     assert shown["implied"]["epsilon"] == "inf"
     json.dumps(shown, allow_nan=False)
+
+
+def test_noise_that_calls_share_is_told_from_a_release_that_each_data_set_keeps():
+    kept: dict[str, float] = {}
+
+    def one_noise(data, rng):
+        if not kept:
+            kept["noise"] = rng.laplace()
+        return sum(data) + kept["noise"]
+
+    released: dict[int, float] = {}
+
+    def one_release(data, rng):
+        if sum(data) not in released:
+            released[sum(data)] = sum(data) + rng.laplace()
+        return released[sum(data)]
+
+    audits = [audit_randomness(code, [1, 2], [1, 3], epsilon=2.0) for code in (one_noise, one_release)]
+    assert [audit.verdict for audit in audits] == ["violated", "inconclusive"]
+    assert "apart: it keeps noise" in audits[0].observations[0].reason

@@ -51,6 +51,22 @@ def median_clip(w, data, rng):
     return w - 0.1 * norm * (clipped((w - data) / norm).sum(0) + rng.normal(scale=12.0, size=2))
 
 
+def clips_coordinates(w, data, rng):
+    g = np.clip(w - data, -1, 1).sum(0)  # here
+    return w - 0.1 * (g + rng.normal(scale=12.0, size=2))
+
+
+def clips_the_other_norm(w, data, rng):
+    g = clipped(w - data).sum(0)  # here
+    return w - 0.1 * (g + rng.laplace(scale=16.0, size=2))
+
+
+def returns_a_raw_norm(w, data, rng):
+    raw = clipped(w - data).sum(0)
+    noisy = w - 0.1 * (raw + rng.normal(scale=12.0, size=2))
+    return np.append(noisy, np.linalg.norm(raw))
+
+
 def stops_by_the_loss(w, data, rng):
     new = right(w, data, rng)
     if ((new - data) ** 2).mean() > ((w - data) ** 2).mean():  # here
@@ -83,7 +99,8 @@ def declared(step, **more):
 
 @pytest.mark.parametrize(
     ("step", "words"),
-    [(clips_the_mean, "makes what the record moves"), (clips_nothing, "nothing bounds what one record adds"),
+    [(clips_the_mean, "what one record adds hangs on the others"), (clips_coordinates, "(l2 norm) in some directions"),
+     (clips_nothing, "nothing bounds what one record adds"),
      (scales_by_the_spread, "lets one record change those of others"), (median_clip, "the noise itself changes"),
      (keeps_in_place, "beyond what those steps released")],
 )  # fmt: skip
@@ -92,6 +109,13 @@ def test_a_release_at_fault_names_its_line(step, words):
     line = line_of(step)
     assert found.verdict == "violated" and words in found.reason
     assert found.place.endswith(f":{line}") or f"line {line} " in found.reason, found
+
+
+def test_a_clip_of_another_norm_than_that_of_the_noise_is_named():
+    algorithm = declared(clips_the_other_norm, events=Repeated(dpcheck.events.Laplace(8.0), STEPS), delta=0.0)
+    (found,) = releases(Context(seed=0), Declared(algorithm))
+    assert found.verdict == "violated" and "1.41 times as far (l1 norm)" in found.reason, found.reason
+    assert f"line {line_of(clips_the_other_norm)} " in found.reason
 
 
 @pytest.mark.parametrize("step", [right, in_float32])
@@ -112,6 +136,9 @@ def test_a_branch_on_the_loss_is_named_on_the_pair_of_an_audit():
     other[0] = FAR[0]
     words, place = suspect(algorithm, Pair(DATA, other, ""), 0)
     assert place.endswith(f":{line_of(stops_by_the_loss)}") and f"line {line_of(stops_by_the_loss)} " in words
+    bare = declared(returns_a_raw_norm, start=np.zeros(2), update=lambda w, released: released[:2])
+    words, _ = suspect(bare, Pair(DATA, other, ""), 0)
+    assert "number 2 of the output was the same" in words and "hangs on the others" not in words
     words, _ = suspect(declared(right), Pair(DATA, other, ""), 0)
     assert words.endswith("draws from rng"), words
 
@@ -182,9 +209,18 @@ def answers_until_near(values, rng):
     return answer if abs(answer - sum(values)) < 9 else 0.0  # here
 
 
+def sums_by_key(rows, rng):
+    keys = sorted({key for key, _ in rows})
+    return {key: sum(v for k, v in rows if k == key) + rng.laplace() for key in keys}  # here
+
+
+ROWS = [("a", 1), ("a", 2), ("b", 3)]
+
+
 @pytest.mark.parametrize(
     ("mechanism", "data", "neighbour", "words"),
-    [(answers_until_near, [0.0, 0], [0.0, 5], "reads the data after the noise"),
+    [(sums_by_key, ROWS, ROWS[:-1], "makes what the record moves"),
+     (answers_until_near, [0.0, 0], [0.0, 5], "reads the data after the noise"),
      (range_of_the_data, [1.0, 2, 3], [1.0, 2, 9], "draws noise, or chooses"),
      (no_noise_where_empty, np.array([3, 0]), np.array([3, 1]), "number 1 of the output was the same"),
      (chosen, np.array([3.0, 0]), np.array([3.0, 1]), "draws noise, or chooses")],

@@ -13,7 +13,7 @@ import json
 import re
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -89,7 +89,7 @@ def planted(way: Callable[..., str], part: str = "", kind: str = "", **settings:
     return keep
 
 
-def _lines(findings: Iterator[tuple[str, str]]) -> str:
+def _lines(findings: Iterable[tuple[str, str]]) -> str:
     return "\n".join(f"{verdict}: {' '.join(text.split())}" for verdict, text in findings)
 
 
@@ -137,7 +137,7 @@ def privacy(mechanism: Any, given: dict[str, Any]) -> str:
 def tables(pipeline: Any, given: dict[str, Any]) -> str:
     """``dpcheck.audit_tables`` of a pipeline."""
     audit = dpcheck.audit_tables(pipeline, given["data"], given["neighbour"], epsilon=given["epsilon"])
-    return _lines((seen.verdict, seen.reason) for seen in audit.observations)
+    return _lines([(audit.verdict, audit.reason), *((seen.verdict, seen.reason) for seen in audit.observations)])
 
 
 def neighbours(mechanism: Any, given: dict[str, Any]) -> str:

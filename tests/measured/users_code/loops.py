@@ -125,7 +125,7 @@ def adam(state, data, rng):
     return clipped(state[0] - data).sum(0) + rng.normal(scale=SIGMA, size=WIDTH)
 
 
-@planted(check, "noise 0|without noise", **ADAM)
+@planted(check, "the same in 100 runs", **ADAM)
 def adam_second_moment_of_raw_gradients(state, data, rng):
     w, m, v, t = state
     raw = clipped(w - data).sum(0)
@@ -177,7 +177,7 @@ def rate_by_private_loss(w, data, rng):
     return w - rate * (clipped(w - data).sum(0) + rng.normal(scale=SIGMA, size=WIDTH)) / N
 
 
-@planted(check, "without noise", **ALL)
+@planted(check, "nothing bounds", **ALL)
 def starts_at_the_mean(w, data, rng):
     if not w.any():
         w = data.mean(0)  # fault
@@ -197,9 +197,13 @@ def clips_to_the_median_norm(w, data, rng):
     return w - 0.1 * (clipped(g, norm).sum(0) + norm * rng.normal(scale=SIGMA, size=WIDTH)) / N
 
 
-@planted(check, "mean size", **POISSON | {"sampler": lambda data, rng: rng.random(len(data)) < 2 * BATCH / N})
+@planted(
+    check,
+    "mean size",
+    **POISSON | {"sampler": lambda data, rng: rng.random(len(data)) < 2 * BATCH / N},  # fault
+)
 def sgd_sampled_at_twice_the_rate(w, data, rng):
-    chosen = rng.random(len(data)) < 2 * BATCH / N  # fault
+    chosen = rng.random(len(data)) < 2 * BATCH / N
     g = clipped(w - data[chosen]).sum(0) + rng.normal(scale=1.5, size=WIDTH)
     return w - 0.1 * g / BATCH
 
