@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ def test_the_pattern_that_shows_a_released_maximum_is_found():
     assert audit.verdict == "violated"
     assert audit.pair.words in ("all up", "all down")
     assert json.loads(json.dumps(audit.to_dict()))["pairs"] == 9
+    assert re.search(r"line \d+ .*test_neighbours\.py:\d+\)", audit.hint) and audit.hint in " ".join(str(audit).split())
 
 
 def test_false_alarms_with_a_search():
