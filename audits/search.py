@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcheck.audits.claim import PrivacyClaim
+from dpcheck.audits.limits import rejects
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.named_part import named_part
 from dpcheck.audits.neighbours import Pair
@@ -40,6 +41,8 @@ _LARGEST = 20_000
 # The runs, and the error probability, that pairs of each kind get where there are several kinds.
 _SHARES = {"inside": 0.8, "beyond": 0.15, "not finite": 0.05}
 _APART = "not finite"  # the kind that no verdict counts
+# The first look is for searches whose pairs get so many times as many runs; at this level it leaves no doubt.
+_LOOK, _PLAIN = 4, 1e-6
 # The fewest pairs of a kind that are searched, and the fewest runs of an audit, where there are enough for all.
 _PAIRS, _FEWEST = 4, 300
 # The share of the error probability that is kept for a smaller pair; its search: steps, seconds, runs, and the levels
@@ -211,8 +214,7 @@ def audit_neighbours(
         good = isinstance(pair, Pair) or (isinstance(pair, Sequence) and len(pair) == 2)
         require(good, "pairs", "be Pairs or (data, neighbour)", f"{type(pair).__name__} as pair {k}")
         known.append(pair if isinstance(pair, Pair) else Pair(*pair, f"pair {k}"))
-    # Equal ones show nothing; around a data set there are none.
-    known = [pair for pair in known if pair.kind or not equal_datasets(pair.data, pair.neighbour)]
+    known = [pair for pair in known if not equal_datasets(pair.data, pair.neighbour)]  # equal ones show nothing
     require(len(known) > 0, "pairs", "hold at least one pair of neighbours that differ", "none")
     kinds = [kind for kind in _SHARES if any(_kind(pair) == kind for pair in known)]
     alpha, budget = (1 - confidence) * (1 - _SHRUNK if shrink else 1), trials if search is None else search
@@ -224,8 +226,11 @@ def audit_neighbours(
             confidence=1 - level, seed=seed, seeded=seeded, vectorized=vectorized, **how,
         )  # fmt: skip
 
-    def promise(pair: Pair, key: tuple[int, int], size: int, runs: int, level: float) -> float:
-        """Return what an audit of ``runs`` promises, by ``size`` runs on each dataset, on streams of ``key``."""
+    def promise(pair: Pair, key: tuple[int, int], size: int, runs: int, level: float) -> tuple[bool, float]:
+        """Return what an audit of ``runs`` promises by ``size`` runs on each dataset, on streams of ``key``.
+
+        The first is whether these few runs alone would leave no doubt, were the set not chosen by them.
+        """
         runner = Runner(mechanism, (pair.data, pair.neighbour), vectorized, seed)
         try:
             streams = [np.random.SeedSequence(seed, spawn_key=(_STREAM, *key, side)) for side in (0, 1)]
@@ -238,14 +243,20 @@ def audit_neighbours(
             if layout is not None and _kind(pair) != "inside" and layout.raised(rows) == len(rows):
                 raise InputError(f"mechanism refuses it: {_error(mechanism, dataset)} ({pair.words})")
         stated, codes = claimed.epsilon_at(delta), 0 if layout is None else layout.codes
-        return choose(a, b, runs, claimed, epsilon=stated, delta=delta, alpha=level, codes=codes)[0].promise
+        best = choose(a, b, runs, claimed, epsilon=stated, delta=delta, alpha=level, codes=codes)[0]
+        x, y = (int(best.event.contains(rows).sum()) for rows in (a, b))
+        x, y = (x, y) if best.event.favours == "data" else (y, x)
+        plain = rejects(x, y, size, best.epsilon, delta=best.delta, alpha=_PLAIN)
+        return plain, best.promise
 
     def worst(pairs: list[Pair], budget: int, runs: int, level: float) -> NeighbourAudit | None:
         """Search ``pairs`` by about ``budget`` runs on each dataset, and audit the one that promises most."""
         rounds = math.ceil(math.log2(len(pairs)))
         left, searched = list(range(len(pairs))), 0
-        for number in range(rounds):
-            size = min(_LARGEST, max(_LEAST, budget // (rounds * len(left))))
+        # A first look at all, on streams of its own, ends the search where a leak is plain.
+        first = rounds if budget // (max(rounds, 1) * len(left)) > _LOOK * _LEAST else -1
+        for number in [first] * (first > 0) + [*range(rounds)]:
+            size = _LEAST if number == first else min(_LARGEST, max(_LEAST, budget // (rounds * len(left))))
             promises = {}
             for k in left:
                 try:
@@ -257,9 +268,12 @@ def audit_neighbours(
                 searched += size
                 if progress is not None:
                     progress(searched, searched + runs)
-            left = sorted(promises, key=lambda k: -promises[k])[: (len(left) + 1) // 2]
-            if not left:
+            if not promises:
                 return None
+            left = sorted(promises, key=promises.__getitem__, reverse=True)
+            if number == first and promises[left[0]][0]:
+                break
+            left = sorted(left) if number == first else left[: (len(left) + 1) // 2]
         pair = pairs[left[0]]
         runs_of = None if kept is None else kept(pair.data, pair.neighbour)
         try:

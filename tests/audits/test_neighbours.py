@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import dpcheck
-from dpcheck.audits.neighbours import Pair, canary, drawn, patterns, removed, replaced
+from dpcheck.audits.neighbours import Pair, around, canary, drawn, patterns, removed, replaced
 from dpcheck.errors import InputError
 
 
@@ -142,6 +142,26 @@ def test_whole_numbers_make_room_for_other_records():
     assert np.isnan(next(replaced(np.array([1, 2]), [np.nan])).neighbour[0])
     with pytest.raises(InputError, match="records must fit into the dataset"):
         list(replaced(np.zeros((2, 3)), [[1.0, 2.0]]))
+
+
+def test_a_search_ends_where_a_leak_is_plain_and_not_where_none_is():
+    """The first look has 60 runs a pair; without a leak all the rounds are run."""
+    pairs = [*replaced([0.0, 0.0, 1.0], [0.0, 1.0, 5.0])]
+
+    def audited(scale):
+        return dpcheck.audit_neighbours(
+            lambda data, rng: sum(data) + rng.laplace(scale=scale), pairs, epsilon=1.0, trials=8_000
+        )
+
+    plain, clean = audited(0.1), audited(5.0)
+    assert (plain.verdict, plain.searched, plain.pairs) == ("violated", 60 * plain.pairs, len(pairs) - 3)
+    assert clean.verdict == "consistent" and clean.searched > 6_000
+
+
+def test_a_data_set_of_one_value_has_neighbours_beyond_it():
+    audit = dpcheck.audit_neighbours(lambda data, rng: sum(data) + rng.laplace(), around([1, 1, 1]), epsilon=1.0,
+                                     trials=2_000)  # fmt: skip
+    assert audit.verdict == "violated" and audit.pair.kind == "beyond"
 
 
 def test_equal_pairs_are_left_out():
