@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Numbers, kernel, named
+from dpcheck.algorithms.kernels.jit import Numbers, kernel, named
 from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
 from dpcheck.algorithms.layout import pairs
@@ -147,7 +147,7 @@ class Counts(NamedTuple):
     batch: int
 
 
-@kernel(RUN_SIGNATURE)
+@kernel("run")
 def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     """MISSING: the loop, with the paper's line numbers; ``out`` receives what the algorithm returns."""
     data = objective.data

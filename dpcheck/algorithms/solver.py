@@ -54,7 +54,7 @@ class Solver(Configured):
     promised : float
         The share of (epsilon, delta) that the algorithm promises itself, where it is a part of another.
     kernel : callable
-        The compiled run, of signature ``dpcheck.algorithms.kernels.jit.RUN_SIGNATURE``.
+        The compiled run, of the type ``run`` of ``dpcheck.algorithms.kernels.jit``.
     differences : bool
         Whether the kernel calls ``difference``; if not, the problem's is not compiled.
     climbs : bool

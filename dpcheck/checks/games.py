@@ -11,7 +11,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, Play, kernel
+from dpcheck.algorithms.kernels.jit import Play, kernel
 from dpcheck.algorithms.kernels.tape import COUNT, RECORD, REPLAY
 from dpcheck.algorithms.kernels.transcripts import Others, Replay, Scheme, paths, transcripts
 from dpcheck.algorithms.problem import Array, Defaults, Problem, ball, data_of, with_record
@@ -23,7 +23,7 @@ from dpcheck.events import Scheme as Drawing
 from dpcheck.solvers import configure
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """Compute the partial gradients of one record (b, c, p, q, a); v may be empty."""
     slope = record[0] / np.sqrt(w.size)
@@ -41,7 +41,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
                 out_v[i] += record[4] * w[i]
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
     """Return f of one record."""
     total, slope = 0.0, record[0] / np.sqrt(w.size)

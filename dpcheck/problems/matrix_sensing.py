@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.kernels.parts import BOX
 from dpcheck.algorithms.problem import Array, Constants, Defaults, blocks, fields_read
 from dpcheck.errors import require, require_count
@@ -39,7 +39,7 @@ from dpcheck.problems import as_records
 from dpcheck.problems.nonconvex import StronglyConcave, spectral
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """Partial gradients y_i (A V, A'U) and (<A, U V'> - b - y_i) e_i of one record (i, A, b)."""
     p, q, rank = int(params[0]), int(params[1]), int(params[2])
@@ -58,7 +58,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
     out_v[number] = product - record[1 + p * q] - y
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
     """f of one record (i, A, b)."""
     p, q, rank = int(params[0]), int(params[1]), int(params[2])

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.kernels.parts import BALL, BOX
 from dpcheck.algorithms.problem import Array, Constants, blocks, columns
 from dpcheck.errors import require
@@ -44,7 +44,7 @@ H = Polynomial([0.0, 1.0])
 SLOPE = 1 - H**2  # of tanh, where its value is h
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """Partial gradients of one record (x, y)."""
     d = w.size - 2
@@ -65,7 +65,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
     out_v[0] = 2.0 * (sign * weight * h - params[2] * v[0])
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
     """f of one record (x, y)."""
     d = w.size - 2

@@ -9,9 +9,8 @@ makes a run end at its next mark.
 """
 
 import numpy as np
-from numba import types
 
-from dpcheck.algorithms.kernels.jit import INDICES, STREAM, TAPE, VECTOR, kernel
+from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.kernels.parts import WITH_REPLACEMENT, WITHOUT_REPLACEMENT, below
 
 COUNT, RECORD, REPLAY, STOP = 0, 1, 2, 3
@@ -21,7 +20,7 @@ RELEASES, DRAWS, MARKS, MODE, EVALUATIONS, OUTCOME, RETURNED = 0, 1, 2, 3, 4, 5,
 FINISHED, EXHAUSTED, CERTIFIED, UNCERTIFIED = 0, 1, 2, 3
 
 
-@kernel(types.void(VECTOR, types.float64, types.float64, STREAM, TAPE))
+@kernel("void(vector, float64, float64, stream, tape)")
 def release(g, sigma, sensitivity, rng, tape):  # type: ignore[no-untyped-def]
     """Add N(0, sigma^2) to every coordinate of ``g``, and write down both.
 
@@ -46,7 +45,7 @@ def release(g, sigma, sensitivity, rng, tape):  # type: ignore[no-untyped-def]
             tape.released[row, i] = g[i]
 
 
-@kernel(types.int64(types.int64, types.int64, types.int64, INDICES, STREAM, INDICES))
+@kernel("int64(int64, int64, int64, indices, stream, indices)")
 def draw(scheme, population, batch, deck, rng, out):  # type: ignore[no-untyped-def]
     """Draw a minibatch of record numbers into ``out``; return how many.
 
@@ -79,7 +78,7 @@ def draw(scheme, population, batch, deck, rng, out):  # type: ignore[no-untyped-
     return count
 
 
-@kernel(types.int64(types.int64, types.int64, types.int64, INDICES, STREAM, INDICES, TAPE))
+@kernel("int64(int64, int64, int64, indices, stream, indices, tape)")
 def sample(scheme, population, batch, deck, rng, out, tape):  # type: ignore[no-untyped-def]
     """Draw a minibatch of record numbers into ``out``, write it down, return how many."""
     count = draw(scheme, population, batch, deck, rng, out)
@@ -91,7 +90,7 @@ def sample(scheme, population, batch, deck, rng, out, tape):  # type: ignore[no-
     return count
 
 
-@kernel(types.boolean(types.int64, VECTOR, TAPE))
+@kernel("boolean(int64, vector, tape)")
 def mark(t, x, tape):  # type: ignore[no-untyped-def]
     """Keep the iterate ``x`` of iteration ``t`` if it is asked for; true if the run shall stop."""
     row = tape.cursor[MARKS]

@@ -18,24 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from dpcheck.algorithms.kernels.jit import (
-    DATA,
-    INDEX_MATRIX,
-    INDICES,
-    MATRIX,
-    NUMBERS,
-    PARTS,
-    RUN_SIGNATURE,
-    STREAM,
-    TAPE,
-    VECTOR,
-    Data,
-    Numbers,
-    Objective,
-    Play,
-    Tape,
-    kernel,
-)
+from dpcheck.algorithms.kernels.jit import Data, Numbers, Objective, Tape, kernel
 from dpcheck.algorithms.kernels.parts import WITH_REPLACEMENT, copy
 from dpcheck.algorithms.kernels.tape import DRAWS, MARKS, RELEASES
 
@@ -68,14 +51,10 @@ class Scheme(NamedTuple):
     population: int
 
 
-REPLAY = types.NamedTuple((DATA, STREAM, TAPE, types.int64), Replay)
-OTHERS = types.NamedTuple((NUMBERS, types.UniTuple(REPLAY, 5)), Others)
-SCHEME = types.NamedUniTuple(types.int64, 2, Scheme)
-PLAY = types.NamedTuple((NUMBERS, STREAM, TAPE), Play)
-RUN = types.FunctionType(RUN_SIGNATURE)
+CLEAN = types.UniTuple(types.float64[:, ::1], 5)  # what the replays would have released
 
 
-@kernel(types.float64(types.float64, types.float64, types.int64, types.float64))
+@kernel("float64(float64, float64, int64, float64)")
 def mixture(along, square, most, chance):  # type: ignore[no-untyped-def]
     """Return log E exp(J along - J^2 square/2), J binomial with ``most`` trials of this chance."""
     largest, total, weight = -np.inf, 0.0, 0.0  # weight : log of the binomial coefficient
@@ -94,7 +73,7 @@ def mixture(along, square, most, chance):  # type: ignore[no-untyped-def]
     return largest + np.log(total)
 
 
-@kernel(types.float64(TAPE, types.UniTuple(MATRIX, 5), INDEX_MATRIX, INDICES, SCHEME))
+@kernel("float64(tape, CLEAN, index_matrix, indices, Scheme)")
 def log_ratio(tape, clean, drawn, pattern, scheme):  # type: ignore[no-untyped-def]
     """Return the log-likelihood ratio, data over neighbour, of the releases on ``tape``.
 
@@ -135,7 +114,7 @@ def log_ratio(tape, clean, drawn, pattern, scheme):  # type: ignore[no-untyped-d
     return total
 
 
-@kernel(types.void(RUN, PARTS, PLAY, OTHERS, INDICES, SCHEME, VECTOR))
+@kernel("void(run, parts, play, Others, indices, Scheme, vector)")
 def transcripts(run, parts, play, others, pattern, scheme, scores):  # type: ignore[no-untyped-def]
     """Run, replay on the data sets that are needed, score; one run an entry of ``scores``.
 
@@ -164,7 +143,7 @@ def transcripts(run, parts, play, others, pattern, scheme, scores):  # type: ign
         scores[trial] = log_ratio(play.tape, clean, drawn, pattern, scheme)
 
 
-@kernel(types.void(RUN, PARTS, PLAY, MATRIX))
+@kernel("void(run, parts, play, matrix)")
 def paths(run, parts, play, outputs):  # type: ignore[no-untyped-def]
     """Write the iterates that the tape asks for and the output, one run a row; 0 where a run ends early."""
     tape = play.tape
@@ -175,7 +154,7 @@ def paths(run, parts, play, outputs):  # type: ignore[no-untyped-def]
         copy(tape.path.ravel(), outputs[trial, : tape.path.size])
 
 
-@kernel(types.void(RUN, PARTS, PLAY, MATRIX))
+@kernel("void(run, parts, play, matrix)")
 def trials(run, parts, play, outputs):  # type: ignore[no-untyped-def]
     """Run once for each row of ``outputs`` (runs, d_w + d_v)."""
     for trial in range(outputs.shape[0]):

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, kernel, named
+from dpcheck.algorithms.kernels.jit import kernel, named
 from dpcheck.algorithms.kernels.parts import copy, norm, project
 from dpcheck.algorithms.kernels.tape import CERTIFIED, OUTCOME, UNCERTIFIED, mark
 from dpcheck.algorithms.layout import descent
@@ -113,7 +113,7 @@ class Counts(NamedTuple):
     Q: int
 
 
-@kernel(RUN_SIGNATURE)
+@kernel("run")
 def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     """Run Algorithm 1 with Algorithm 2 as its oracle; ``out`` receives the certified point, or the last."""
     reals, counts, data = named(Reals, numbers.reals), named(Counts, numbers.counts), objective.data

@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
 
-from dpcheck.algorithms.kernels.jit import INDICES, OBJECTIVE, STREAM, TAPE, VECTOR, Indices, Place, Vector, kernel
+from dpcheck.algorithms.kernels.jit import Indices, Place, Vector, kernel
 from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT
 from dpcheck.algorithms.kernels.tape import release, sample
 
@@ -35,7 +34,7 @@ class Scratch(NamedTuple):
     g: Vector
 
 
-@kernel(types.float64(VECTOR, VECTOR))
+@kernel("float64(vector, vector)")
 def distance(x, y):  # type: ignore[no-untyped-def]
     """Return the l2 distance |x - y|."""
     square = 0.0
@@ -44,11 +43,7 @@ def distance(x, y):  # type: ignore[no-untyped-def]
     return square**0.5
 
 
-BOUNDS = types.NamedUniTuple(types.float64, 4, Bounds)
-SCRATCH = types.NamedTuple((VECTOR, VECTOR, INDICES, INDICES, INDICES, VECTOR, VECTOR), Scratch)
-
-
-@kernel(SCRATCH(types.int64, types.int64, types.int64, VECTOR))
+@kernel("Scratch(int64, int64, int64, vector)")
 def scratch(n, b1, b2, start):  # type: ignore[no-untyped-def]
     """Make room for an estimate that begins at ``start``."""
     big, small = np.empty(b1, np.int64), np.empty(b2, np.int64)
@@ -57,7 +52,7 @@ def scratch(n, b1, b2, start):  # type: ignore[no-untyped-def]
     )
 
 
-@kernel(types.void(types.boolean, OBJECTIVE, VECTOR, BOUNDS, SCRATCH, STREAM, TAPE))
+@kernel("void(boolean, objective, vector, Bounds, Scratch, stream, tape)")
 def estimate(refresh, objective, x, bounds, room, rng, tape):  # type: ignore[no-untyped-def]
     """Bring the estimate of the gradient from ``room.old`` to ``x``; or make it anew where ``refresh`` is true.
 

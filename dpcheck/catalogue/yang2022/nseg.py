@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Numbers, kernel, named
+from dpcheck.algorithms.kernels.jit import Numbers, kernel, named
 from dpcheck.algorithms.kernels.parts import POISSON, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
 from dpcheck.algorithms.layout import JOINT, Release
@@ -164,7 +164,7 @@ class Counts(NamedTuple):
     batch: int
 
 
-@kernel(RUN_SIGNATURE)
+@kernel("run")
 def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     """The two half steps; ``out`` receives the mean of z_1, ..., z_T."""
     reals, counts, data = named(Reals, numbers.reals), named(Counts, numbers.counts), objective.data

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, kernel, named
+from dpcheck.algorithms.kernels.jit import kernel, named
 from dpcheck.algorithms.kernels.parts import POISSON, below, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
 
@@ -31,7 +31,7 @@ class Counts(NamedTuple):
     output: int
 
 
-@kernel(RUN_SIGNATURE)
+@kernel("run")
 def sgda(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     """Run Yang et al. 2022, Algorithm 1, with per-record clipping (infinite bounds switch it off).
 

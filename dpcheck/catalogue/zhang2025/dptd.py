@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Numbers, kernel, named
+from dpcheck.algorithms.kernels.jit import Numbers, kernel, named
 from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, copy, project, scale
 from dpcheck.algorithms.kernels.tape import mark, release, sample
 from dpcheck.algorithms.layout import pairs
@@ -134,7 +134,7 @@ class Counts(NamedTuple):
     batch: int
 
 
-@kernel(RUN_SIGNATURE)
+@kernel("run")
 def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     """Run averaged descent ascent; ``steps`` (3, T) holds nu and the noise on p and on q."""
     data, steps = objective.data, numbers.steps
