@@ -10,7 +10,7 @@ import pytest
 from dpcheck.algorithms.kernels import transcripts
 from dpcheck.algorithms.kernels.jit import Tape
 from dpcheck.algorithms.kernels.parts import WITH_REPLACEMENT, WITHOUT_REPLACEMENT
-from dpcheck.algorithms.kernels.tape import DRAWS, RELEASES
+from dpcheck.algorithms.kernels.tape import At
 from dpcheck.audits.membership import Look, audit_privacy
 
 # counts of one output set on each data set, the runs, delta and the level: rare sets and common ones
@@ -50,7 +50,7 @@ def test_the_score_is_the_logarithm_of_the_likelihood_ratio(pattern, kind):
         rng.normal(size=(rows, SIZE)), rng.uniform(0.5, 1.5, (rows, 2)), np.zeros(0, dtype=np.int64),
         np.zeros((0, SIZE)),
     )  # fmt: skip
-    tape.cursor[[RELEASES, DRAWS]] = rows, GROUPS
+    tape.cursor[[At.RELEASES, At.DRAWS]] = rows, GROUPS
     found = transcripts.log_ratio(
         tape, clean, tape.drawn, np.array(pattern, dtype=np.int64), transcripts.Scheme(kind, POPULATION)
     )

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import combinations
 from threading import Barrier
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -103,6 +104,7 @@ def test_clipping_brings_inside_and_keeps_what_is_inside(x, bound):
 
 
 PROGRAM = """
+import numba
 import numpy as np
 from dpcheck.algorithms.kernels import gradients, parts
 from dpcheck.catalogue.yang2022 import sgda
@@ -135,11 +137,11 @@ def test_kernels_compile_when_called_once_and_are_kept_on_disk(tmp_path):
 @pytest.mark.parametrize("first", [np.ones(4, np.float32), np.ones(8)[::2], "ones"])
 def test_a_first_call_with_wrong_types_is_refused(first):
     """It compiles the declared signature and no other."""
-    total = jit.kernel("float64(float64[::1])")(lambda x: x[0] + x[1])
+    total = jit.kernel("float64(vector)")(lambda x: x[0] + x[1])
     with pytest.raises(TypeError, match="No matching definition"):
         total(first)
     assert total(np.ones(4)) == 2.0
-    assert total.signatures == [(jit.VECTOR,)]
+    assert total.signatures == [(numba.float64[::1],)]
 
 
 @settings(deadline=None)
@@ -268,7 +270,7 @@ def test_norms_beside_the_records_cannot_grow_old():
 def test_threads_may_make_the_first_call_together():
     together = Barrier(4)
 
-    @jit.kernel("float64(float64[::1])")
+    @jit.kernel("float64(vector)")
     def total(x):
         found = 0.0
         for value in x:

@@ -8,16 +8,30 @@ on other data sees the same history (its own ``clean`` is written). ``STOP``, se
 makes a run end at its next mark.
 """
 
+from enum import IntEnum
+
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.kernels.parts import WITH_REPLACEMENT, WITHOUT_REPLACEMENT, below
 
-COUNT, RECORD, REPLAY, STOP = 0, 1, 2, 3
-RELEASES, DRAWS, MARKS, MODE, EVALUATIONS, OUTCOME, RETURNED = 0, 1, 2, 3, 4, 5, 6
 
-# How a run ended: in the ordinary way, without a base solver's accuracy, with a certificate, or short of one.
-FINISHED, EXHAUSTED, CERTIFIED, UNCERTIFIED = 0, 1, 2, 3
+class Mode(IntEnum):
+    """What a run keeps, as above."""
+
+    COUNT, RECORD, REPLAY, STOP = range(4)
+
+
+class At(IntEnum):
+    """The entries of a tape's cursor."""
+
+    RELEASES, DRAWS, MARKS, MODE, EVALUATIONS, OUTCOME, RETURNED = range(7)
+
+
+class Outcome(IntEnum):
+    """How a run ended: in the ordinary way, without a base solver's accuracy, with a certificate, or short of one."""
+
+    FINISHED, EXHAUSTED, CERTIFIED, UNCERTIFIED = range(4)
 
 
 @kernel("void(vector, float64, float64, stream, tape)")
@@ -27,9 +41,9 @@ def release(g, sigma, sensitivity, rng, tape):  # type: ignore[no-untyped-def]
     ``sensitivity`` is how far ``g`` may move when one record of the data at hand (the minibatch, the
     whole) is replaced and all earlier releases stay: what the run declares, for its tests to hold it to.
     """
-    row, mode = tape.cursor[RELEASES], tape.cursor[MODE]
-    tape.cursor[RELEASES] += 1
-    recording = mode in (RECORD, REPLAY) and row < tape.clean.shape[0]
+    row, mode = tape.cursor[At.RELEASES], tape.cursor[At.MODE]
+    tape.cursor[At.RELEASES] += 1
+    recording = mode in (Mode.RECORD, Mode.REPLAY) and row < tape.clean.shape[0]
     if recording:
         for i in range(g.size):
             tape.clean[row, i] = g[i]
@@ -37,7 +51,7 @@ def release(g, sigma, sensitivity, rng, tape):  # type: ignore[no-untyped-def]
         tape.noise[row, 1] = sensitivity
     for i in range(g.size):  # drawn even where it is not used: the minibatches stay the same
         g[i] += sigma * rng.standard_normal()
-    if mode == REPLAY and row < tape.released.shape[0]:
+    if mode == Mode.REPLAY and row < tape.released.shape[0]:
         for i in range(g.size):
             g[i] = tape.released[row, i]
     elif recording:
@@ -82,8 +96,8 @@ def draw(scheme, population, batch, deck, rng, out):  # type: ignore[no-untyped-
 def sample(scheme, population, batch, deck, rng, out, tape):  # type: ignore[no-untyped-def]
     """Draw a minibatch of record numbers into ``out``, write it down, return how many."""
     count = draw(scheme, population, batch, deck, rng, out)
-    row = tape.cursor[DRAWS]
-    tape.cursor[DRAWS] += 1
+    row = tape.cursor[At.DRAWS]
+    tape.cursor[At.DRAWS] += 1
     if row < tape.drawn.shape[0]:
         for j in range(tape.drawn.shape[1]):
             tape.drawn[row, j] = out[j] if j < count else -1
@@ -93,9 +107,9 @@ def sample(scheme, population, batch, deck, rng, out, tape):  # type: ignore[no-
 @kernel("boolean(int64, vector, tape)")
 def mark(t, x, tape):  # type: ignore[no-untyped-def]
     """Keep the iterate ``x`` of iteration ``t`` if it is asked for; true if the run shall stop."""
-    row = tape.cursor[MARKS]
+    row = tape.cursor[At.MARKS]
     if row < tape.marks.size and tape.marks[row] == t:
         for i in range(x.size):
             tape.path[row, i] = x[i]
-        tape.cursor[MARKS] += 1
-    return tape.cursor[MODE] == STOP
+        tape.cursor[At.MARKS] += 1
+    return tape.cursor[At.MODE] == Mode.STOP

@@ -20,7 +20,7 @@ from numba import types
 
 from dpcheck.algorithms.kernels.jit import Data, Numbers, Objective, Tape, kernel
 from dpcheck.algorithms.kernels.parts import WITH_REPLACEMENT, copy
-from dpcheck.algorithms.kernels.tape import DRAWS, MARKS, RELEASES
+from dpcheck.algorithms.kernels.tape import At
 
 # The data sets of the replays, in this order.
 OURS, THEIRS, CANARY, REPLACED, BACKGROUND = range(5)
@@ -83,9 +83,9 @@ def log_ratio(tape, clean, drawn, pattern, scheme):  # type: ignore[no-untyped-d
     released, cursor = tape.released, tape.cursor
     period, size, total = pattern.size, released.shape[1], 0.0
     sampled = np.any(pattern == 1)
-    groups = cursor[RELEASES] // period
+    groups = cursor[At.RELEASES] // period
     if sampled:  # what comes after the last minibatch is not Gaussian: a private choice
-        groups = min(groups, cursor[DRAWS])
+        groups = min(groups, cursor[At.DRAWS])
     for group in range(groups):
         for side in range(2):
             sign = 1.0 - 2.0 * side
@@ -129,12 +129,12 @@ def transcripts(run, parts, play, others, pattern, scheme, scores):  # type: ign
     )  # fmt: skip
     out = np.empty(objective.data.start.size)
     for trial in range(scores.size):
-        play.tape.cursor[: MARKS + 1] = 0
+        play.tape.cursor[: At.MARKS + 1] = 0
         run(objective, play.numbers, play.rng, out, play.tape)
         for k in range(len(replays)):
             again = replays[k]
             if again.needed > 0:
-                again.tape.cursor[: MARKS + 1] = 0
+                again.tape.cursor[: At.MARKS + 1] = 0
                 other = Objective(
                     again.data, objective.gradient, objective.mean, objective.difference, objective.ascent,
                     objective.base,
@@ -148,7 +148,7 @@ def paths(run, parts, play, outputs):  # type: ignore[no-untyped-def]
     """Write the iterates that the tape asks for and the output, one run a row; 0 where a run ends early."""
     tape = play.tape
     for trial in range(outputs.shape[0]):
-        tape.cursor[: MARKS + 1] = 0
+        tape.cursor[: At.MARKS + 1] = 0
         tape.path[:] = 0.0
         run(Objective(*parts), play.numbers, play.rng, outputs[trial, tape.path.size :], tape)
         copy(tape.path.ravel(), outputs[trial, : tape.path.size])

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from dpcheck.algorithms.kernels.jit import kernel, named
 from dpcheck.algorithms.kernels.parts import copy, norm, project
-from dpcheck.algorithms.kernels.tape import CERTIFIED, OUTCOME, UNCERTIFIED, mark
+from dpcheck.algorithms.kernels.tape import At, Outcome, mark
 from dpcheck.algorithms.layout import descent
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.schedule import Schedule, number, positive, whole
@@ -122,7 +122,7 @@ def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     room = scratch(data.records.shape[0], counts.b1, counts.b2, w)
     v, old = room.v, room.old
     drift, made, escaping, rounds, inside = 0.0, 0, False, 0, 0
-    tape.cursor[OUTCOME] = UNCERTIFIED
+    tape.cursor[At.OUTCOME] = Outcome.UNCERTIFIED
     for t in range(counts.steps):
         if mark(t, w, tape):
             return
@@ -150,7 +150,7 @@ def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
                 inside = 0
                 copy(anchor, w)
                 if rounds == counts.Q:
-                    tape.cursor[OUTCOME] = CERTIFIED
+                    tape.cursor[At.OUTCOME] = Outcome.CERTIFIED
                     break
     copy(w, out)
 

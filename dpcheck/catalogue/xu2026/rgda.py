@@ -13,7 +13,7 @@ import numpy as np
 
 from dpcheck.algorithms.kernels.jit import Indices, Matrix, Place, Vector, kernel, named
 from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, clip_factor, copy, norm, project, scale
-from dpcheck.algorithms.kernels.tape import CERTIFIED, OUTCOME, RETURNED, UNCERTIFIED, mark, release, sample
+from dpcheck.algorithms.kernels.tape import At, Outcome, mark, release, sample
 from dpcheck.catalogue.xu2026.spider_kernels import distance
 
 
@@ -258,7 +258,7 @@ def rgda(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     room, z, anchor = room_for(data, numbers), data.start.copy(), data.start.copy()
     x, v = z[:d], room.vu[:d]
     escaping, perturbed, used, anchored, steady, moved = False, False, 0, 0, 0, 0.0
-    tape.cursor[OUTCOME], ended = UNCERTIFIED, T
+    tape.cursor[At.OUTCOME], ended = Outcome.UNCERTIFIED, T
     for t in range(T):
         if mark(t, z, tape):
             return
@@ -285,14 +285,14 @@ def rgda(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
                 eta_t = reals.eta_H
                 steady += 1
                 if steady == counts.t_thres:  # line 19
-                    tape.cursor[OUTCOME] = CERTIFIED
+                    tape.cursor[At.OUTCOME] = Outcome.CERTIFIED
                     break
         for i in range(d):
             x[i] -= eta_t * v[i]
         project(x, data.domain_w)
-    if tape.cursor[OUTCOME] == CERTIFIED or not repaired:  # line 19, and the published last line
+    if tape.cursor[At.OUTCOME] == Outcome.CERTIFIED or not repaired:  # line 19, and the published last line
         copy(anchor, out)
         ended = anchored
     else:
         copy(z, out)
-    tape.cursor[RETURNED] = ended
+    tape.cursor[At.RETURNED] = ended

@@ -33,7 +33,7 @@ import numpy as np
 
 from dpcheck.algorithms.kernels.jit import Objective, Place, kernel, named
 from dpcheck.algorithms.kernels.parts import copy, norm, project
-from dpcheck.algorithms.kernels.tape import CERTIFIED, MODE, OUTCOME, RECORD, RELEASES, REPLAY, UNCERTIFIED, mark
+from dpcheck.algorithms.kernels.tape import At, Mode, Outcome, mark
 from dpcheck.algorithms.layout import Release, descent
 from dpcheck.algorithms.problem import Array, Problem
 from dpcheck.algorithms.run import History, fill
@@ -208,8 +208,8 @@ def above_threshold(objective, path, limits, scale, rng, tape):  # type: ignore[
     quantity; a replay takes the number from the tape.  scale : b
     """
     cursor, clean, released = tape.cursor, tape.clean, tape.released
-    row, mode = cursor[RELEASES], cursor[MODE]
-    cursor[RELEASES] += 1
+    row, mode = cursor[At.RELEASES], cursor[At.MODE]
+    cursor[At.RELEASES] += 1
     threshold = 2 * scale * (rng.standard_exponential() - rng.standard_exponential())
     chosen = -1
     for t in range(path.shape[0]):
@@ -217,8 +217,8 @@ def above_threshold(objective, path, limits, scale, rng, tape):  # type: ignore[
         # drawn also after the choice: a replay draws as often as its run
         if chosen < 0 and score(objective, path[t], limits) + blur >= threshold:
             chosen = t
-    if mode in (RECORD, REPLAY) and row < clean.shape[0]:
-        if mode == REPLAY:
+    if mode in (Mode.RECORD, Mode.REPLAY) and row < clean.shape[0]:
+        if mode == Mode.REPLAY:
             chosen = int(released[row, 0])
         shown = chosen if chosen >= 0 else path.shape[0] - 1
         clean[row, 0] = score(objective, path[shown], limits)
@@ -262,7 +262,7 @@ def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
         copy(w, path[t])
         seen = t + 1
     chosen = above_threshold(objective, path[:seen], limits, reals.sigma_select, rng, tape)
-    tape.cursor[OUTCOME] = CERTIFIED if chosen >= 0 else UNCERTIFIED
+    tape.cursor[At.OUTCOME] = Outcome.CERTIFIED if chosen >= 0 else Outcome.UNCERTIFIED
     copy(path[chosen if chosen >= 0 else seen - 1], out)
 
 

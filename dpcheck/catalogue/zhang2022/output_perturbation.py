@@ -23,7 +23,7 @@ import numpy as np
 from dpcheck.algorithms.kernels.gradients import no_ascent, no_difference, no_mean
 from dpcheck.algorithms.kernels.jit import Numbers, kernel, named
 from dpcheck.algorithms.kernels.parts import BALL, copy, project, scale
-from dpcheck.algorithms.kernels.tape import EVALUATIONS, EXHAUSTED, OUTCOME, mark, release, sample
+from dpcheck.algorithms.kernels.tape import At, Outcome, mark, release, sample
 from dpcheck.algorithms.layout import JOINT, Release
 from dpcheck.algorithms.problem import Array, Problem, data_of
 from dpcheck.algorithms.run import SCHEMES, History, fill, pack
@@ -239,9 +239,9 @@ def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
         constants[ENERGY], constants[MOST] = energy, counts.most
         index = drawn[k] if drawing else everyone[np.int64(first) : np.int64(last)]
         spent = objective.base(objective.gradient, data, index, constants, centre, rng, z)
-        tape.cursor[EVALUATIONS] += abs(spent)
+        tape.cursor[At.EVALUATIONS] += abs(spent)
         if spent < 0:
-            tape.cursor[OUTCOME] = EXHAUSTED
+            tape.cursor[At.OUTCOME] = Outcome.EXHAUSTED
             return
         publish(z, data, steps[k], centre, rng, out, tape)
         for i in range(start.size):
