@@ -21,8 +21,9 @@ from dpcheck.bounds.zhang2022.lemmas import STABLE, WEAK
 from dpcheck.bounds.zhang2022.phases import PHASE, ROUNDED, letters, printed, rates, rounded, sums
 from dpcheck.bounds.zhang2022.theorem_3_3_proof import ONE, SHARES
 from dpcheck.bounds.zhang2022.theorem_4_3 import LOG
-from dpcheck.bounds.zhang2022.theorem_4_5 import BOUND, NOISE, energy
+from dpcheck.bounds.zhang2022.theorem_4_5 import BOUND, NOISE
 
+energy = symbols("energy", positive=True)
 nbar, mu_k, power, away, b, bits, p, phases = symbols("nbar mu_k power away b bits p phases", positive=True)
 
 SIGMA_K = 8 * L / (nbar * epsilon) * sqrt(2 * LOG / (mu_k * mu))

@@ -22,8 +22,9 @@ from dpcheck.bounds.yang2022.lemma_6 import chance_absent
 from dpcheck.bounds.zhang2025.preliminaries import upper_normal
 from dpcheck.bounds.zhang2025.privatediff import chance_of_sign, left_over, restart_difference
 from dpcheck.bounds.zhang2025.stability import full_batch_distance
-from dpcheck.bounds.zhang2025.theorem_5 import C_0, REMARK_2, X_NOISE, Y_NOISE, M, beta, sigma_x1, sigma_x2
+from dpcheck.bounds.zhang2025.theorem_5 import REMARK_2, X_NOISE, Y_NOISE
 
+C_0, M, beta, sigma_x1, sigma_x2 = symbols("C_0 M beta sigma_x1 sigma_x2", positive=True)
 C_1, c_4, c_5, c_6, c_7 = symbols("C_1 c_4 c_5 c_6 c_7", positive=True)
 NOISE = dict(REMARK_2)
 NORMALISED = m * sigma / (2 * C_1)
