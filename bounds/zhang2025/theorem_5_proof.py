@@ -24,8 +24,7 @@ from dpcheck.bounds.zhang2025.privatediff import chance_of_sign, left_over, rest
 from dpcheck.bounds.zhang2025.stability import full_batch_distance
 from dpcheck.bounds.zhang2025.theorem_5 import REMARK_2, X_NOISE, Y_NOISE
 
-C_0, M, beta, sigma_x1, sigma_x2 = symbols("C_0 M beta sigma_x1 sigma_x2", positive=True)
-C_1, c_4, c_5, c_6, c_7 = symbols("C_1 c_4 c_5 c_6 c_7", positive=True)
+C_0, C_1, M, beta, sigma_x1, sigma_x2 = symbols("C_0 C_1 M beta sigma_x1 sigma_x2", positive=True)
 NOISE = dict(REMARK_2)
 NORMALISED = m * sigma / (2 * C_1)
 
@@ -166,7 +165,7 @@ def telescoping() -> Decision:
     )
 
 
-scale, share, q, ell, c, height, k = symbols("scale share q ell c H k", positive=True)
+scale, share, q, ell, c, height, k, c_4, c_5, c_6, c_7 = symbols("scale share q ell c H k c_4:8", positive=True)
 SHARE = 1 / (100 * c**2)  # q
 FAILURE = SHARE / 100  # delta
 EVENT: tuple[Step, ...] = (
