@@ -28,7 +28,7 @@ from threading import Thread
 from typing import TypeVar
 
 from dpcheck.algorithms.kernels.jit import Numbers, Play, Tape
-from dpcheck.algorithms.kernels.parts import POISSON, WITH_REPLACEMENT, WITHOUT_REPLACEMENT
+from dpcheck.algorithms.kernels.parts import Draw
 from dpcheck.algorithms.kernels.tape import At, Mode
 from dpcheck.algorithms.kernels.transcripts import trials
 from dpcheck.errors import require_count
@@ -303,9 +303,9 @@ def perform(
 
 
 SCHEMES: dict[Scheme, int] = {
-    "with_replacement": WITH_REPLACEMENT,
-    "without_replacement": WITHOUT_REPLACEMENT,
-    "poisson": POISSON,
+    "with_replacement": Draw.WITH_REPLACEMENT,
+    "without_replacement": Draw.WITHOUT_REPLACEMENT,
+    "poisson": Draw.POISSON,
 }
 AnyNames = TypeVar("AnyNames", bound=tuple[Any, ...])
 _LARGEST = np.iinfo(np.int64).max

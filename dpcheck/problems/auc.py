@@ -21,7 +21,7 @@ import numpy as np
 
 from dpcheck.algorithms.kernels import gradients
 from dpcheck.algorithms.kernels.jit import kernel
-from dpcheck.algorithms.kernels.parts import BALL, BOX, project
+from dpcheck.algorithms.kernels.parts import Shape, project
 from dpcheck.algorithms.problem import Array, Constants, Defaults, blocks, columns
 from dpcheck.arrays import real_numbers
 from dpcheck.errors import require, require_positive
@@ -250,7 +250,7 @@ class AUC(Defaults):
     @property
     def domain_w(self) -> Array:
         """|theta| <= B, |a| <= B, |b| <= B."""
-        return blocks((self.dim_w - 2, BALL, self.radius), (2, BOX, self.radius))
+        return blocks((self.dim_w - 2, Shape.BALL, self.radius), (2, Shape.BOX, self.radius))
 
     @property
     def reach(self) -> float:

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import Place, kernel
-from dpcheck.algorithms.kernels.parts import BALL, BOX
+from dpcheck.algorithms.kernels.parts import Shape
 from dpcheck.algorithms.problem import Array, Constants, Defaults, blocks
 from dpcheck.errors import require
 from dpcheck.problems import mlp
@@ -298,7 +298,7 @@ class AUCMLP(Defaults):
     @property
     def domain_w(self) -> Array:
         """|theta| <= B, |a| <= H, |b| <= H."""
-        return blocks((self.dim_w - 2, BALL, self.radius), (2, BOX, self._bounds[0]))
+        return blocks((self.dim_w - 2, Shape.BALL, self.radius), (2, Shape.BOX, self._bounds[0]))
 
     @property
     def reach(self) -> float:

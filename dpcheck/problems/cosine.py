@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import kernel
-from dpcheck.algorithms.kernels.parts import BOX
+from dpcheck.algorithms.kernels.parts import Shape
 from dpcheck.algorithms.problem import Array, Constants, blocks, fields_read
 from dpcheck.errors import require, require_count
 from dpcheck.problems import as_records, within_bound
@@ -112,7 +112,7 @@ class Cosine(Centred, StronglyConcave):
     @property
     def domain_v(self) -> Array:
         """[-Lam, Lam]^d."""
-        return blocks((self.dim_v, BOX, self.reach))
+        return blocks((self.dim_v, Shape.BOX, self.reach))
 
     @property
     def start(self) -> Array:

@@ -23,7 +23,7 @@ import numpy as np
 
 from dpcheck.algorithms.kernels import gradients
 from dpcheck.algorithms.kernels.jit import kernel
-from dpcheck.algorithms.kernels.parts import BOX
+from dpcheck.algorithms.kernels.parts import Shape
 from dpcheck.algorithms.problem import Array, Constants, Defaults, blocks, columns
 from dpcheck.errors import require, require_count
 from dpcheck.problems import bounded_pairs
@@ -138,7 +138,7 @@ class HingeGame(Defaults):
     @property
     def domain_w(self) -> Array:
         """The box whose corners have norm D, for w and for v."""
-        return blocks((self.dim_w, BOX, self.radius / math.sqrt(self.dim_w)))
+        return blocks((self.dim_w, Shape.BOX, self.radius / math.sqrt(self.dim_w)))
 
     domain_v = domain_w
 

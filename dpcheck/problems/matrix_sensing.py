@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import kernel
-from dpcheck.algorithms.kernels.parts import BOX
+from dpcheck.algorithms.kernels.parts import Shape
 from dpcheck.algorithms.problem import Array, Constants, Defaults, blocks, fields_read
 from dpcheck.errors import require, require_count
 from dpcheck.problems import as_records
@@ -224,7 +224,7 @@ class MatrixSensing(Factors, StronglyConcave):
     @property
     def domain_v(self) -> Array:
         """[-Lam, Lam]^n."""
-        return blocks((self.dim_v, BOX, self.dual_radius))
+        return blocks((self.dim_v, Shape.BOX, self.dual_radius))
 
     def constants(self) -> Constants:
         """The ascent limit is 2: y_i is moved by step clip(r_i - y_i), the other entries stay."""

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from dpcheck.algorithms.kernels.jit import kernel
-from dpcheck.algorithms.kernels.parts import BALL, BOX
+from dpcheck.algorithms.kernels.parts import Shape
 from dpcheck.algorithms.problem import Array, Constants, blocks, columns
 from dpcheck.errors import require
 from dpcheck.problems import as_records, within_bound
@@ -141,7 +141,7 @@ class TanhAUC(StronglyConcave):
     @property
     def domain_w(self) -> Array:
         """|theta| <= R, |a| <= 1, |b| <= 1."""
-        return blocks((self.dim_w - 2, BALL, self.radius), (2, BOX, 1.0))
+        return blocks((self.dim_w - 2, Shape.BALL, self.radius), (2, Shape.BOX, 1.0))
 
     def constants(self) -> Constants:
         """The formulas of the file's head."""

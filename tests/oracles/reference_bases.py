@@ -14,7 +14,7 @@ import numpy as np
 from reference.derivatives import project, quadratic
 
 from dpcheck.algorithms.kernels.jit import kernel
-from dpcheck.algorithms.kernels.parts import BOX
+from dpcheck.algorithms.kernels.parts import Shape
 from dpcheck.algorithms.problem import Defaults, blocks
 
 
@@ -56,11 +56,11 @@ class Free(Defaults):
 
     @property
     def domain_w(self):
-        return blocks((self.dim_w, BOX, self.radius))
+        return blocks((self.dim_w, Shape.BOX, self.radius))
 
     @property
     def domain_v(self):
-        return blocks((self.dim_v, BOX, self.radius)) if self.dim_v else np.empty((0, 4))
+        return blocks((self.dim_v, Shape.BOX, self.radius)) if self.dim_v else np.empty((0, 4))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import pytest
 
 from dpcheck.algorithms.kernels import transcripts
 from dpcheck.algorithms.kernels.jit import Tape
-from dpcheck.algorithms.kernels.parts import WITH_REPLACEMENT, WITHOUT_REPLACEMENT
+from dpcheck.algorithms.kernels.parts import Draw
 from dpcheck.algorithms.kernels.tape import At
 from dpcheck.audits.membership import Look, audit_privacy
 
@@ -40,7 +40,7 @@ GROUPS, SIZE, POPULATION, BATCH = 3, 2, 9, 4
 PATTERNS = ((1,), (0,), (1, 1), (1, 0))  # of the releases after each minibatch: 1 reads it, 0 reads all records
 
 
-@pytest.mark.parametrize("kind", [WITHOUT_REPLACEMENT, WITH_REPLACEMENT])
+@pytest.mark.parametrize("kind", [Draw.WITHOUT_REPLACEMENT, Draw.WITH_REPLACEMENT])
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_the_score_is_the_logarithm_of_the_likelihood_ratio(pattern, kind):
     rng, rows = np.random.default_rng(4), GROUPS * len(pattern)
@@ -60,7 +60,7 @@ def test_the_score_is_the_logarithm_of_the_likelihood_ratio(pattern, kind):
 
 def log_density(tape, clean, pattern, kind, side):
     """The log of the density of a transcript on one of the data sets, whose record is drawn J times."""
-    if kind == WITH_REPLACEMENT:
+    if kind == Draw.WITH_REPLACEMENT:
         chance = 1 / POPULATION
         laws = [math.comb(BATCH, J) * chance**J * (1 - chance) ** (BATCH - J) for J in range(BATCH + 1)]
     else:

@@ -1,12 +1,23 @@
 """The parts that every private first-order method shares: draw, clip, project."""
 
+from enum import IntEnum
+
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import kernel
 
-# Sampling schemes, and the kinds of a domain's blocks.
-WITH_REPLACEMENT, WITHOUT_REPLACEMENT, POISSON = 0, 1, 2
-BALL, BOX, SIMPLEX = 0, 1, 2
+
+class Draw(IntEnum):
+    """How a minibatch is drawn."""
+
+    WITH_REPLACEMENT, WITHOUT_REPLACEMENT, POISSON = range(3)
+
+
+class Shape(IntEnum):
+    """The kinds of a domain's blocks."""
+
+    BALL, BOX, SIMPLEX = range(3)
+
 
 _BITS = 2**53  # what one ``rng.random()`` holds
 
@@ -95,9 +106,9 @@ def project(x, domain):  # type: ignore[no-untyped-def]
         start, stop = np.int64(domain[block, 0]), np.int64(domain[block, 1])
         radius = domain[block, 3]
         kind = np.int64(domain[block, 2])
-        if kind == SIMPLEX:
+        if kind == Shape.SIMPLEX:
             project_simplex(x[start:stop], radius)
-        elif kind == BALL:
+        elif kind == Shape.BALL:
             factor = clip_factor(x[start:stop], radius)
             if factor < 1.0:
                 for i in range(start, stop):

@@ -13,7 +13,7 @@ from enum import IntEnum
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import kernel
-from dpcheck.algorithms.kernels.parts import WITH_REPLACEMENT, WITHOUT_REPLACEMENT, below
+from dpcheck.algorithms.kernels.parts import Draw, below
 
 
 class Mode(IntEnum):
@@ -68,7 +68,7 @@ def draw(scheme, population, batch, deck, rng, out):  # type: ignore[no-untyped-
     batch/population jumps from one included record to the next by geometric gaps, each the floor of
     an exponential variable.
     """
-    if scheme == WITH_REPLACEMENT:
+    if scheme == Draw.WITH_REPLACEMENT:
         for j in range(batch):
             out[j] = below(population, rng)
         return batch
@@ -76,7 +76,7 @@ def draw(scheme, population, batch, deck, rng, out):  # type: ignore[no-untyped-
         for j in range(population):
             out[j] = deck[j]
         return population
-    if scheme == WITHOUT_REPLACEMENT:
+    if scheme == Draw.WITHOUT_REPLACEMENT:
         for j in range(batch):
             k = j + below(population - j, rng)
             deck[j], deck[k] = deck[k], deck[j]

@@ -19,7 +19,7 @@ import numpy as np
 from numba import types
 
 from dpcheck.algorithms.kernels.jit import Data, Numbers, Objective, Tape, kernel
-from dpcheck.algorithms.kernels.parts import WITH_REPLACEMENT, copy
+from dpcheck.algorithms.kernels.parts import Draw, copy
 from dpcheck.algorithms.kernels.tape import At
 
 # The data sets of the replays, in this order.
@@ -108,7 +108,7 @@ def log_ratio(tape, clean, drawn, pattern, scheme):  # type: ignore[no-untyped-d
                         along += shift * (released[row, i] - other[row, i]) / sigma
                         square += shift * shift
             if square > 0.0:  # else this record looks like the background
-                repeated = scheme.kind == WITH_REPLACEMENT
+                repeated = scheme.kind == Draw.WITH_REPLACEMENT
                 most, chance = (batch, 1.0 / scheme.population) if repeated else (1, batch / scheme.population)
                 total += sign * mixture(along, square, most, chance)
     return total

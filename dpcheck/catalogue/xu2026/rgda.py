@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import Indices, Matrix, Place, Vector, kernel, named
-from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, clip_factor, copy, norm, project, scale
+from dpcheck.algorithms.kernels.parts import Draw, clip_factor, copy, norm, project, scale
 from dpcheck.algorithms.kernels.tape import At, Outcome, mark, release, sample
 from dpcheck.catalogue.xu2026.spider_kernels import distance
 
@@ -77,7 +77,7 @@ def release_both(g, d, sigma, sensitivity, rng, tape):  # type: ignore[no-untype
 @kernel("void(int64, indices, stream, indices, tape)")
 def sample_rest(used_up, deck, rng, out, tape):  # type: ignore[no-untyped-def]
     """Draw a minibatch without replacement from all records but the first ``used_up`` of the deck."""
-    sample(WITHOUT_REPLACEMENT, deck.size - used_up, out.size, deck[used_up:], rng, out, tape)
+    sample(Draw.WITHOUT_REPLACEMENT, deck.size - used_up, out.size, deck[used_up:], rng, out, tape)
 
 
 class Reals(NamedTuple):

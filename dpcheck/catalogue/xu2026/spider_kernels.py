@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import Indices, Place, Vector, kernel
-from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT
+from dpcheck.algorithms.kernels.parts import Draw
 from dpcheck.algorithms.kernels.tape import release, sample
 
 
@@ -62,7 +62,7 @@ def estimate(refresh, objective, x, bounds, room, rng, tape):  # type: ignore[no
     gradient, data, n = objective.gradient, objective.data, objective.data.records.shape[0]
     L0, v, old, big, small, clip, g = bounds.L0, room.v, room.old, room.big, room.small, room.clip, room.g
     if refresh:
-        sample(WITHOUT_REPLACEMENT, n, big.size, room.deck, rng, big, tape)
+        sample(Draw.WITHOUT_REPLACEMENT, n, big.size, room.deck, rng, big, tape)
         clip[0] = L0
         objective.mean(gradient, data, big, big.size, x, clip, v)
         release(v, bounds.sigma_1 * L0, 2 * L0 / big.size, rng, tape)
@@ -71,7 +71,7 @@ def estimate(refresh, objective, x, bounds, room, rng, tape):  # type: ignore[no
     reach = bounds.Ls * distance(x, old)
     if reach < bound:
         bound = reach
-    sample(WITHOUT_REPLACEMENT, n, small.size, room.deck, rng, small, tape)
+    sample(Draw.WITHOUT_REPLACEMENT, n, small.size, room.deck, rng, small, tape)
     clip[0] = bound
     objective.difference(gradient, data, Place(small, x), Place(small, old), small.size, clip, g)
     release(g, bounds.sigma_2 * bound, 2 * bound / small.size, rng, tape)

@@ -22,7 +22,7 @@ import numpy as np
 
 from dpcheck.algorithms.kernels.gradients import no_ascent, no_difference, no_mean
 from dpcheck.algorithms.kernels.jit import Numbers, kernel, named
-from dpcheck.algorithms.kernels.parts import BALL, copy, project, scale
+from dpcheck.algorithms.kernels.parts import Shape, copy, project, scale
 from dpcheck.algorithms.kernels.tape import At, Outcome, mark, release, sample
 from dpcheck.algorithms.layout import JOINT, Release
 from dpcheck.algorithms.problem import Array, Problem, data_of
@@ -133,7 +133,7 @@ def without_noise(phases: Array) -> Array:
 
 def radius_of(domain: Array, name: str) -> float:
     """Return the radius of the least ball about 0 that holds a domain; an error where there is no bound."""
-    squares = [radius**2 * (1 if kind == BALL else stop - start) for start, stop, kind, radius in domain.tolist()]
+    squares = [radius**2 * (1 if kind == Shape.BALL else stop - start) for start, stop, kind, radius in domain.tolist()]
     bounded = len(squares) > 0 and math.isfinite(sum(squares))
     require(bounded, "problem", f"bound {name}", "one that leaves it free")
     return math.sqrt(sum(squares))

@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import Indices, Numbers, Place, Vector, kernel, named
-from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, below, copy, project
+from dpcheck.algorithms.kernels.parts import Draw, below, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
 from dpcheck.algorithms.layout import Release
 from dpcheck.algorithms.problem import Array, Problem
@@ -101,7 +101,7 @@ def ascend(objective, numbers, point, clip, room, rng, tape):  # type: ignore[no
         project(point[d:], data.domain_v)
     else:
         for i in range(steps.shape[1]):
-            sample(WITHOUT_REPLACEMENT, n, batch, room.deck, rng, room.inner, tape)
+            sample(Draw.WITHOUT_REPLACEMENT, n, batch, room.deck, rng, room.inner, tape)
             ascent(gradient, mean, data, room.inner, steps[0, i : i + 1], clip, point, g)
 
 
@@ -123,7 +123,7 @@ def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
             copy(x, out)
         if mark(r, x, tape):
             return
-        sample(WITHOUT_REPLACEMENT, n, batch, deck, rng, z, tape)  # line 2
+        sample(Draw.WITHOUT_REPLACEMENT, n, batch, deck, rng, z, tape)  # line 2
         copy(x, point)  # line 3
         ascend(objective, numbers, point, clip, room, rng, tape)
         if r % counts.restart == 0:  # lines 5 and 6

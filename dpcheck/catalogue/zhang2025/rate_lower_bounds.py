@@ -29,7 +29,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from dpcheck.algorithms.kernels.jit import kernel
-from dpcheck.algorithms.kernels.parts import SIMPLEX
+from dpcheck.algorithms.kernels.parts import Shape
 from dpcheck.algorithms.problem import Array, Constants, blocks, columns
 from dpcheck.bounds.registry import theorem
 from dpcheck.checks.context import Batch, Context
@@ -130,7 +130,7 @@ class HiddenGroup(StronglyConcave):
     @property
     def domain_v(self) -> Array:
         """The unit simplex."""
-        return blocks((self.dim_v, SIMPLEX, 1.0))
+        return blocks((self.dim_v, Shape.SIMPLEX, 1.0))
 
     @property
     def start(self) -> Array:
