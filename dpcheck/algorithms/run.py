@@ -303,9 +303,9 @@ def perform(
 
 
 SCHEMES: dict[Scheme, int] = {
-    "with_replacement": Draw.WITH_REPLACEMENT,
-    "without_replacement": Draw.WITHOUT_REPLACEMENT,
-    "poisson": Draw.POISSON,
+    "with_replacement": Draw.WITH_REPLACEMENT.value,
+    "without_replacement": Draw.WITHOUT_REPLACEMENT.value,
+    "poisson": Draw.POISSON.value,
 }
 AnyNames = TypeVar("AnyNames", bound=tuple[Any, ...])
 _LARGEST = np.iinfo(np.int64).max

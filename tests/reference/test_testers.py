@@ -52,7 +52,7 @@ def test_the_score_is_the_logarithm_of_the_likelihood_ratio(pattern, kind):
     )  # fmt: skip
     tape.cursor[[At.RELEASES, At.DRAWS]] = rows, GROUPS
     found = transcripts.log_ratio(
-        tape, clean, tape.drawn, np.array(pattern, dtype=np.int64), transcripts.Scheme(kind, POPULATION)
+        tape, clean, tape.drawn, np.array(pattern, dtype=np.int64), transcripts.Scheme(kind.value, POPULATION)
     )
     due = log_density(tape, clean, pattern, kind, 0) - log_density(tape, clean, pattern, kind, 1)
     assert found == pytest.approx(due, rel=1e-9)
