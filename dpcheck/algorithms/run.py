@@ -6,15 +6,21 @@ watched while the kernel runs, and read as a :class:`History`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.algorithms.kernels.jit import Numbers, Play, Tape
+from dpcheck.algorithms.kernels.parts import Draw
+from dpcheck.algorithms.kernels.tape import At, Mode
+from dpcheck.algorithms.kernels.transcripts import trials
 from dpcheck.algorithms.problem import Array, Problem
-from dpcheck.errors import InputError, require
+from dpcheck.errors import InputError, require, require_count
+from dpcheck.events import Disjoint, Event, Repeated, Sampled, Scheme
 from dpcheck.shown import Shown
 
 if TYPE_CHECKING:
@@ -22,17 +28,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from dpcheck.algorithms.solver import Solver
-    from dpcheck.events import Event
-from collections.abc import Sequence
-from threading import Thread
-from typing import TypeVar
-
-from dpcheck.algorithms.kernels.jit import Numbers, Play, Tape
-from dpcheck.algorithms.kernels.parts import Draw
-from dpcheck.algorithms.kernels.tape import At, Mode
-from dpcheck.algorithms.kernels.transcripts import trials
-from dpcheck.errors import require_count
-from dpcheck.events import Disjoint, Event, Repeated, Sampled, Scheme
 
 _LINEAR = 20  # iterations that an axis shows evenly
 
