@@ -20,7 +20,6 @@ from dpcheck.bounds.asymptotics import Dominated, Region
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, misprint, refuted, unresolved
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import L, T, c, d, delta, epsilon, k, mu, n
-from dpcheck.bounds.xu2026.theorems_1_to_3 import delta_1, delta_2
 
 ERROR = sqrt(d * log(1 / delta)) / (n * epsilon)
 
@@ -32,6 +31,7 @@ def attained(value: Any, records: int, dimension: int, loss: Any, logarithm: Any
     return Identity(f"a = {value} occurs: {at}", Subs(ERROR, (n, d, epsilon, delta), sizes), value)
 
 
+delta_1, delta_2 = symbols("delta_1 delta_2", positive=True)
 M, F_0, a, logs, excess, allowed, p, least = symbols("M F_0 a logs excess allowed p x", positive=True)
 Q = symbols("q", positive=True)  # not rounded
 LONG = ((L * F_0) ** Rational(1, 4) / (sqrt(M) * a)) ** Rational(4, 3)  # the first T of the maximum

@@ -11,10 +11,10 @@ from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditi
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Identity, Step
 from dpcheck.bounds.symbols import L, eta, kappa, n
 from dpcheck.bounds.xu2026 import lemma_8
-from dpcheck.bounds.xu2026.lemma_8 import RATE, T_PRINTED, a
+from dpcheck.bounds.xu2026.lemma_8 import RATE, T_PRINTED
 from dpcheck.bounds.xu2026.theorem_1_proof import ERROR, attained
-from dpcheck.bounds.xu2026.theorems_1_to_3 import delta_1, delta_2
 
+delta_1, delta_2, a = symbols("delta_1 delta_2 a", positive=True)
 k, p, x, g, F_0, alpha, C_1, C_Phi, log_1, success = symbols("k p x g F_0 alpha C_1 C_Phi ell_1 success", positive=True)
 LENGTH = sqrt(a)
 MOST = T_PRINTED * LENGTH  # of the movement, L = 1

@@ -49,7 +49,7 @@ SQUARES = D_w**2 + D_v**2
 COMMON = eta * (G_w**2 + G_v**2) / 2 + (D_w * G_w + D_v * G_v) / sqrt(m * T)
 NOISE_TERM = eta * d * (sigma_w**2 + sigma_v**2)
 
-WHOLE, HALF = SQUARES / (eta * T), SQUARES / (2 * eta * T)  # of Lemma 3, of equation (13)
+HALF = SQUARES / (2 * eta * T)
 OPTIMISATION_ERROR = COMMON + HALF + NOISE_TERM  # as equation (13) prints it
 
 LARGER = Max(sqrt(n), sqrt(d * log(1 / delta)) / epsilon)

@@ -53,11 +53,12 @@ from dpcheck.bounds.symbols import (
     sigma_v,
     sigma_w,
 )
-from dpcheck.bounds.yang2022.theorem_2 import COMMON, HALF, LARGER, NOISE_TERM, OPTIMISATION_ERROR, WHOLE
+from dpcheck.bounds.yang2022.theorem_2 import HALF, LARGER, NOISE_TERM, OPTIMISATION_ERROR
 
 BLOCK_NOISE = eta**2 * d_1 * sigma_w**2  # of equation (8)
 
-LEMMA_3 = COMMON + WHOLE + NOISE_TERM  # as Lemma 3 prints it
+WHOLE = 2 * HALF  # of Lemma 3, where equation (13) has the half
+LEMMA_3 = OPTIMISATION_ERROR - HALF + WHOLE  # as Lemma 3 prints it
 
 
 def linear_gap(start: Fraction, eta: Fraction, T: int) -> Fraction:

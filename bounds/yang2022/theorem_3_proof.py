@@ -14,11 +14,11 @@ from dpcheck.bounds.judge import judged
 from dpcheck.bounds.symbols import L, T, d, kappa, m, mu, rho, sigma_v, sigma_w, t
 from dpcheck.bounds.symbols import eta_v as theta
 from dpcheck.bounds.symbols import eta_w as eta
-from dpcheck.bounds.yang2022.lemmas_7_to_11 import K_1, K_2, RECURSION, N_v, N_w, X, clipped, lam, primal_error, young
+from dpcheck.bounds.yang2022.lemmas_7_to_11 import K_1, K_2, RECURSION, clipped, primal_error
 from dpcheck.bounds.yang2022.theorem_3 import DUAL, ORDER, PRIMAL, RATE, RATIO
 from dpcheck.bounds.yang2022.theorem_4_proof import GROWTH_READING
 
-x, M, terms, excess = symbols("x M terms excess", positive=True)
+x, M, terms, excess, N_v, N_w, X, lam, young = symbols("x M terms excess N_v N_w X lambda e", positive=True)
 
 
 def stuck_excess(steps: int) -> Fraction:

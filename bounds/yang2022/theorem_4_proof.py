@@ -13,9 +13,9 @@ from sympy import Le, Rational, sqrt, symbols
 from dpcheck.bounds.claim import Decision, Kind, Method, Verdict, carries, claim, conditional, proved, refuted
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import G, G_v, G_w, L, mu, n, rho
-from dpcheck.bounds.yang2022.theorem_4 import DISTANCES, FACTOR, e
+from dpcheck.bounds.yang2022.theorem_4 import DISTANCES, FACTOR
 
-excess, w, move, dual_move, y, k = symbols("excess w move dual_move y k", positive=True)
+excess, w, move, dual_move, y, k, e = symbols("excess w move dual_move y k e", positive=True)
 distance, h, stable = symbols("distance h s", positive=True)
 PRINTED_FACTOR = (1 + L / rho) * G_w
 MAIN_TEXT = PRINTED_FACTOR * (sqrt(e / (2 * mu)) + sqrt((G_w**2 + G_v**2) / (4 * mu**2)) / n)

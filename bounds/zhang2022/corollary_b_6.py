@@ -32,10 +32,9 @@ from dpcheck.bounds.symbols import D, K, L, d, delta, epsilon, k, mu, mu_y, n, s
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2022 import theorem_3_3, theorem_3_4
 from dpcheck.bounds.zhang2022.theorem_3_3 import LOG
-from dpcheck.bounds.zhang2022.theorem_3_4 import BITS, BLOCK
+from dpcheck.bounds.zhang2022.theorem_3_4 import BITS, BLOCK, SHARE
 
 energy = symbols("energy", positive=True)
-SHARE = sqrt(d * LOG) / (n * epsilon)
 REGULARISER = 3 * L / D * Max(1 / sqrt(n), 4 * BITS * SHARE)
 FIRST = 6 * L * D * BITS * (1 / sqrt(n) + 4 * SHARE)
 SECOND = L**2 / mu_y * (8 * K / BLOCK + 65 * (K - 1) * d * LOG / (BLOCK * epsilon) ** 2)

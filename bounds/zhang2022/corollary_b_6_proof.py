@@ -9,12 +9,11 @@ from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditi
 from dpcheck.bounds.evidence import Cited, Counterexample, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import D, K, L, c, d, delta, epsilon, k, mu, mu_y, n
 from dpcheck.bounds.zhang2022 import conditions
-from dpcheck.bounds.zhang2022.corollary_b_6 import SHARE
 from dpcheck.bounds.zhang2022.lemmas import STABLE
 from dpcheck.bounds.zhang2022.phases import BLOCKS, COUNT, PHASE, PRIVATE, letters, printed, rates, rounded, short, sums
 from dpcheck.bounds.zhang2022.theorem_3_3 import LOG
-from dpcheck.bounds.zhang2022.theorem_3_3_proof import ONE, SHARES
-from dpcheck.bounds.zhang2022.theorem_3_4 import BLOCK
+from dpcheck.bounds.zhang2022.theorem_3_3_proof import SHARES
+from dpcheck.bounds.zhang2022.theorem_3_4 import BLOCK, SHARE
 
 b, bits, p, phases, nbar, mu_k, m_k = symbols("b bits p phases nbar mu_k m_k", positive=True)
 
@@ -25,7 +24,7 @@ SIGMA_K = 4 * L / (nbar * epsilon) * sqrt(2 * LOG / (mu_k * m_k))
 QUARTER = delta / 4
 
 
-@claim("Z46", Kind.CALIBRATION, location="Appendix B.4", sigma=SIGMA_K, rare=QUARTER, small=ONE)
+@claim("Z46", Kind.CALIBRATION, location="Appendix B.4", sigma=SIGMA_K, rare=QUARTER, small=epsilon <= 1)
 @carries("zhang2022.corollary_b_6", {"sigma": SIGMA_K}, {m_k: Min(mu * 2**k, mu_y), **PHASE})
 def calibration() -> Decision:
     """For f jointly L-Lipschitz, m_k = min(mu_k, mu_y) and nbar records in a block, sigma_k = {sigma} makes a phase

@@ -10,7 +10,7 @@ from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, k, mu, n
 from dpcheck.bounds.zhang2022 import conditions
 from dpcheck.bounds.zhang2022.phases import BLOCKS, PHASE, letters, printed, rates, rounded, short, sums
 from dpcheck.bounds.zhang2022.theorem_3_3 import LOG
-from dpcheck.bounds.zhang2022.theorem_3_3_proof import ONE, SHARES
+from dpcheck.bounds.zhang2022.theorem_3_3_proof import SHARES
 from dpcheck.bounds.zhang2022.theorem_3_4 import BOUND, SHARE
 
 b, bits, p, phases, nbar, mu_k, start, end, away = symbols("b bits p phases nbar mu_k start end away", positive=True)
@@ -43,7 +43,7 @@ def phase() -> Decision:
     )
 
 
-@claim("Z13", Kind.CALIBRATION, location="proof of Theorem 3.4", sigma=SIGMA_K, small=ONE)
+@claim("Z13", Kind.CALIBRATION, location="proof of Theorem 3.4", sigma=SIGMA_K, small=epsilon <= 1)
 @carries("zhang2022.theorem_3_4", {"sigma": SIGMA_K}, PHASE)
 def calibration() -> Decision:
     """With nbar records in a block sigma_k = {sigma} makes phase k (epsilon, delta)-DP, for {small}."""
@@ -64,7 +64,7 @@ def calibration() -> Decision:
     )
 
 
-@claim("Z14", Kind.CONSTANT, location="equation (8)", bound=SIXTY_FIVE, small=ONE, mean_gap=MEAN_GAP)
+@claim("Z14", Kind.CONSTANT, location="equation (8)", bound=SIXTY_FIVE, small=epsilon <= 1, mean_gap=MEAN_GAP)
 @carries("zhang2022.theorem_3_4", {"energy": mu_k * (L / (mu_k * nbar)) ** 2}, PHASE)
 def deviation() -> Decision:
     """E|x~_k - x_k^|^2 is at most {bound} for {mean_gap} and {small}."""

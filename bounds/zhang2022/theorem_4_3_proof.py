@@ -1,6 +1,6 @@
 """The claims about Theorem 4.3, setting in ``theorem_4_3``."""
 
-from sympy import Min, Rational, log, sqrt
+from sympy import Min, Rational, log, sqrt, symbols
 
 from dpcheck.bounds.calibration import Private
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, proved
@@ -9,13 +9,14 @@ from dpcheck.bounds.symbols import L, c, d, delta, ell, epsilon, kappa, kappa_x,
 from dpcheck.bounds.zhang2022 import conditions
 from dpcheck.bounds.zhang2022.lemmas import STABLE
 from dpcheck.bounds.zhang2022.phases import PRIVATE
-from dpcheck.bounds.zhang2022.theorem_3_3_proof import ONE, SHARES
-from dpcheck.bounds.zhang2022.theorem_4_3 import LOG, NOISE_X, energy
+from dpcheck.bounds.zhang2022.theorem_3_3_proof import SHARES
+from dpcheck.bounds.zhang2022.theorem_4_3 import LOG, NOISE_X
 
+energy = symbols("energy", positive=True)
 GAMMA = delta * L**2 / (16 * mu * n**2)
 SENSITIVITY = 4 * L / n / sqrt(mu_x * mu)
 MULTIPLIER = 2 * sqrt(2 * LOG) / epsilon
-FEW = delta * n <= 1
+ONE, FEW = epsilon <= 1, delta * n <= 1
 SETTING = over(n, d, epsilon <= 1, delta <= 1, L, mu, kappa_x >= 1, kappa_y >= 1, kappa >= 1, FEW)
 # f = (x^2 - y^2)/2: L^2 = 2, and kappa_x kappa_y + kappa = 2
 UNIT = d * LOG / (mu * n**2 * epsilon**2)

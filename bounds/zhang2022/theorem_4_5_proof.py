@@ -19,9 +19,9 @@ from dpcheck.bounds.symbols import D, L, c, d, delta, epsilon, k, mu, n
 from dpcheck.bounds.zhang2022 import conditions
 from dpcheck.bounds.zhang2022.lemmas import STABLE, WEAK
 from dpcheck.bounds.zhang2022.phases import PHASE, ROUNDED, letters, printed, rates, rounded, sums
-from dpcheck.bounds.zhang2022.theorem_3_3_proof import ONE, SHARES
+from dpcheck.bounds.zhang2022.theorem_3_3_proof import SHARES
 from dpcheck.bounds.zhang2022.theorem_4_3 import LOG
-from dpcheck.bounds.zhang2022.theorem_4_5 import BOUND, NOISE, energy
+from dpcheck.bounds.zhang2022.theorem_4_5 import BOUND, NOISE
 
 nbar, mu_k, power, away, b, bits, p, phases = symbols("nbar mu_k power away b bits p phases", positive=True)
 
@@ -137,9 +137,9 @@ def per_phase() -> Decision:
     )
 
 
-@claim("Z35", Kind.CONSTANT, location="equation (24)", bound=DEVIATION.subs(c, 257), small=ONE, mean_gap=MEAN_GAP)
+@claim("Z35", Kind.CONSTANT, location="equation (24)", bound=DEVIATION.subs(c, 257), small=epsilon <= 1)
 def deviation() -> Decision:
-    """E|x~_k - x_k^|^2 is at most {bound} for {mean_gap} and {small}, d being the dimension of x."""
+    """E|x~_k - x_k^|^2 is at most {bound} for {MEAN_GAP} and {small}, d being the dimension of x."""
     solver = delta * L**2 / (4 * mu_k * mu * nbar**2)
     few = {L: 1, d: 1, epsilon: 1, mu_k: 2, mu: 1, nbar: 10**9, delta: Rational(1, 10**11)}
     return proved(
@@ -159,14 +159,14 @@ def deviation() -> Decision:
     )
 
 
-@claim("Z39", Kind.PRIVACY, location="proof of Theorem 4.5", half=epsilon / 2, share=delta / 2, small=ONE)
+@claim("Z39", Kind.PRIVACY, location="proof of Theorem 4.5", half=epsilon / 2, share=delta / 2, small=epsilon <= 1)
 @carries("zhang2022.theorem_4_5", {"sigma": SIGMA_K}, PHASE)
 def privacy() -> Decision:
     """With nbar records in a block and sigma_k = {SIGMA_K}, Algorithms 4 and 5 are ({half}, {share})-DP each and
     (epsilon, delta)-DP together, for {small}.
     """
     multiplier = 2 * sqrt(2 * LOG) / epsilon
-    size, two = symbols("size two", positive=True)  # energy: 2 L/m; |(dx, dy)|, 2^k
+    size, two, energy = symbols("size two energy", positive=True)  # |(dx, dy)|, 2^k, 2 L/m
     return proved(
         Quoted("the sensitivity of a phase, and the chance of delta/4 that it fails", "Z26"),
         Identity(

@@ -1,4 +1,4 @@
-r"""Lemma 8, and the steps of PrivateDiff Minimax [1, Algorithms 3 and 4] in rational arithmetic, on small instances.
+r"""Lemma 8, step 3, and the steps of PrivateDiff Minimax [1, Algorithms 3 and 4] in rational arithmetic, on instances.
 
 Everything is in one dimension, Y = [-1, 1], records are numbers, and noise enters only through the
 released values that are given. With h(x) = x/(1 + x^2), so that |h| <= 1/2, |h'| <= 1 and |h''| <= 3/2, the instances
@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import combinations, permutations, product
 
-from sympy import Rational, symbols
+from sympy import Eq, Rational, symbols
 
 from dpcheck.bounds.claim import Decision, Kind, Method, claim, refuted
 from dpcheck.bounds.evidence import Cited, Counterexample, Enumerated, Identity, Inequality, over
@@ -268,5 +268,39 @@ def previous_batch() -> Decision:
         note="f = z h(x) y - (y + 1)^2/2, x_0 = x_1 = 0, ytilde_1 = 1, y_2 = -1 on both datasets: a record at place 1 "
         "of z_1 and place 2 of z_0 changes both terms in the same direction. The minibatch z_{r-1} is not among the "
         "past outputs, so nothing fixes it.",
+        method=Method.STEPS,
+    )
+
+
+@claim("003:Alg3 step 3", Kind.ALGORITHM, location="Algorithm 3, steps 3 and 7")
+def telescoping() -> Decision:
+    """With y_r = ytilde_r from step 3, the difference of step 7 added to the estimator of the round before estimates
+    the gradient in x at (x_r, y_{r+1}), as (6) intends.
+    """
+    estimate, gradient, built, now, subtracted = symbols("estimate gradient built now subtracted", real=True)
+    return refuted(
+        Enumerated("without noise in ytilde_1 nothing is left over", left_over, (Fraction(0),), Fraction(0)),
+        Enumerated("noise 1/2 in ytilde_1 leaves -1/2", left_over, (Fraction(1, 2),), Fraction(-1, 2)),
+        Enumerated("noise -3 leaves 3", left_over, (Fraction(-3),), Fraction(3)),
+        Counterexample(
+            "there v_2 is not grad_x at (x_1, y_2) = (1/2, 2/5)",
+            Eq(estimate, gradient),
+            {gradient: Rational(24, 125), estimate: Rational(24, 125) - Rational(1, 2)},
+        ),
+        Identity(
+            "what is left over: grad_x at (x_{r-1}, y_r) less that at (x_{r-1}, ytilde_r)",
+            lambda: built + (now - subtracted) - now,
+            built - subtracted,
+        ),
+        readings={
+            "y_r of step 7 is the ytilde_r of step 3, as printed": "refuted",
+            "y_r of step 7 is the unperturbed y_r": "proved",
+            "both gradients at ytilde, as in the outline (6)": "proved",
+        },
+        repaired="evaluate both gradients of step 7, and step 6, at released points ytilde_{r+1} and ytilde_r; the "
+        "unperturbed y_r would telescope too, but is not private, and C_3 of Lemma 13 has no room for the noise",
+        note="Step 3 overwrites y_r by ytilde_r. The estimator was built at y_r, the difference subtracts the "
+        "gradient at ytilde_r, and grad_x f(x_{r-1}, y_r) - grad_x f(x_{r-1}, ytilde_r), of the size of the noise, "
+        "stays in v until the next restart, once a round. Lemma 13 and the utility proof use the unperturbed y_r.",
         method=Method.STEPS,
     )

@@ -25,9 +25,8 @@ from dpcheck.bounds.claim import Decision, Kind, Method, Verdict, claim, conditi
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import kappa
 from dpcheck.bounds.zhang2025 import privatediff
-from dpcheck.bounds.zhang2025.theorem_2 import l
 
-mu, moved, step, b, c, k, S, e = symbols("mu moved step b c k S e", positive=True)
+mu, moved, step, b, c, k, S, e, l = symbols("mu moved step b c k S e l", positive=True)
 RADIUS = Fraction(1, 6)
 POINT = Fraction(1, 30)
 

@@ -25,8 +25,9 @@ from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditi
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Inequality, over
 from dpcheck.bounds.symbols import T, c, c_2, c_3, delta, epsilon, m, n, sigma_x, sigma_y
 from dpcheck.bounds.zhang2025.preliminaries import above, upper_normal
-from dpcheck.bounds.zhang2025.theorem_1 import C_1, C_2, EQUATION_3, MINIBATCH, NOISE, SPREAD
+from dpcheck.bounds.zhang2025.theorem_1 import EQUATION_3, MINIBATCH, NOISE, SPREAD
 
+C_1, C_2 = symbols("C_1 C_2", positive=True)
 q, ell, rho, a, b, j, Y, i, k, lam, s, v, w, x, z = symbols("q ell rho a b j Y i k lambda s v w x z", positive=True)
 CONSTANT = 49
 LOSS = 4 * epsilon**2 / (c**2 * q**2 * T * ell)  # rho of one step

@@ -8,12 +8,11 @@ from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Identity, Ine
 from dpcheck.bounds.judge import judged
 from dpcheck.bounds.symbols import T, c_2, d, delta, epsilon, eta_x, kappa, m, mu, n, sigma_x, sigma_y
 from dpcheck.bounds.zhang2025.smoothness import SMOOTH
-from dpcheck.bounds.zhang2025.theorem_1 import C_1
-from dpcheck.bounds.zhang2025.theorem_2 import SIZE, STEP, B, Delta_Phi, Lambda, l
+from dpcheck.bounds.zhang2025.theorem_2 import SIZE, STEP
 
 SMALL = sqrt(d * log(1 / delta)) / (n * epsilon)
 
-a, eta, X, ell = symbols("a eta X ell", positive=True)
+a, eta, X, ell, C_1, B, Delta_Phi, Lambda, l = symbols("a eta X ell C_1 B Delta_Phi Lambda l", positive=True)
 OVER = over(kappa >= 1, l)
 SHORT = 16 * (kappa + 1) ** 2 * l * eta <= 1  # eta <= STEP
 KEEPS, LOSES = eta / 2 - 2 * SMOOTH * eta**2, eta / 2 + 2 * SMOOTH * eta**2

@@ -20,11 +20,11 @@ from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumer
 from dpcheck.bounds.symbols import R, T, delta, epsilon, m, mu, n, sigma, sigma_y
 from dpcheck.bounds.yang2022.lemma_6 import chance_absent
 from dpcheck.bounds.zhang2025.preliminaries import upper_normal
-from dpcheck.bounds.zhang2025.privatediff import chance_of_sign, left_over, restart_difference
+from dpcheck.bounds.zhang2025.privatediff import chance_of_sign, restart_difference
 from dpcheck.bounds.zhang2025.stability import full_batch_distance
-from dpcheck.bounds.zhang2025.theorem_5 import C_0, REMARK_2, X_NOISE, Y_NOISE, M, beta, sigma_x1, sigma_x2
+from dpcheck.bounds.zhang2025.theorem_5 import REMARK_2, X_NOISE, Y_NOISE
 
-C_1, c_4, c_5, c_6, c_7 = symbols("C_1 c_4 c_5 c_6 c_7", positive=True)
+C_0, C_1, M, beta, sigma_x1, sigma_x2 = symbols("C_0 C_1 M beta sigma_x1 sigma_x2", positive=True)
 NOISE = dict(REMARK_2)
 NORMALISED = m * sigma / (2 * C_1)
 
@@ -131,41 +131,7 @@ def remark_algebra() -> Decision:
     )
 
 
-@claim("003:Alg3 step 3", Kind.ALGORITHM, location="Algorithm 3, steps 3 and 7")
-def telescoping() -> Decision:
-    """With y_r = ytilde_r from step 3, the difference of step 7 added to the estimator of the round before estimates
-    the gradient in x at (x_r, y_{r+1}), as (6) intends.
-    """
-    estimate, gradient, built, now, subtracted = symbols("estimate gradient built now subtracted", real=True)
-    return refuted(
-        Enumerated("without noise in ytilde_1 nothing is left over", left_over, (Fraction(0),), Fraction(0)),
-        Enumerated("noise 1/2 in ytilde_1 leaves -1/2", left_over, (Fraction(1, 2),), Fraction(-1, 2)),
-        Enumerated("noise -3 leaves 3", left_over, (Fraction(-3),), Fraction(3)),
-        Counterexample(
-            "there v_2 is not grad_x at (x_1, y_2) = (1/2, 2/5)",
-            Eq(estimate, gradient),
-            {gradient: Rational(24, 125), estimate: Rational(24, 125) - Rational(1, 2)},
-        ),
-        Identity(
-            "what is left over: grad_x at (x_{r-1}, y_r) less that at (x_{r-1}, ytilde_r)",
-            lambda: built + (now - subtracted) - now,
-            built - subtracted,
-        ),
-        readings={
-            "y_r of step 7 is the ytilde_r of step 3, as printed": "refuted",
-            "y_r of step 7 is the unperturbed y_r": "proved",
-            "both gradients at ytilde, as in the outline (6)": "proved",
-        },
-        repaired="evaluate both gradients of step 7, and step 6, at released points ytilde_{r+1} and ytilde_r; the "
-        "unperturbed y_r would telescope too, but is not private, and C_3 of Lemma 13 has no room for the noise",
-        note="Step 3 overwrites y_r by ytilde_r. The estimator was built at y_r, the difference subtracts the "
-        "gradient at ytilde_r, and grad_x f(x_{r-1}, y_r) - grad_x f(x_{r-1}, ytilde_r), of the size of the noise, "
-        "stays in v until the next restart, once a round. Lemma 13 and the utility proof use the unperturbed y_r.",
-        method=Method.STEPS,
-    )
-
-
-scale, share, q, ell, c, height, k = symbols("scale share q ell c H k", positive=True)
+scale, share, q, ell, c, height, k, c_4, c_5, c_6, c_7 = symbols("scale share q ell c H k c_4:8", positive=True)
 SHARE = 1 / (100 * c**2)  # q
 FAILURE = SHARE / 100  # delta
 EVENT: tuple[Step, ...] = (

@@ -21,9 +21,9 @@ from sympy import E, Min, Rational, ceiling, log, sqrt, symbols
 from dpcheck.bounds.symbols import R, T, d, delta, epsilon, eta_x, m, mu, n
 from dpcheck.bounds.theorem import Assumption, Parameter, Theorem
 from dpcheck.bounds.zhang2025 import theorem_2, theorem_5
-from dpcheck.bounds.zhang2025.theorem_5 import C_0, REMARK_2, M, beta, sigma_x2
+from dpcheck.bounds.zhang2025.theorem_5 import REMARK_2
 
-l, theta = symbols("l theta", positive=True)
+l, theta, C_0, M, beta, sigma_x2 = symbols("l theta C_0 M beta sigma_x2", positive=True)
 ERROR = sqrt(d * log(1 / delta)) / (n * epsilon)
 inner = symbols("T_2", integer=True, positive=True)
 

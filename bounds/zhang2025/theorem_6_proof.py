@@ -10,8 +10,9 @@ from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, I
 from dpcheck.bounds.judge import judged
 from dpcheck.bounds.symbols import G, R, T, d, delta, epsilon, kappa, m, mu, n
 from dpcheck.bounds.zhang2025 import privatediff
-from dpcheck.bounds.zhang2025.theorem_6 import inner, l, theta
 
+inner = symbols("T_2", integer=True, positive=True)
+l, theta = symbols("l theta", positive=True)
 a, eta, p, u, v, w, logs, sigma_2, C_2, move, dist, X, moved = symbols(
     "a eta p u v w logs sigma_2 C_2 move dist X moved", positive=True
 )

@@ -43,8 +43,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Numbers, kernel, named
-from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, copy, project
+from dpcheck.algorithms.kernels.jit import Numbers, kernel, named
+from dpcheck.algorithms.kernels.parts import Draw, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
 from dpcheck.algorithms.layout import pairs
 from dpcheck.algorithms.problem import Problem
@@ -147,7 +147,7 @@ class Counts(NamedTuple):
     batch: int
 
 
-@kernel(RUN_SIGNATURE)
+@kernel("run")
 def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     """MISSING: the loop, with the paper's line numbers; ``out`` receives what the algorithm returns."""
     data = objective.data
@@ -158,7 +158,7 @@ def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     for t in range(counts.steps):
         if mark(t, x, tape):
             return
-        sample(WITHOUT_REPLACEMENT, n, counts.batch, deck, rng, index, tape)
+        sample(Draw.WITHOUT_REPLACEMENT, n, counts.batch, deck, rng, index, tape)
         objective.mean(objective.gradient, data, index, counts.batch, x, clip, g)
         release(g[:d], reals.sigma_w, reals.sensitivity_w, rng, tape)
         release(g[d:], reals.sigma_v, reals.sensitivity_v, rng, tape)

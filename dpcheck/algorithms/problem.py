@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpcheck.algorithms.kernels import gradients
 from dpcheck.algorithms.kernels.jit import Data
-from dpcheck.algorithms.kernels.parts import BALL
+from dpcheck.algorithms.kernels.parts import Shape
 from dpcheck.errors import InputError, require_positive
 
 Array = NDArray[np.float64]
@@ -46,7 +46,7 @@ class Problem(Protocol):
     dim_w, dim_v : int
         Dimensions of w and v.
     domain_w, domain_v : ndarray, (blocks, 4) float64
-        Rows (start, stop, BALL, BOX or SIMPLEX, radius).
+        Rows (start, stop, shape, radius), the shape a ``Shape`` of ``dpcheck.algorithms.kernels.parts``.
     start : ndarray, (dim_w + dim_v,)
         Where algorithms begin, (w, v).
     lipschitz_w, lipschitz_v : float
@@ -149,7 +149,7 @@ class Constants:
 
 def ball(size: int, radius: float) -> Array:
     """Return the domain that is the Euclidean ball of this radius in ``size`` dimensions."""
-    return np.array([[0.0, size, BALL, radius]])
+    return np.array([[0.0, size, Shape.BALL, radius]])
 
 
 def blocks(*parts: tuple[int, int, float]) -> Array:

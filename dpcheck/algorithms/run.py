@@ -6,15 +6,21 @@ watched while the kernel runs, and read as a :class:`History`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.algorithms.kernels.jit import Numbers, Play, Tape
+from dpcheck.algorithms.kernels.parts import Draw
+from dpcheck.algorithms.kernels.tape import At, Mode
+from dpcheck.algorithms.kernels.transcripts import trials
 from dpcheck.algorithms.problem import Array, Problem
-from dpcheck.errors import InputError, require
+from dpcheck.errors import InputError, require, require_count
+from dpcheck.events import Disjoint, Event, Repeated, Sampled, Scheme
 from dpcheck.shown import Shown
 
 if TYPE_CHECKING:
@@ -22,17 +28,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from dpcheck.algorithms.solver import Solver
-    from dpcheck.events import Event
-from collections.abc import Sequence
-from threading import Thread
-from typing import TypeVar
-
-from dpcheck.algorithms.kernels.jit import Numbers, Play, Tape
-from dpcheck.algorithms.kernels.parts import POISSON, WITH_REPLACEMENT, WITHOUT_REPLACEMENT
-from dpcheck.algorithms.kernels.tape import COUNT, DRAWS, MARKS, MODE, RELEASES, RETURNED, STOP
-from dpcheck.algorithms.kernels.transcripts import trials
-from dpcheck.errors import require_count
-from dpcheck.events import Disjoint, Event, Repeated, Sampled, Scheme
 
 _LINEAR = 20  # iterations that an axis shows evenly
 
@@ -238,15 +233,15 @@ def _brief(values: Array) -> str:
     return shown if len(values) <= 6 else f"{shown}, ... ({len(values)} numbers)"
 
 
-def new_tape(problem: Problem, rows: tuple[int, int, int], *, at: Sequence[int] = (), mode: int = COUNT) -> Tape:
+def new_tape(problem: Problem, rows: tuple[int, int, int], *, at: Sequence[int] = (), mode: int = Mode.COUNT) -> Tape:
     """Make an empty tape with room for these releases and minibatches, or for counting alone."""
     for iteration in at:
         require_count(iteration, "at", least=0)
     marks = np.array(sorted(set(at)), dtype=np.int64)
     size = problem.dim_w + problem.dim_v
-    releases, draws, largest = rows if mode != COUNT else (0, 0, 0)
+    releases, draws, largest = rows if mode != Mode.COUNT else (0, 0, 0)
     cursor = np.zeros(7, np.int64)
-    cursor[MODE], cursor[RETURNED] = mode, -1
+    cursor[At.MODE], cursor[At.RETURNED] = mode, -1
     return Tape(
         cursor=cursor, drawn=np.full((draws, largest), -1), clean=np.zeros((releases, size)),
         released=np.zeros((releases, size)), noise=np.zeros((releases, 2)), marks=marks,
@@ -257,13 +252,13 @@ def new_tape(problem: Problem, rows: tuple[int, int, int], *, at: Sequence[int] 
 def history_of(tape: Tape, problem: Problem, *, record: bool) -> History:
     """Read the history that a finished run left on its tape."""
     cursor = tape.cursor
-    releases, draws, kept = int(cursor[RELEASES]), int(cursor[DRAWS]), int(cursor[MARKS])
+    releases, draws, kept = int(cursor[At.RELEASES]), int(cursor[At.DRAWS]), int(cursor[At.MARKS])
     if not record:
         releases = draws = 0
     return History(
         tape.drawn[:draws], tape.clean[:releases], tape.released[:releases], tape.path[:kept], tape.noise[:releases],
         tape.marks[:kept],
-        problem.dim_w, int(cursor[RETURNED]) if cursor[RETURNED] >= 0 else None,
+        problem.dim_w, int(cursor[At.RETURNED]) if cursor[At.RETURNED] >= 0 else None,
     )  # fmt: skip
 
 
@@ -291,21 +286,21 @@ def perform(
     thread.start()
     try:
         while thread.is_alive():
-            watch(int(cursor[RELEASES]))
+            watch(int(cursor[At.RELEASES]))
             thread.join(0.1)
     except KeyboardInterrupt:
-        cursor[MODE] = STOP
+        cursor[At.MODE] = Mode.STOP
         thread.join()
         raise
-    watch(int(cursor[RELEASES]))
+    watch(int(cursor[At.RELEASES]))
     if failures:
         raise failures[0]
 
 
 SCHEMES: dict[Scheme, int] = {
-    "with_replacement": WITH_REPLACEMENT,
-    "without_replacement": WITHOUT_REPLACEMENT,
-    "poisson": POISSON,
+    "with_replacement": Draw.WITH_REPLACEMENT.value,
+    "without_replacement": Draw.WITHOUT_REPLACEMENT.value,
+    "poisson": Draw.POISSON.value,
 }
 AnyNames = TypeVar("AnyNames", bound=tuple[Any, ...])
 _LARGEST = np.iinfo(np.int64).max

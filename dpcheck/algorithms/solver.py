@@ -12,7 +12,7 @@ import numpy as np
 from dpcheck.algorithms.configured import Configured
 from dpcheck.algorithms.kernels.gradients import no_ascent, no_base, no_difference
 from dpcheck.algorithms.kernels.jit import Numbers, Play, Tape
-from dpcheck.algorithms.kernels.tape import COUNT, EVALUATIONS, EXHAUSTED, OUTCOME, RECORD, RELEASES, REPLAY
+from dpcheck.algorithms.kernels.tape import At, Mode, Outcome
 from dpcheck.algorithms.layout import JOINT, Release, declared
 from dpcheck.algorithms.problem import Array, Problem, data_of
 from dpcheck.algorithms.run import History, Run, history_of, new_tape, perform, rows_of
@@ -23,8 +23,6 @@ from dpcheck.running.executor import one_blas_thread
 if TYPE_CHECKING:
     from dpcheck.algorithms.promises import Promise
     from dpcheck.algorithms.schedule import Schedule
-
-_OUTCOMES = ("finished", "exhausted", "certified", "uncertified")  # in the tape's numbering
 
 
 class Solver(Configured):
@@ -54,7 +52,7 @@ class Solver(Configured):
     promised : float
         The share of (epsilon, delta) that the algorithm promises itself, where it is a part of another.
     kernel : callable
-        The compiled run, of signature ``dpcheck.algorithms.kernels.jit.RUN_SIGNATURE``.
+        The compiled run, of the type ``run`` of ``dpcheck.algorithms.kernels.jit``.
     differences : bool
         Whether the kernel calls ``difference``; if not, the problem's is not compiled.
     climbs : bool
@@ -276,7 +274,7 @@ class Solver(Configured):
         require_seed(seed)
         events = self.events(problem)
         wanted = range(self.iterations(problem)) if at is None and record else at or ()
-        tape = new_tape(problem, self.rows(problem), at=wanted, mode=RECORD if record else COUNT)
+        tape = new_tape(problem, self.rows(problem), at=wanted, mode=Mode.RECORD if record else Mode.COUNT)
         out = np.empty(problem.dim_w + problem.dim_v)
         play = Play(self.packed(problem), np.random.default_rng(seed), tape)
         parts, most = self.parts(problem), self.rows(problem)[0]
@@ -287,7 +285,7 @@ class Solver(Configured):
         start = ("x is the start: no later iterate became an anchor",) if history.returned == 0 else ()
         return Run(
             out[: problem.dim_w], out[problem.dim_w :], events, (*self.notes, *self.origins(), *start), history,
-            self, problem, int(tape.cursor[EVALUATIONS]), _OUTCOMES[int(tape.cursor[OUTCOME])],
+            self, problem, int(tape.cursor[At.EVALUATIONS]), Outcome(tape.cursor[At.OUTCOME]).name.lower(),
         )  # fmt: skip
 
     def quiet(self) -> Self:
@@ -337,7 +335,7 @@ class Solver(Configured):
         History
             What the other data would have released.
         """
-        tape = new_tape(problem, self.rows(problem), at=history.iterations.tolist(), mode=REPLAY)
+        tape = new_tape(problem, self.rows(problem), at=history.iterations.tolist(), mode=Mode.REPLAY)
         tape.released[: len(history.released)] = history.released
         out = np.empty((1, problem.dim_w + problem.dim_v))
         play = Play(self.packed(problem), np.random.default_rng(seed), tape)
@@ -373,9 +371,10 @@ class Solver(Configured):
 def _require_sound(tape: Tape, declared: int, name: str) -> None:
     """Require that the base solver arrived, and that a run releases no more than it declares, which would be a bug."""
     require(
-        tape.cursor[OUTCOME] != EXHAUSTED, "most", "be large enough for the base solver to reach its accuracy",
-        f"{int(tape.cursor[EVALUATIONS])} evaluations without; another base may need fewer",
+        tape.cursor[At.OUTCOME] != Outcome.EXHAUSTED, "most",
+        "be large enough for the base solver to reach its accuracy",
+        f"{int(tape.cursor[At.EVALUATIONS])} evaluations without; another base may need fewer",
     )  # fmt: skip
-    made = int(tape.cursor[RELEASES])
+    made = int(tape.cursor[At.RELEASES])
     if made > declared:
         raise RuntimeError(f"{name} made {made} releases and declares {declared}")

@@ -13,12 +13,12 @@ import numpy as np
 from scipy.special import gammaln, hyp1f1
 
 from dpcheck.algorithms.kernels.gradients import add_clipped
-from dpcheck.algorithms.kernels.jit import DIFFERENCE_SIGNATURE, MEAN_SIGNATURE, kernel
+from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.problem import Array
 from dpcheck.problems.quadratic import Quadratic
 
 
-@kernel(MEAN_SIGNATURE)
+@kernel("mean")
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
     """Do what ``dpcheck.algorithms.kernels.gradients.mean`` does where all records are the first one."""
     params, records, d = data.params, data.records, data.dim_w
@@ -30,7 +30,7 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
         out[i] *= index.size / batch
 
 
-@kernel(DIFFERENCE_SIGNATURE)
+@kernel("difference")
 def difference(gradient, data, new, old, batch, clip, out):  # type: ignore[no-untyped-def]
     """Do what ``dpcheck.algorithms.kernels.gradients.difference`` does where all records are the first one."""
     params, records, d = data.params, data.records, data.dim_w

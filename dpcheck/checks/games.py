@@ -11,8 +11,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, Play, kernel
-from dpcheck.algorithms.kernels.tape import COUNT, RECORD, REPLAY
+from dpcheck.algorithms.kernels.jit import Play, kernel
+from dpcheck.algorithms.kernels.tape import Mode
 from dpcheck.algorithms.kernels.transcripts import Others, Replay, Scheme, paths, transcripts
 from dpcheck.algorithms.problem import Array, Defaults, Problem, ball, data_of, with_record
 from dpcheck.algorithms.run import SCHEMES, History, new_tape
@@ -23,7 +23,7 @@ from dpcheck.events import Scheme as Drawing
 from dpcheck.solvers import configure
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """Compute the partial gradients of one record (b, c, p, q, a); v may be empty."""
     slope = record[0] / np.sqrt(w.size)
@@ -41,7 +41,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
                 out_v[i] += record[4] * w[i]
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
     """Return f of one record."""
     total, slope = 0.0, record[0] / np.sqrt(w.size)
@@ -185,8 +185,10 @@ class Game:
         """Return exact log-likelihood ratios of ``size`` transcripts, save of a private choice that ends a run."""
         solver, fixed, sets = self.solver, self._fixed, self._sets
         numbers = solver.packed(problem)._replace(counts=fixed.packed(problem).counts)
-        tape = new_tape(problem, solver.rows(problem), mode=RECORD)
-        tapes = [new_tape(problem, fixed.rows(problem), mode=REPLAY)._replace(released=tape.released) for _ in sets]
+        tape = new_tape(problem, solver.rows(problem), mode=Mode.RECORD)
+        tapes = [
+            new_tape(problem, fixed.rows(problem), mode=Mode.REPLAY)._replace(released=tape.released) for _ in sets
+        ]
         needed = np.repeat([0 in self.pattern, 1 in self.pattern], (2, 3)).astype(np.int64)
         for k, each in enumerate(sets):
             if (k < 2 or self._scheme != "poisson") and np.array_equal(problem.records, each.records):
@@ -227,7 +229,7 @@ class Game:
     def paths(self, problem: Problem, rng: np.random.Generator, size: int) -> Array:
         """Return all iterates and the output of ``size`` runs, one after the other : (size, (T + 1) (d_w + d_v))."""
         solver = self.solver
-        tape = new_tape(problem, (0, 0, 0), at=range(solver.iterations(problem)), mode=COUNT)
+        tape = new_tape(problem, (0, 0, 0), at=range(solver.iterations(problem)), mode=Mode.COUNT)
         outputs = np.empty((size, tape.path.size + problem.dim_w + problem.dim_v))
         paths(solver.kernel, solver.parts(problem), Play(solver.packed(problem), rng, tape), outputs)
         return outputs

@@ -18,19 +18,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numba import types
 
 from dpcheck.algorithms.kernels import gradients
-from dpcheck.algorithms.kernels.jit import (
-    ASCENT_SIGNATURE,
-    GRADIENT_SIGNATURE,
-    MATRIX,
-    MEAN_SIGNATURE,
-    VALUE_SIGNATURE,
-    VECTOR,
-    kernel,
-)
-from dpcheck.algorithms.kernels.parts import BALL, BOX, project
+from dpcheck.algorithms.kernels.jit import kernel
+from dpcheck.algorithms.kernels.parts import Shape, project
 from dpcheck.algorithms.problem import Array, Constants, Defaults, blocks, columns
 from dpcheck.arrays import real_numbers
 from dpcheck.errors import require, require_positive
@@ -38,7 +29,7 @@ from dpcheck.problems import as_records, within_bound
 from dpcheck.problems import linear_scores as linear
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """Partial gradients of one record (x, y); equation (26)."""
     d = w.size - 2
@@ -58,7 +49,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
     out_v[0] = 2.0 * (sign * weight * h - params[2] * v[0])
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
     """f of one record (x, y)."""
     d = w.size - 2
@@ -72,7 +63,7 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
     return weight * ((h - centre) * (h - centre) + 2.0 * sign * (1.0 + v[0]) * h) - params[2] * v[0] * v[0]
 
 
-@kernel(types.void(VECTOR, types.int64, types.int64, VECTOR, VECTOR, linear.SCORES, VECTOR), apart=True)
+@kernel("void(vector, int64, int64, vector, vector, linear.Scores, vector)", apart=True)
 def weigh(params, count, batch, x, clip, scores, out):  # type: ignore[no-untyped-def]
     """Clipped gradients of ``count`` records with labels y, |x|^2 = q and scores h, over ``batch``.
 
@@ -105,7 +96,7 @@ def weigh(params, count, batch, x, clip, scores, out):  # type: ignore[no-untype
     out[d + 2] += sum_v * share
 
 
-@kernel(MEAN_SIGNATURE)
+@kernel("mean")
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean of many records' gradients at once, see ``dpcheck.problems.linear_scores``."""
     params, rows = data.params, data.records
@@ -130,7 +121,7 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
         out[i] = total[i]
 
 
-@kernel(types.void(types.float64, VECTOR, VECTOR, types.float64, MATRIX, VECTOR))
+@kernel("void(float64, vector, vector, float64, matrix, vector)")
 def climb(s0, pulls, steps, bound, domain_v, v):  # type: ignore[no-untyped-def]
     """Take steps up in v by the mean of 2 (pull - s0 v), each clipped to the bound; pulls : (records,)."""
     for i in range(steps.size):
@@ -142,7 +133,7 @@ def climb(s0, pulls, steps, bound, domain_v, v):  # type: ignore[no-untyped-def]
         project(v, domain_v)
 
 
-@kernel(ASCENT_SIGNATURE)
+@kernel("ascent")
 def ascent(gradient, mean, data, index, steps, clip, point, g):  # type: ignore[no-untyped-def]
     """Climb with scores that are computed once, since v is not in them."""
     params, rows = data.params, data.records
@@ -259,7 +250,7 @@ class AUC(Defaults):
     @property
     def domain_w(self) -> Array:
         """|theta| <= B, |a| <= B, |b| <= B."""
-        return blocks((self.dim_w - 2, BALL, self.radius), (2, BOX, self.radius))
+        return blocks((self.dim_w - 2, Shape.BALL, self.radius), (2, Shape.BOX, self.radius))
 
     @property
     def reach(self) -> float:

@@ -23,24 +23,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numba import types
 
-from dpcheck.algorithms.kernels.jit import (
-    ASCENT_SIGNATURE,
-    DATA,
-    DIFFERENCE_SIGNATURE,
-    GRADIENT_SIGNATURE,
-    INDICES,
-    MATRIX,
-    MEAN_SIGNATURE,
-    PLACE,
-    SINGLE_VECTOR,
-    VALUE_SIGNATURE,
-    VECTOR,
-    Place,
-    kernel,
-)  # fmt: skip
-from dpcheck.algorithms.kernels.parts import BALL, BOX
+from dpcheck.algorithms.kernels.jit import Place, kernel
+from dpcheck.algorithms.kernels.parts import Shape
 from dpcheck.algorithms.problem import Array, Constants, Defaults, blocks
 from dpcheck.errors import require
 from dpcheck.problems import mlp
@@ -54,7 +39,7 @@ from dpcheck.problems.mlp import Network
 SINGLE_ERROR = 1e-5
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """Partial gradients of one record (x, y), in plain loops."""
     widths, d = mlp.widths_of(params[4:]), w.size - 2
@@ -73,7 +58,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
     out_v[0] = 2.0 * (sign * weight * h - params[2] * v[0])
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
     """f of one record (x, y)."""
     widths, d = mlp.widths_of(params[4:]), w.size - 2
@@ -87,8 +72,8 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 
 @kernel(
-    types.void(DATA, PLACE, VECTOR, types.int64, mlp.LAYERS, MATRIX),
-    types.void(DATA, PLACE, SINGLE_VECTOR, types.int64, mlp.SINGLE_LAYERS, MATRIX),
+    "void(data, place, vector, int64, mlp.Layers, matrix)",
+    "void(data, place, single_vector, int64, mlp.SINGLE_LAYERS, matrix)",
 )
 def backpropagated(data, place, theta, first, layers, rest):  # type: ignore[no-untyped-def]
     """Inputs and signals of f for the records of a place, in the rows from ``first`` on.
@@ -116,7 +101,7 @@ def backpropagated(data, place, theta, first, layers, rest):  # type: ignore[no-
     mlp.backward(theta, widths, params[3], rows, first, stop, work)
 
 
-@kernel(types.void(VECTOR, MATRIX, types.int64, VECTOR, VECTOR, VECTOR))
+@kernel("void(vector, matrix, int64, vector, vector, vector)")
 def add_rest(square, rest, batch, clip, scale, out):  # type: ignore[no-untyped-def]
     """Weights of the records' clipped gradients in ``scale``; their parts in a, b and v added to ``out``."""
     d = out.size - 3
@@ -129,8 +114,8 @@ def add_rest(square, rest, batch, clip, scale, out):  # type: ignore[no-untyped-
 
 
 @kernel(
-    types.void(DATA, INDICES, types.int64, VECTOR, VECTOR, VECTOR, mlp.LAYERS, VECTOR, VECTOR),
-    types.void(DATA, INDICES, types.int64, VECTOR, VECTOR, SINGLE_VECTOR, mlp.SINGLE_LAYERS, SINGLE_VECTOR, VECTOR),
+    "void(data, indices, int64, vector, vector, vector, mlp.Layers, vector, vector)",
+    "void(data, indices, int64, vector, vector, single_vector, mlp.SINGLE_LAYERS, single_vector, vector)",
 )
 def add_chunks(data, index, batch, x, clip, theta, layers, total, out):  # type: ignore[no-untyped-def]
     """Clipped mean, as many records at a time as the layers have rows for: ``total`` in theta, ``out`` in the rest."""
@@ -145,7 +130,7 @@ def add_chunks(data, index, batch, x, clip, theta, layers, total, out):  # type:
         mlp.weighted_sum(widths, chunk, work, scale[:m], start > 0, total)
 
 
-@kernel(MEAN_SIGNATURE)
+@kernel("mean")
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean by matrix products, see ``dpcheck.problems.mlp``; ``gradient`` is not called."""
     widths, d, chunk = mlp.widths_of(data.params[4:]), data.dim_w - 2, min(index.size, mlp.CHUNK)
@@ -154,7 +139,7 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
     add_chunks(data, index, batch, x, clip, x[:d], layers, out[:d], out)
 
 
-@kernel(MEAN_SIGNATURE)
+@kernel("mean")
 def mean_single(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
     """Compute ``mean`` by products in single precision, with norms lowered by more than these are off."""
     widths, d, chunk = mlp.widths_of(data.params[4:]), data.dim_w - 2, min(index.size, 2 * mlp.CHUNK)
@@ -165,7 +150,7 @@ def mean_single(gradient, data, index, batch, x, clip, out):  # type: ignore[no-
     out[:d] = total
 
 
-@kernel(DIFFERENCE_SIGNATURE)
+@kernel("difference")
 def difference(gradient, data, new, old, batch, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean of gradient differences by matrix products; ``gradient`` is not called."""
     index, old_index, d = new.chosen, old.chosen, data.dim_w - 2
@@ -188,7 +173,7 @@ def difference(gradient, data, new, old, batch, clip, out):  # type: ignore[no-u
         mlp.weighted_sum(widths, 2 * chunk, work, scale[: 2 * m], start > 0, out[:d])
 
 
-@kernel(ASCENT_SIGNATURE)
+@kernel("ascent")
 def ascent(gradient, mean, data, index, steps, clip, point, g):  # type: ignore[no-untyped-def]
     """Climb with scores from one forward pass, since v is not in them; ``gradient`` and ``mean`` are not called."""
     params, records, d = data.params, data.records, data.dim_w - 2
@@ -313,7 +298,7 @@ class AUCMLP(Defaults):
     @property
     def domain_w(self) -> Array:
         """|theta| <= B, |a| <= H, |b| <= H."""
-        return blocks((self.dim_w - 2, BALL, self.radius), (2, BOX, self._bounds[0]))
+        return blocks((self.dim_w - 2, Shape.BALL, self.radius), (2, Shape.BOX, self._bounds[0]))
 
     @property
     def reach(self) -> float:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.problem import Array, Constants, Defaults, columns, fields_read
 from dpcheck.errors import require, require_count
 from dpcheck.problems import bounded_pairs, sphere
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """Partial gradients a v + b and a w - c of one record (b, c)."""
     a, d = params[0], w.size
@@ -27,7 +27,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
         out_v[i] = a * w[i] - record[d + i]
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
     """f of one record (b, c)."""
     total, d = 0.0, w.size

@@ -29,15 +29,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.kernels.parts import BOX
+from dpcheck.algorithms.kernels.jit import kernel
+from dpcheck.algorithms.kernels.parts import Shape
 from dpcheck.algorithms.problem import Array, Constants, blocks, fields_read
 from dpcheck.errors import require, require_count
 from dpcheck.problems import as_records, within_bound
 from dpcheck.problems.nonconvex import Centred, StronglyConcave, spectral
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """Partial gradients -a sin w + b v cos w and b sin w + z - mu v of one record z."""
     a, b, mu = params[0], params[1], params[2]
@@ -47,7 +47,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
         out_v[i] = b * sine + record[i] - mu * v[i]
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
     """f of one record z."""
     a, b, mu = params[0], params[1], params[2]
@@ -112,7 +112,7 @@ class Cosine(Centred, StronglyConcave):
     @property
     def domain_v(self) -> Array:
         """[-Lam, Lam]^d."""
-        return blocks((self.dim_v, BOX, self.reach))
+        return blocks((self.dim_v, Shape.BOX, self.reach))
 
     @property
     def start(self) -> Array:

@@ -19,13 +19,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.problem import Array, Constants, Minimisation, fields_read
 from dpcheck.problems import bounded_rows, sphere
 from dpcheck.problems.nonconvex import Centred, Wells
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """(w_1^3 - g w_1, w_2, ...) + z of one record z."""
     for i in range(w.size):
@@ -33,7 +33,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
     out_w[0] = w[0] * (w[0] * w[0] - params[0]) + record[0]
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
     """f of one record z."""
     square = w[0] * w[0]

@@ -22,15 +22,15 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.kernels import gradients
-from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, MEAN_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.kernels.parts import BOX
+from dpcheck.algorithms.kernels.jit import kernel
+from dpcheck.algorithms.kernels.parts import Shape
 from dpcheck.algorithms.problem import Array, Constants, Defaults, blocks, columns
 from dpcheck.errors import require, require_count
 from dpcheck.problems import bounded_pairs
 from dpcheck.problems.nonconvex import spectral
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """Partial gradients of one record (b, c); at a kink the subgradient 0 of the hinge."""
     a, slope, place, width, d = params[0], params[1], params[2], params[3], w.size
@@ -43,7 +43,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
             out_v[i] -= slope if v[i] >= place + width else slope * (v[i] - place) / width
 
 
-@kernel(MEAN_SIGNATURE)
+@kernel("mean")
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
     """The general kernel where gradients are clipped; else the gradient at the mean record, in which it is linear."""
     if clip[0] < np.inf or clip[1] < np.inf:
@@ -64,7 +64,7 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
         out[i] *= index.size / batch
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
     """f of one record (b, c)."""
     a, slope, place, width, d = params[0], params[1], params[2], params[3], w.size
@@ -138,7 +138,7 @@ class HingeGame(Defaults):
     @property
     def domain_w(self) -> Array:
         """The box whose corners have norm D, for w and for v."""
-        return blocks((self.dim_w, BOX, self.radius / math.sqrt(self.dim_w)))
+        return blocks((self.dim_w, Shape.BOX, self.radius / math.sqrt(self.dim_w)))
 
     domain_v = domain_w
 

@@ -12,20 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.problem import Array, Constants, Minimisation
 from dpcheck.errors import require
 from dpcheck.problems.mean_estimation import MeanEstimation
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """H (w - z), ``params`` the diagonal of H."""
     for i in range(w.size):
         out_w[i] = params[i] * (w[i] - record[i])
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
     """1/2 (w - z)' H (w - z)."""
     total = 0.0

@@ -25,7 +25,7 @@ from numba.extending import intrinsic as _intrinsic
 from numba.extending import models, register_model
 from numpy.typing import NDArray
 
-from dpcheck.algorithms.kernels.jit import INDICES, MATRIX, VECTOR, kernel
+from dpcheck.algorithms.kernels.jit import kernel
 
 ir: Any = cgutils.ir  # type: ignore[attr-defined]  # LLVM's instructions
 intrinsic: Any = _intrinsic  # a function of a context and more becomes one of the rest
@@ -191,16 +191,13 @@ class Scores(NamedTuple):
     q: NDArray[np.float64]  # |x|^2
 
 
-SCORES = types.NamedUniTuple(VECTOR, 3, Scores)
-
-
-@kernel(types.int64(MATRIX))
+@kernel("int64(matrix)")
 def chunk(rows):  # type: ignore[no-untyped-def]
     """Return how many rows to take between the two passes: they are still in a near cache when they come again."""
     return 128 if rows.shape[1] <= 32 else 32
 
 
-@kernel(types.void(MATRIX, INDICES, types.int64, types.int64, VECTOR, SCORES), apart=True)
+@kernel("void(matrix, indices, int64, int64, vector, Scores)", apart=True)
 def products(rows, index, count, d, w, scores):  # type: ignore[no-untyped-def]
     """Compute the scores of the first ``count`` rows of ``index``, arranged as above.
 
@@ -235,7 +232,7 @@ def products(rows, index, count, d, w, scores):  # type: ignore[no-untyped-def]
         h[k], y[k], q[k] = h_k, rows[j, d], rows[j, d + 1]
 
 
-@kernel(types.void(MATRIX, INDICES, types.int64, VECTOR, VECTOR), apart=True)
+@kernel("void(matrix, indices, int64, vector, vector)", apart=True)
 def add_combination(rows, index, count, s, out):  # type: ignore[no-untyped-def]
     """Add the sum of s_k row_k over the first ``count`` rows of ``index`` to ``out``, which is as long as a row."""
     width = rows.shape[1]

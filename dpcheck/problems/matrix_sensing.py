@@ -31,15 +31,15 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.kernels.parts import BOX
+from dpcheck.algorithms.kernels.jit import kernel
+from dpcheck.algorithms.kernels.parts import Shape
 from dpcheck.algorithms.problem import Array, Constants, Defaults, blocks, fields_read
 from dpcheck.errors import require, require_count
 from dpcheck.problems import as_records
 from dpcheck.problems.nonconvex import StronglyConcave, spectral
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """Partial gradients y_i (A V, A'U) and (<A, U V'> - b - y_i) e_i of one record (i, A, b)."""
     p, q, rank = int(params[0]), int(params[1]), int(params[2])
@@ -58,7 +58,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
     out_v[number] = product - record[1 + p * q] - y
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
     """f of one record (i, A, b)."""
     p, q, rank = int(params[0]), int(params[1]), int(params[2])
@@ -224,7 +224,7 @@ class MatrixSensing(Factors, StronglyConcave):
     @property
     def domain_v(self) -> Array:
         """[-Lam, Lam]^n."""
-        return blocks((self.dim_v, BOX, self.dual_radius))
+        return blocks((self.dim_v, Shape.BOX, self.dual_radius))
 
     def constants(self) -> Constants:
         """The ascent limit is 2: y_i is moved by step clip(r_i - y_i), the other entries stay."""

@@ -12,20 +12,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.problem import Array, Constants, Minimisation, fields_read
 from dpcheck.errors import require, require_count
 from dpcheck.problems import bounded_rows
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """mu (w - z)."""
     for i in range(w.size):
         out_w[i] = params[0] * (w[i] - record[i])
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
     """mu/2 |w - z|^2."""
     total = 0.0

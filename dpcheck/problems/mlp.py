@@ -29,15 +29,11 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from dpcheck.algorithms.kernels.jit import INDICES, MATRIX, SINGLE_VECTOR, VECTOR, kernel
+from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.problem import Array
 from dpcheck.errors import require, require_count
 
 CHUNK = 256  # records that are processed at once: their inputs and signals stay in the cache
-
-_INT = types.int64
-SINGLE_MATRIX = types.float32[:, ::1]
-_FLOAT = types.float64
 
 
 class Layers(NamedTuple):
@@ -48,11 +44,10 @@ class Layers(NamedTuple):
     work: NDArray[np.float64]
 
 
-LAYERS = types.NamedTuple((INDICES, _INT, VECTOR), Layers)
-SINGLE_LAYERS = types.NamedTuple((INDICES, _INT, SINGLE_VECTOR), Layers)
+SINGLE_LAYERS = types.NamedTuple((types.int64[::1], types.int64, types.float32[::1]), Layers)
 
 
-@kernel(INDICES(VECTOR))
+@kernel("indices(vector)")
 def widths_of(numbers):  # type: ignore[no-untyped-def]
     """Return the widths, kept among a problem's float parameters, as integers."""
     widths = np.empty(numbers.size, np.int64)
@@ -61,7 +56,7 @@ def widths_of(numbers):  # type: ignore[no-untyped-def]
     return widths
 
 
-@kernel(_INT(INDICES))
+@kernel("int64(indices)")
 def parameters(widths):  # type: ignore[no-untyped-def]
     """Count the parameters of a network."""
     count = 0
@@ -70,7 +65,7 @@ def parameters(widths):  # type: ignore[no-untyped-def]
     return count
 
 
-@kernel(_INT(INDICES))
+@kernel("int64(indices)")
 def room(widths):  # type: ignore[no-untyped-def]
     """Count the numbers that a record takes in ``work``."""
     count = widths[-1]
@@ -81,7 +76,7 @@ def room(widths):  # type: ignore[no-untyped-def]
     return count
 
 
-@kernel(MATRIX(VECTOR, INDICES, _INT), SINGLE_MATRIX(SINGLE_VECTOR, INDICES, _INT))
+@kernel("matrix(vector, indices, int64)", "single_matrix(single_vector, indices, int64)")
 def weights(theta, widths, layer):  # type: ignore[no-untyped-def]
     """Return W_l, l = 1..L, a view."""
     start = 0
@@ -91,7 +86,7 @@ def weights(theta, widths, layer):  # type: ignore[no-untyped-def]
     return theta[start : start + rows * columns].reshape((rows, columns))
 
 
-@kernel(MATRIX(VECTOR, INDICES, _INT, _INT), SINGLE_MATRIX(SINGLE_VECTOR, INDICES, _INT, _INT))
+@kernel("matrix(vector, indices, int64, int64)", "single_matrix(single_vector, indices, int64, int64)")
 def inputs(work, widths, rows, layer):  # type: ignore[no-untyped-def]
     """Return (a_l, 1) of all records, l = 0..L-1, (rows, w_l + 1), a view."""
     start = 0
@@ -101,7 +96,7 @@ def inputs(work, widths, rows, layer):  # type: ignore[no-untyped-def]
     return work[start : start + rows * columns].reshape((rows, columns))
 
 
-@kernel(MATRIX(VECTOR, INDICES, _INT, _INT), SINGLE_MATRIX(SINGLE_VECTOR, INDICES, _INT, _INT))
+@kernel("matrix(vector, indices, int64, int64)", "single_matrix(single_vector, indices, int64, int64)")
 def signals(work, widths, rows, layer):  # type: ignore[no-untyped-def]
     """Return z_l after the forward pass, s_l after the backward pass, l = 1..L, (rows, w_l), a view."""
     start = 0
@@ -113,7 +108,7 @@ def signals(work, widths, rows, layer):  # type: ignore[no-untyped-def]
     return work[start : start + rows * columns].reshape((rows, columns))
 
 
-@kernel(types.void(MATRIX, INDICES, MATRIX), types.void(MATRIX, INDICES, SINGLE_MATRIX))
+@kernel("void(matrix, indices, matrix)", "void(matrix, indices, single_matrix)")
 def gather(records, index, out):  # type: ignore[no-untyped-def]
     """Fill the inputs of the first layer: the leading columns of the records ``index``, and 1."""
     last = out.shape[1] - 1
@@ -125,8 +120,8 @@ def gather(records, index, out):  # type: ignore[no-untyped-def]
 
 
 @kernel(
-    types.void(VECTOR, INDICES, _FLOAT, _INT, _INT, _INT, VECTOR),
-    types.void(SINGLE_VECTOR, INDICES, _FLOAT, _INT, _INT, _INT, SINGLE_VECTOR),
+    "void(vector, indices, float64, int64, int64, int64, vector)",
+    "void(single_vector, indices, float64, int64, int64, int64, single_vector)",
 )
 def forward(theta, widths, slope, rows, first, stop, work):  # type: ignore[no-untyped-def]
     """Fill inputs and z of the rows first..stop-1 from the first layer's inputs; the last z is the output."""
@@ -144,8 +139,8 @@ def forward(theta, widths, slope, rows, first, stop, work):  # type: ignore[no-u
 
 
 @kernel(
-    types.void(VECTOR, INDICES, _FLOAT, _INT, _INT, _INT, VECTOR),
-    types.void(SINGLE_VECTOR, INDICES, _FLOAT, _INT, _INT, _INT, SINGLE_VECTOR),
+    "void(vector, indices, float64, int64, int64, int64, vector)",
+    "void(single_vector, indices, float64, int64, int64, int64, single_vector)",
 )
 def backward(theta, widths, slope, rows, first, stop, work):  # type: ignore[no-untyped-def]
     """Fill the signals of the rows first..stop-1, layers L-1 down to 1, from those of layer L."""
@@ -163,7 +158,7 @@ def backward(theta, widths, slope, rows, first, stop, work):  # type: ignore[no-
                 s[j, k] *= one if a[j, k] >= 0.0 else less
 
 
-@kernel(_FLOAT(VECTOR, VECTOR), _FLOAT(SINGLE_VECTOR, SINGLE_VECTOR))
+@kernel("float64(vector, vector)", "float64(single_vector, single_vector)")
 def inner(a, b):  # type: ignore[no-untyped-def]
     """Return the inner product <a, b>."""
     total = 0.0
@@ -172,7 +167,7 @@ def inner(a, b):  # type: ignore[no-untyped-def]
     return total
 
 
-@kernel(types.void(INDICES, _INT, VECTOR, VECTOR), types.void(INDICES, _INT, SINGLE_VECTOR, VECTOR))
+@kernel("void(indices, int64, vector, vector)", "void(indices, int64, single_vector, vector)")
 def squares(widths, rows, work, out):  # type: ignore[no-untyped-def]
     """Fill ``out`` with square norms of the gradients of its rows: the sum over layers of |input|^2 |signal|^2."""
     out[:] = 0.0
@@ -182,7 +177,7 @@ def squares(widths, rows, work, out):  # type: ignore[no-untyped-def]
             out[j] += inner(a[j], a[j]) * inner(s[j], s[j])
 
 
-@kernel(_FLOAT(MATRIX, MATRIX))
+@kernel("float64(matrix, matrix)")
 def outer_square(left, right):  # type: ignore[no-untyped-def]
     """Return |sum_i left_i right_i'|^2 = sum over i and j of <left_i, left_j> <right_i, right_j>, at least 0."""
     total = 0.0
@@ -200,10 +195,7 @@ class Outer(NamedTuple):
     s: NDArray[np.float64]
 
 
-OUTER = types.NamedUniTuple(VECTOR, 2, Outer)
-
-
-@kernel(types.void(OUTER, OUTER, _FLOAT, MATRIX, MATRIX, _INT))
+@kernel("void(Outer, Outer, float64, matrix, matrix, int64)")
 def split(new, old, sign, left, right, at):  # type: ignore[no-untyped-def]
     """Write sign (new - old) as the outer products ``at`` and ``at`` + 1 of rows of ``left`` and ``right``."""
     a, b, c, d = new.a, new.s, old.a, old.s
@@ -215,7 +207,7 @@ def split(new, old, sign, left, right, at):  # type: ignore[no-untyped-def]
         right[at + 1, i] = sign * (b[i] - d[i])
 
 
-@kernel(types.void(MATRIX, MATRIX, _INT, VECTOR))
+@kernel("void(matrix, matrix, int64, vector)")
 def add_difference_squares(a, s, pairs, out):  # type: ignore[no-untyped-def]
     """Add square norms of differences of outer products a_i s_i' to ``out``.
 
@@ -232,7 +224,7 @@ def add_difference_squares(a, s, pairs, out):  # type: ignore[no-untyped-def]
         out[j] += outer_square(left, right)
 
 
-@kernel(types.void(INDICES, _INT, VECTOR, _INT, VECTOR))
+@kernel("void(indices, int64, vector, int64, vector)")
 def difference_squares(widths, rows, work, pairs, out):  # type: ignore[no-untyped-def]
     """Fill square norms of differences of gradients, the rows in blocks as in :func:`add_difference_squares`."""
     out[:] = 0.0
@@ -241,15 +233,15 @@ def difference_squares(widths, rows, work, pairs, out):  # type: ignore[no-untyp
         add_difference_squares(a, s, pairs, out)
 
 
-@kernel(_FLOAT(_FLOAT, _FLOAT))
+@kernel("float64(float64, float64)")
 def clip_weight(square, bound):  # type: ignore[no-untyped-def]
     """Return the factor min(1, bound / |g|) from |g|^2."""
     return 1.0 if bound == np.inf or square <= bound * bound else bound / np.sqrt(square)
 
 
 @kernel(
-    types.void(INDICES, _INT, VECTOR, VECTOR, types.boolean, VECTOR),
-    types.void(INDICES, _INT, SINGLE_VECTOR, VECTOR, types.boolean, SINGLE_VECTOR),
+    "void(indices, int64, vector, vector, boolean, vector)",
+    "void(indices, int64, single_vector, vector, boolean, single_vector)",
 )
 def weighted_sum(widths, rows, work, scale, add, out):  # type: ignore[no-untyped-def]
     """Write or ``add`` the first rows' gradients, weighted by ``scale``, to ``out``; the signals are overwritten."""
@@ -271,7 +263,7 @@ def weighted_sum(widths, rows, work, scale, add, out):  # type: ignore[no-untype
             np.dot(np.transpose(a), s, g)
 
 
-@kernel(_INT(VECTOR, INDICES, _FLOAT, VECTOR, VECTOR))
+@kernel("int64(vector, indices, float64, vector, vector)")
 def activate(theta, widths, slope, x, a):  # type: ignore[no-untyped-def]
     """Compute one record's layers one after another in ``a``, in plain loops; returns where the output begins."""
     for i in range(widths[0]):
@@ -289,7 +281,7 @@ def activate(theta, widths, slope, x, a):  # type: ignore[no-untyped-def]
     return start
 
 
-@kernel(types.void(VECTOR, INDICES, _FLOAT, VECTOR, VECTOR, VECTOR, VECTOR))
+@kernel("void(vector, indices, float64, vector, vector, vector, vector)")
 def propagate(theta, widths, slope, a, top, out, out_x):  # type: ignore[no-untyped-def]
     """Compute gradients of <top, output> in the parameters and in x of one record, from :func:`activate`."""
     start, at = 0, theta.size

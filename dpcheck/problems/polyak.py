@@ -21,13 +21,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.problem import Array, Constants, Defaults, ball, fields_read
 from dpcheck.errors import require_count
 from dpcheck.problems import bounded_rows
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """(phi - z + v) phi' and phi - z - rho v."""
     root = math.sqrt(1.0 + w[0] * w[0])
@@ -36,7 +36,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
     out_v[0] = rest - params[0] * v[0]
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
     """f of one record z."""
     rest = 0.75 * w[0] + 0.25 * math.sqrt(1.0 + w[0] * w[0]) - record[0]

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.problem import Array, Constants, Defaults, fields_read
 from dpcheck.errors import require
 from dpcheck.problems import bounded_rows
 from dpcheck.problems.linear import Linear
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """z v and <z, w> - mu v."""
     inner = 0.0
@@ -31,7 +31,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
     out_v[0] = inner - params[0] * v[0]
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
     """<z, w> v - mu/2 v^2."""
     inner = 0.0

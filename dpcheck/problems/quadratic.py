@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.problem import Array, Constants, Defaults, columns, fields_read
 from dpcheck.errors import require
 from dpcheck.problems import bounded_pairs
 from dpcheck.problems.bilinear import Bilinear
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """Partial gradients mu_x w + a v + b and a w - mu_y v - c of one record (b, c)."""
     mu_x, a, mu_y, d = params[0], params[1], params[2], w.size
@@ -30,7 +30,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
         out_v[i] = a * w[i] - mu_y * v[i] - record[d + i]
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
     """f of one record (b, c)."""
     mu_x, a, mu_y, d = params[0], params[1], params[2], w.size

@@ -25,14 +25,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.problem import Array, Constants, fields_read
 from dpcheck.errors import require
 from dpcheck.problems import bounded_rows, sphere
 from dpcheck.problems.nonconvex import Centred, StronglyConcave, Wells, spectral
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """Partial gradients (w_1^3 - c w_1, w_2, ...) + b v and b w + z - mu v of one record z."""
     c, b, mu = params[0], params[1], params[2]
@@ -42,7 +42,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
     out_w[0] = w[0] * (w[0] * w[0] - c) + b * v[0]
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
     """f of one record z."""
     c, b, mu = params[0], params[1], params[2]

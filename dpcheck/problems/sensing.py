@@ -27,13 +27,13 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.problem import Array, Constants, Minimisation
 from dpcheck.errors import require
 from dpcheck.problems.matrix_sensing import Factors, MatrixSensing
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def residual(params, record, w, v):  # type: ignore[no-untyped-def]
     """<A, U V'> - b of one record (A, b)."""
     p, q, rank = int(params[0]), int(params[1]), int(params[2])
@@ -45,7 +45,7 @@ def residual(params, record, w, v):  # type: ignore[no-untyped-def]
     return product - record[p * q]
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """Residual times (A V, A'U)."""
     p, q, rank = int(params[0]), int(params[1]), int(params[2])
@@ -59,7 +59,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
                 out_w[split + k * rank + m] += pull * w[j * rank + m]
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
     """f of one record (A, b)."""
     off = residual(params, record, w, v)

@@ -33,8 +33,8 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.kernels.parts import BALL, BOX
+from dpcheck.algorithms.kernels.jit import kernel
+from dpcheck.algorithms.kernels.parts import Shape
 from dpcheck.algorithms.problem import Array, Constants, blocks, columns
 from dpcheck.errors import require
 from dpcheck.problems import as_records, within_bound
@@ -44,7 +44,7 @@ H = Polynomial([0.0, 1.0])
 SLOPE = 1 - H**2  # of tanh, where its value is h
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """Partial gradients of one record (x, y)."""
     d = w.size - 2
@@ -65,7 +65,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
     out_v[0] = 2.0 * (sign * weight * h - params[2] * v[0])
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
     """f of one record (x, y)."""
     d = w.size - 2
@@ -141,7 +141,7 @@ class TanhAUC(StronglyConcave):
     @property
     def domain_w(self) -> Array:
         """|theta| <= R, |a| <= 1, |b| <= 1."""
-        return blocks((self.dim_w - 2, BALL, self.radius), (2, BOX, 1.0))
+        return blocks((self.dim_w - 2, Shape.BALL, self.radius), (2, Shape.BOX, 1.0))
 
     def constants(self) -> Constants:
         """The formulas of the file's head."""

@@ -5,27 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
-from numpy.typing import NDArray
 
-from dpcheck.algorithms.kernels.jit import (
-    DATA,
-    DIFFERENCE_SIGNATURE,
-    GRADIENT_SIGNATURE,
-    MATRIX,
-    MEAN_SIGNATURE,
-    PLACE,
-    VALUE_SIGNATURE,
-    VECTOR,
-    Place,
-    kernel,
-)  # fmt: skip
+from dpcheck.algorithms.kernels.jit import Matrix, Place, kernel
 from dpcheck.problems import mlp
 
 # params: gamma, hidden units; a record: s (k), s' (k), r, c; theta and omega: (k + 1, H) by rows, H, 1
 
 
-@kernel(types.float64(types.int64, VECTOR, VECTOR, types.int64, VECTOR))
+@kernel("float64(int64, vector, vector, int64, vector)")
 def one_value(units, theta, record, first, tau):  # type: ignore[no-untyped-def]
     """V at the state that begins at ``first`` of one record, in plain loops; fills tau."""
     k = record.size // 2 - 1
@@ -39,7 +26,7 @@ def one_value(units, theta, record, first, tau):  # type: ignore[no-untyped-def]
     return total
 
 
-@kernel(types.float64(VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR))
+@kernel("float64(vector, vector, vector, vector, vector, vector, vector)")
 def one_product(params, record, w, v, tau, dot, next_tau):  # type: ignore[no-untyped-def]
     """u of one record, in plain loops; fills tau at s and at s', and z'. ``dot`` has a last entry: delta."""
     units, k = np.int64(params[1]), record.size // 2 - 1
@@ -56,7 +43,7 @@ def one_product(params, record, w, v, tau, dot, next_tau):  # type: ignore[no-un
     return u
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """Partial gradients of one record, in plain loops."""
     units, k = np.int64(params[1]), record.size // 2 - 1
@@ -78,7 +65,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
     out_v[w.size - 1] = rest
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
     """f of one record."""
     units = np.int64(params[1])
@@ -93,19 +80,16 @@ class Signals(NamedTuple):
     In W they are s outer here - s' outer there, in Omega s outer other, in (c, c_0) last_w and last_v.
     """
 
-    s: NDArray[np.float64]  # with a last column of ones, as s'
-    s_next: NDArray[np.float64]
-    here: NDArray[np.float64]
-    there: NDArray[np.float64]
-    other: NDArray[np.float64]
-    last_w: NDArray[np.float64]
-    last_v: NDArray[np.float64]
+    s: Matrix  # with a last column of ones, as s'
+    s_next: Matrix
+    here: Matrix
+    there: Matrix
+    other: Matrix
+    last_w: Matrix
+    last_v: Matrix
 
 
-_SIGNALS = types.NamedUniTuple(MATRIX, 7, Signals)
-
-
-@kernel(types.void(DATA, PLACE, _SIGNALS))
+@kernel("void(data, place, Signals)")
 def backpropagated(data, place, filled):  # type: ignore[no-untyped-def]
     """Fill the signals of the records of a place."""
     params, records, index = data.params, data.records, place.chosen
@@ -147,7 +131,7 @@ def backpropagated(data, place, filled):  # type: ignore[no-untyped-def]
         last_v[j, units] = rest
 
 
-@kernel(types.void(MATRIX, MATRIX, VECTOR, VECTOR))
+@kernel("void(matrix, matrix, vector, vector)")
 def add_layer(a, s, scale, out):  # type: ignore[no-untyped-def]
     """Add the sum of scale_j a_j outer s_j to ``out``; the signals are overwritten."""
     for j in range(scale.size):
@@ -160,7 +144,7 @@ def add_layer(a, s, scale, out):  # type: ignore[no-untyped-def]
         out[i] += flat[i]
 
 
-@kernel(types.void(MATRIX, VECTOR, VECTOR))
+@kernel("void(matrix, vector, vector)")
 def add_rows(rows, scale, out):  # type: ignore[no-untyped-def]
     """Add the sum of scale_j rows_j to ``out``."""
     for j in range(scale.size):
@@ -168,7 +152,7 @@ def add_rows(rows, scale, out):  # type: ignore[no-untyped-def]
             out[i] += scale[j] * rows[j, i]
 
 
-@kernel(MEAN_SIGNATURE)
+@kernel("mean")
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean by matrix products, see ``dpcheck.problems.mlp``; ``gradient`` is not called."""
     d, units, width = data.dim_w, np.int64(data.params[1]), data.records.shape[1] // 2
@@ -198,7 +182,7 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
         add_rows(last_v, scale[:m], out[d + cut :])
 
 
-@kernel(DIFFERENCE_SIGNATURE)
+@kernel("difference")
 def difference(gradient, data, new, old, batch, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean of gradient differences by matrix products; ``gradient`` is not called."""
     index, d = new.chosen, data.dim_w

@@ -23,20 +23,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 
-from dpcheck.algorithms.kernels.jit import (
-    DATA,
-    DIFFERENCE_SIGNATURE,
-    GRADIENT_SIGNATURE,
-    INDICES,
-    MEAN_SIGNATURE,
-    PLACE,
-    VALUE_SIGNATURE,
-    VECTOR,
-    Place,
-    kernel,
-)  # fmt: skip
+from dpcheck.algorithms.kernels.jit import Place, kernel
 from dpcheck.algorithms.problem import Array, Constants, Defaults
 from dpcheck.errors import require, require_count
 from dpcheck.problems import as_records, mlp
@@ -45,19 +33,19 @@ from dpcheck.problems.mlp import Network
 # params: lambda, slope, number of G's widths, G's widths, D's widths; a record: x, z
 
 
-@kernel(INDICES(VECTOR))
+@kernel("indices(vector)")
 def generator_widths(params):  # type: ignore[no-untyped-def]
     """Widths of G."""
     return mlp.widths_of(params[3 : 3 + np.int64(params[2])])
 
 
-@kernel(INDICES(VECTOR))
+@kernel("indices(vector)")
 def discriminator_widths(params):  # type: ignore[no-untyped-def]
     """Widths of D."""
     return mlp.widths_of(params[3 + np.int64(params[2]) :])
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """Partial gradients of one record, in plain loops."""
     g_widths, d_widths = generator_widths(params), discriminator_widths(params)
@@ -78,7 +66,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
     mlp.propagate(w, g_widths, slope, a, back, out_w, np.empty(g_widths[0]))
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
     """f of one record."""
     g_widths, d_widths = generator_widths(params), discriminator_widths(params)
@@ -101,10 +89,7 @@ class Networks(NamedTuple):
     fake: int
 
 
-_NETWORKS = types.NamedTuple((mlp.LAYERS, mlp.LAYERS, types.int64, types.int64, types.int64), Networks)
-
-
-@kernel(types.void(DATA, PLACE, _NETWORKS))
+@kernel("void(data, place, Networks)")
 def produced(data, place, networks):  # type: ignore[no-untyped-def]
     """Forward passes of the records of a place: D's outputs at the real and the fake images are its last z."""
     params, records, index = data.params, data.records, place.chosen
@@ -129,7 +114,7 @@ def produced(data, place, networks):  # type: ignore[no-untyped-def]
     mlp.forward(v, d_widths, slope, d_rows, fake, fake + m, d_work)
 
 
-@kernel(types.void(DATA, PLACE, _NETWORKS))
+@kernel("void(data, place, Networks)")
 def backpropagated(data, place, networks):  # type: ignore[no-untyped-def]
     """Backward passes: signals of D(x) and of D(G(z)) in D, signals of f in G."""
     w, v = place.x[: data.dim_w], place.x[data.dim_w :]
@@ -155,7 +140,7 @@ def backpropagated(data, place, networks):  # type: ignore[no-untyped-def]
     mlp.backward(w, g_widths, slope, g_rows, g_first, g_first + m, g_work)
 
 
-@kernel(types.void(INDICES, types.float64, types.int64, VECTOR, types.float64, VECTOR))
+@kernel("void(indices, float64, int64, vector, float64, vector)")
 def add_own_products(widths, slope, rows, work, factor, out):  # type: ignore[no-untyped-def]
     """Add factor <V, grad D(x) - grad D(G(z))> to ``out``, but for the last layer, where it is D(x) - D(G(z)).
 
@@ -174,7 +159,7 @@ def add_own_products(widths, slope, rows, work, factor, out):  # type: ignore[no
                 out[j - m] -= factor * total
 
 
-@kernel(MEAN_SIGNATURE)
+@kernel("mean")
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean by matrix products, see ``dpcheck.problems.mlp``; ``gradient`` is not called."""
     params, d = data.params, data.dim_w
@@ -214,7 +199,7 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
         out[d + i] -= pull * v[i]
 
 
-@kernel(types.void(INDICES, types.int64, VECTOR, VECTOR, VECTOR))
+@kernel("void(indices, int64, vector, vector, vector)")
 def add_products(widths, rows, work, shift, out):  # type: ignore[no-untyped-def]
     """Add -2 <shift, difference of gradients>, four blocks of rows with signs +, -, -, +, and |shift|^2."""
     m, shift_square = out.size, mlp.inner(shift, shift)
@@ -230,7 +215,7 @@ def add_products(widths, rows, work, shift, out):  # type: ignore[no-untyped-def
             out[j % m] -= 2.0 * sign * mlp.inner(u[j], s[j])
 
 
-@kernel(DIFFERENCE_SIGNATURE)
+@kernel("difference")
 def difference(gradient, data, new, old, batch, clip, out):  # type: ignore[no-untyped-def]
     """Clipped mean of gradient differences by matrix products; ``gradient`` is not called."""
     params, d, index, x = data.params, data.dim_w, new.chosen, new.x

@@ -37,7 +37,7 @@ NOISE_OVER_M_TWICE = (
     Edit("sgda", NOISE_W, "release(g_w, reals.sigma_w / batch, reals.sensitivity_w, rng, tape)"),
     Edit("sgda", NOISE_V, "release(g_v, reals.sigma_v / batch, reals.sensitivity_v, rng, tape)"),
 )
-FIXED_BATCH_FOR_POISSON = (Edit("sgda", DRAW, DRAW.replace("scheme", "1 if scheme == POISSON else scheme")),)
+FIXED_BATCH_FOR_POISSON = (Edit("sgda", DRAW, DRAW.replace("scheme", "1 if scheme == Draw.POISSON else scheme")),)
 NOISE_USED_TWICE = (Edit("sgda", NOISE_W, NOISE_W.replace("rng", "np.random.default_rng(t // 2)")),)
 ONE_NOISE_FOR_BOTH = tuple(
     Edit("sgda", noise, noise.replace("rng", "np.random.default_rng(t)")) for noise in (NOISE_W, NOISE_V)

@@ -13,18 +13,18 @@ from typing import ClassVar
 import numpy as np
 from reference.derivatives import project, quadratic
 
-from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.kernels.parts import BOX
+from dpcheck.algorithms.kernels.jit import kernel
+from dpcheck.algorithms.kernels.parts import Shape
 from dpcheck.algorithms.problem import Defaults, blocks
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def ridge_gradient(params, record, w, v, out_w, out_v):
     for j in range(w.size):
         out_w[j] = record[j] * w[j] - record[w.size + j]
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def ridge_value(params, record, w, v):
     total = 0.0
     for j in range(w.size):
@@ -32,7 +32,7 @@ def ridge_value(params, record, w, v):
     return total
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def pairs_gradient(params, record, w, v, out_w, out_v):
     d = w.size
     for j in range(d):
@@ -40,7 +40,7 @@ def pairs_gradient(params, record, w, v, out_w, out_v):
         out_v[j] = record[j] * w[j] - params[1] * v[j] - record[2 * d + j]
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def pairs_value(params, record, w, v):
     d, total = w.size, 0.0
     for j in range(d):
@@ -56,11 +56,11 @@ class Free(Defaults):
 
     @property
     def domain_w(self):
-        return blocks((self.dim_w, BOX, self.radius))
+        return blocks((self.dim_w, Shape.BOX, self.radius))
 
     @property
     def domain_v(self):
-        return blocks((self.dim_v, BOX, self.radius)) if self.dim_v else np.empty((0, 4))
+        return blocks((self.dim_v, Shape.BOX, self.radius)) if self.dim_v else np.empty((0, 4))
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.parts import BALL, SIMPLEX, project
+from dpcheck.algorithms.kernels.parts import Shape, project
 from dpcheck.algorithms.problem import Array, data_of
 from dpcheck.errors import InputError
 
@@ -289,10 +289,10 @@ def outside(x: Array, domain: Array) -> float:
     worst = -math.inf
     for start, stop, kind, radius in domain.tolist():
         part = x[int(start) : int(stop)]
-        if kind == SIMPLEX:
+        if kind == Shape.SIMPLEX:
             worst = max(worst, float(-part.min()), abs(float(part.sum()) - radius))
         else:
-            size = float(np.linalg.norm(part)) if kind == BALL else float(np.abs(part).max())
+            size = float(np.linalg.norm(part)) if kind == Shape.BALL else float(np.abs(part).max())
             worst = max(worst, size - radius)
     return worst
 
@@ -305,9 +305,9 @@ def point_of(domain: Array, size: int, rng: np.random.Generator) -> Array:
         radius = float(10 ** rng.uniform(-1, 2)) if math.isinf(radius) else radius
         part = rng.standard_normal(last - first)
         at_end = rng.random() < 0.5
-        if kind == SIMPLEX:
+        if kind == Shape.SIMPLEX:
             part = np.eye(last - first)[rng.integers(last - first)] if at_end else rng.dirichlet(np.ones(last - first))
-        elif kind == BALL:
+        elif kind == Shape.BALL:
             part = part / np.linalg.norm(part) * (1.0 if at_end else rng.random())
         else:
             part = np.sign(part) if at_end else rng.uniform(-1, 1, last - first)

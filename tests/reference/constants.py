@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.kernels.jit import Play
-from dpcheck.algorithms.kernels.tape import MARKS
+from dpcheck.algorithms.kernels.tape import At
 from dpcheck.algorithms.problem import ball, with_record
 from dpcheck.algorithms.run import new_tape, perform
 from dpcheck.audits.constants import audit_constants
@@ -74,7 +74,7 @@ def _left(solver: Any, problem: Any, *, endless: bool = False) -> dict[str, floa
         data = data._replace(domain_w=whole[0], domain_v=whole[1])
     perform(solver.kernel, (data, *functions), play, out)
     found = {"w": 0.0, "v": 0.0}
-    for point in (*tape.path[: tape.cursor[MARKS]], *out):
+    for point in (*tape.path[: tape.cursor[At.MARKS]], *out):
         for block, part, domain in (("w", point[:d], domains[0]), ("v", point[d:], domains[1])):
             found[block] = max(found[block], outside(part, domain))
     return found

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.parts import POISSON, WITH_REPLACEMENT, WITHOUT_REPLACEMENT
+from dpcheck.algorithms.kernels.parts import Draw
 from dpcheck.algorithms.kernels.tape import draw
 from reference.minibatch_law import Judged
 
@@ -21,9 +21,7 @@ def draws(scheme: str) -> Judged:
 
     So many are drawn that a record which is left out, or a rate that is off by a tenth, is far beyond chance.
     """
-    code = {"with_replacement": WITH_REPLACEMENT, "without_replacement": WITHOUT_REPLACEMENT, "poisson": POISSON}[
-        scheme
-    ]
+    code = Draw[scheme.upper()]
     rng, deck, out = np.random.default_rng(4), np.arange(_POPULATION), np.empty(_POPULATION, np.int64)
     counts = np.zeros(_POPULATION)
     for _ in range(_DRAWS):

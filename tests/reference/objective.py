@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.kernels import gradients
-from dpcheck.algorithms.kernels.parts import BALL, BOX, SIMPLEX
+from dpcheck.algorithms.kernels.parts import Shape
 from dpcheck.algorithms.problem import Array, data_of
 from reference.derivatives import project
 
@@ -87,14 +87,14 @@ def least(function: Callable[[Array], tuple[float, Array]], start: Array, domain
     bounds: list[tuple[float | None, float | None]] = [(None, None)] * start.size
     for first, last, kind, radius in domain.tolist():
         block = slice(int(first), int(last))
-        if kind == BOX and radius < math.inf:
+        if kind == Shape.BOX and radius < math.inf:
             bounds[block] = [(-radius, radius)] * int(last - first)
-        elif kind == SIMPLEX:
+        elif kind == Shape.SIMPLEX:
             bounds[block] = [(0.0, radius)] * int(last - first)
             limits.append({"type": "eq", "fun": lambda x, b=block, r=radius: x[b].sum() - r})
-        elif kind == BALL and radius < math.inf and last - first == 1:
+        elif kind == Shape.BALL and radius < math.inf and last - first == 1:
             bounds[block] = [(-radius, radius)]
-        elif kind == BALL and radius < math.inf:
+        elif kind == Shape.BALL and radius < math.inf:
             limits.append({
                 "type": "ineq", "fun": lambda x, b=block, r=radius: r * r - x[b] @ x[b],
                 "jac": lambda x, b=block: np.where(_within(x.size, b), -2 * x, 0.0),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpcheck import InputError
-from dpcheck.algorithms.kernels.parts import BALL, BOX, SIMPLEX
+from dpcheck.algorithms.kernels.parts import Shape
 from dpcheck.algorithms.problem import ball, blocks
 from dpcheck.problems import PROBLEMS, example
 from reference.closed_forms import comparisons, wrong
@@ -84,14 +84,14 @@ def test_a_broken_attribute_is_seen_and_named(fault, monkeypatch):
 
 @pytest.mark.parametrize(
     ("domain", "due"),
-    [(ball(2, 0.5), 12.5 - 0.5 * 5), (blocks((2, BOX, 0.5)), 0.5 * (2.5**2 + 3.5**2)),
-     (blocks((2, SIMPLEX, 1.0)), 0.5 * (3**2 + 3**2)), (ball(2, np.inf), 0.0)],
+    [(ball(2, 0.5), 12.5 - 0.5 * 5), (blocks((2, Shape.BOX, 0.5)), 0.5 * (2.5**2 + 3.5**2)),
+     (blocks((2, Shape.SIMPLEX, 1.0)), 0.5 * (3**2 + 3**2)), (ball(2, np.inf), 0.0)],
 )  # fmt: skip
 def test_minima_over_each_kind_of_domain(domain, due):
     """Of |x - (3, 4)|^2/2, from its distance to the domain; the radius of the ball stops 4.5 short."""
     centre = np.array([3.0, 4.0])
     found = least(lambda x: (0.5 * float((x - centre) @ (x - centre)), x - centre), np.zeros(2), domain)
-    expected = {BALL: 0.5 * 4.5**2 if domain[0, 3] < np.inf else 0.0}.get(int(domain[0, 2]), due)
+    expected = {Shape.BALL: 0.5 * 4.5**2 if domain[0, 3] < np.inf else 0.0}.get(int(domain[0, 2]), due)
     assert found == pytest.approx(expected, abs=1e-9)
 
 

@@ -191,8 +191,8 @@ FAULTS = {
              "sample(0, n, batch, deck, rng, index, tape)", "nseg"),
         "nseg", "run", "repaired.without_replacement.inside.minibatches"),
     "the same records again and again": (
-        Edit("run", "sample(WITHOUT_REPLACEMENT, n, batch, deck, rng, index, tape)",
-             "sample(WITHOUT_REPLACEMENT, batch + 1, batch, deck, rng, index, tape)", "dptd"),
+        Edit("run", "sample(Draw.WITHOUT_REPLACEMENT, n, batch, deck, rng, index, tape)",
+             "sample(Draw.WITHOUT_REPLACEMENT, batch + 1, batch, deck, rng, index, tape)", "dptd"),
         "dptd", "run", "repaired.inside.sampling"),
     "averages not renewed": (
         Edit("run", "(1 - (alpha if i < d else beta) * nu) * average[i]", "average[i]", "dptd"),
@@ -277,7 +277,7 @@ def test_the_formulas_are_the_derivatives_of_the_values(name):
         np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", [parts.BALL, parts.BOX, parts.SIMPLEX])
+@pytest.mark.parametrize("kind", [parts.Shape.BALL, parts.Shape.BOX, parts.Shape.SIMPLEX])
 def test_both_projections_agree(kind):
     rng = np.random.default_rng(0)
     for _ in range(50):
@@ -316,10 +316,10 @@ def test_draws_of_another_law_are_seen(scheme, monkeypatch):
     assert draws.draws.__wrapped__(scheme).ok
 
     def other(code, population, batch, deck, rng, out):
-        if code == draws.POISSON:
+        if code == draws.Draw.POISSON:
             found = np.flatnonzero(rng.random(population) < 1 - np.exp(-batch / population))
         else:
-            found = rng.choice(population - 1, batch, replace=code == draws.WITH_REPLACEMENT)
+            found = rng.choice(population - 1, batch, replace=code == draws.Draw.WITH_REPLACEMENT)
         out[: found.size] = found
         return found.size
 

@@ -9,8 +9,8 @@ import pytest
 
 from dpcheck.algorithms.kernels import transcripts
 from dpcheck.algorithms.kernels.jit import Tape
-from dpcheck.algorithms.kernels.parts import WITH_REPLACEMENT, WITHOUT_REPLACEMENT
-from dpcheck.algorithms.kernels.tape import DRAWS, RELEASES
+from dpcheck.algorithms.kernels.parts import Draw
+from dpcheck.algorithms.kernels.tape import At
 from dpcheck.audits.membership import Look, audit_privacy
 
 # counts of one output set on each data set, the runs, delta and the level: rare sets and common ones
@@ -40,7 +40,7 @@ GROUPS, SIZE, POPULATION, BATCH = 3, 2, 9, 4
 PATTERNS = ((1,), (0,), (1, 1), (1, 0))  # of the releases after each minibatch: 1 reads it, 0 reads all records
 
 
-@pytest.mark.parametrize("kind", [WITHOUT_REPLACEMENT, WITH_REPLACEMENT])
+@pytest.mark.parametrize("kind", [Draw.WITHOUT_REPLACEMENT, Draw.WITH_REPLACEMENT])
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_the_score_is_the_logarithm_of_the_likelihood_ratio(pattern, kind):
     rng, rows = np.random.default_rng(4), GROUPS * len(pattern)
@@ -50,9 +50,9 @@ def test_the_score_is_the_logarithm_of_the_likelihood_ratio(pattern, kind):
         rng.normal(size=(rows, SIZE)), rng.uniform(0.5, 1.5, (rows, 2)), np.zeros(0, dtype=np.int64),
         np.zeros((0, SIZE)),
     )  # fmt: skip
-    tape.cursor[[RELEASES, DRAWS]] = rows, GROUPS
+    tape.cursor[[At.RELEASES, At.DRAWS]] = rows, GROUPS
     found = transcripts.log_ratio(
-        tape, clean, tape.drawn, np.array(pattern, dtype=np.int64), transcripts.Scheme(kind, POPULATION)
+        tape, clean, tape.drawn, np.array(pattern, dtype=np.int64), transcripts.Scheme(kind.value, POPULATION)
     )
     due = log_density(tape, clean, pattern, kind, 0) - log_density(tape, clean, pattern, kind, 1)
     assert found == pytest.approx(due, rel=1e-9)
@@ -60,7 +60,7 @@ def test_the_score_is_the_logarithm_of_the_likelihood_ratio(pattern, kind):
 
 def log_density(tape, clean, pattern, kind, side):
     """The log of the density of a transcript on one of the data sets, whose record is drawn J times."""
-    if kind == WITH_REPLACEMENT:
+    if kind == Draw.WITH_REPLACEMENT:
         chance = 1 / POPULATION
         laws = [math.comb(BATCH, J) * chance**J * (1 - chance) ** (BATCH - J) for J in range(BATCH + 1)]
     else:

@@ -22,7 +22,7 @@ import pytest
 
 import dpcheck
 from dpcheck import compiled
-from dpcheck.algorithms.kernels.jit import VECTOR, kernel
+from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.compiled import kept, numba_private
 
 # One kernel that calls another; the process says what it computed, and what came from the cache.
@@ -252,10 +252,10 @@ EDITS = [
     ),
     (
         "algorithms/kernels/jit.py", 'f"vector[{place}]"', 'f"vector[{place} * 0]"',
-        "from dpcheck.algorithms.kernels.jit import INDICES, kernel, named\n"
+        "from dpcheck.algorithms.kernels.jit import kernel, named\n"
         "from dpcheck.algorithms.kernels.transcripts import Scheme\n"
         "from numba import types\n"
-        "second = kernel(types.int64(INDICES))(lambda vector: named(Scheme, vector).population)\n"
+        "second = kernel('int64(indices)')(lambda vector: named(Scheme, vector).population)\n"
         "found = np.array([second(np.array([1, 2]))])",
     ),
 ]  # fmt: skip
@@ -358,7 +358,7 @@ def test_a_numba_without_the_private_parts_compiles_at_once_and_caches_nothing(
         monkeypatch.setattr(numba_private, "missing", lambda compiled: ("compile",))
     else:
         monkeypatch.setattr(compiled, "numba_private", None)
-    summed: Any = kernel(numba.types.float64(VECTOR), apart=True)(total)
+    summed: Any = kernel("float64(vector)", apart=True)(total)
     if numba.config.DISABLE_JIT:
         pytest.skip("nothing is compiled")
     assert len(summed.signatures) == 1
@@ -371,3 +371,8 @@ def test_kernels_that_call_each_other_work_without_the_private_parts(tmp_path: P
     hidden = 'import sys\nsys.modules["dpcheck.compiled.numba_private"] = None  # importing it fails\n'
     assert run(tmp_path, hidden + RUN) == [pytest.approx(RESULT), 0]
     assert not list(tmp_path.rglob("*.code"))
+
+
+def test_a_signature_names_known_types():
+    with pytest.raises(NameError, match="got vectr"):
+        kernel("void(vectr)")(lambda x: None)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import combinations
 from threading import Barrier
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,23 +21,14 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import binom, chisquare
 
 from dpcheck.algorithms.kernels import gradients, jit
-from dpcheck.algorithms.kernels.parts import (
-    BALL,
-    BOX,
-    POISSON,
-    SIMPLEX,
-    WITH_REPLACEMENT,
-    WITHOUT_REPLACEMENT,
-    clip_factor,
-    project,
-)
+from dpcheck.algorithms.kernels.parts import Draw, Shape, clip_factor, project
 from dpcheck.algorithms.kernels.tape import draw
 from dpcheck.algorithms.problem import data_of, with_record
 from dpcheck.problems import linear_scores as linear
 from dpcheck.problems.auc import AUC
 
 VECTORS = arrays(np.float64, 6, elements=st.floats(-1e6, 1e6))
-DOMAIN = np.array([[0.0, 3.0, BALL, 2.0], [3.0, 6.0, BOX, 0.5]])
+DOMAIN = np.array([[0.0, 3.0, Shape.BALL, 2.0], [3.0, 6.0, Shape.BOX, 0.5]])
 
 
 def draws(scheme, n, batch, times, seed=0):
@@ -48,13 +40,13 @@ def draws(scheme, n, batch, times, seed=0):
     return found
 
 
-@pytest.mark.parametrize("scheme", [WITH_REPLACEMENT, WITHOUT_REPLACEMENT, POISSON])
+@pytest.mark.parametrize("scheme", [Draw.WITH_REPLACEMENT, Draw.WITHOUT_REPLACEMENT, Draw.POISSON])
 def test_every_minibatch_has_its_probability(scheme):
     """Null: the scheme's exact law over all minibatches of 4 records. Level 1e-4, fixed seed."""
     n, batch, times = 4, 2, 40_000
-    if scheme == WITH_REPLACEMENT:
+    if scheme == Draw.WITH_REPLACEMENT:
         law = {(i, j): 1 / 16 for i in range(4) for j in range(4)}
-    elif scheme == WITHOUT_REPLACEMENT:
+    elif scheme == Draw.WITHOUT_REPLACEMENT:
         law = {(i, j): 1 / 12 for i in range(4) for j in range(4) if i != j}
     else:
         law = {b: 0.5**4 for size in range(5) for b in combinations(range(4), size)}
@@ -66,7 +58,7 @@ def test_every_minibatch_has_its_probability(scheme):
 
 def test_rare_poisson_draws_have_binomial_sizes():
     """Null: sizes are Binomial(1000, 0.003). Level 1e-4, fixed seed."""
-    sizes = np.array([len(b) for b in draws(POISSON, 1000, 3, 20_000)])
+    sizes = np.array([len(b) for b in draws(Draw.POISSON, 1000, 3, 20_000)])
     expected = binom.pmf(np.arange(9), 1000, 0.003)
     observed = np.bincount(np.minimum(sizes, 9), minlength=10)
     law = np.append(expected, 1 - expected.sum())
@@ -74,8 +66,8 @@ def test_rare_poisson_draws_have_binomial_sizes():
 
 
 def test_the_whole_data_is_a_minibatch():
-    assert draws(POISSON, 5, 5, 1) == [(0, 1, 2, 3, 4)]
-    assert sorted(draws(WITHOUT_REPLACEMENT, 5, 5, 1)[0]) == [0, 1, 2, 3, 4]
+    assert draws(Draw.POISSON, 5, 5, 1) == [(0, 1, 2, 3, 4)]
+    assert sorted(draws(Draw.WITHOUT_REPLACEMENT, 5, 5, 1)[0]) == [0, 1, 2, 3, 4]
 
 
 @settings(deadline=None)
@@ -103,6 +95,7 @@ def test_clipping_brings_inside_and_keeps_what_is_inside(x, bound):
 
 
 PROGRAM = """
+import numba
 import numpy as np
 from dpcheck.algorithms.kernels import gradients, parts
 from dpcheck.catalogue.yang2022 import sgda
@@ -135,18 +128,18 @@ def test_kernels_compile_when_called_once_and_are_kept_on_disk(tmp_path):
 @pytest.mark.parametrize("first", [np.ones(4, np.float32), np.ones(8)[::2], "ones"])
 def test_a_first_call_with_wrong_types_is_refused(first):
     """It compiles the declared signature and no other."""
-    total = jit.kernel("float64(float64[::1])")(lambda x: x[0] + x[1])
+    total = jit.kernel("float64(vector)")(lambda x: x[0] + x[1])
     with pytest.raises(TypeError, match="No matching definition"):
         total(first)
     assert total(np.ones(4)) == 2.0
-    assert total.signatures == [(jit.VECTOR,)]
+    assert total.signatures == [(numba.float64[::1],)]
 
 
 @settings(deadline=None)
 @given(arrays(np.float64, 6, elements=st.floats(-1e3, 1e3)), st.floats(1e-2, 1e2))
 def test_the_simplex_projection_is_the_nearest_point(x, total):
     """p is the projection where <x - p, q - p> <= 0 for every vertex q; the other block is left alone."""
-    domain = np.array([[0.0, 4.0, SIMPLEX, total], [4.0, 6.0, BALL, np.inf]])
+    domain = np.array([[0.0, 4.0, Shape.SIMPLEX, total], [4.0, 6.0, Shape.BALL, np.inf]])
     p = x.copy()
     project(p, domain)
     np.testing.assert_array_equal(p[4:], x[4:])
@@ -169,7 +162,7 @@ def test_the_simplex_projection_of_huge_and_of_equal_entries():
         ([1e17, 1e17], [0.5, 0.5]),
     ):
         p = np.array(x)
-        project(p, np.array([[0.0, len(x), SIMPLEX, 1.0]]))
+        project(p, np.array([[0.0, len(x), Shape.SIMPLEX, 1.0]]))
         np.testing.assert_array_equal(p, expected)
 
 
@@ -232,7 +225,7 @@ def test_an_ascent_with_kept_linear_scores_is_the_one_with_whole_gradients(d):
 def test_what_is_left_of_a_deck_is_drawn_from(batch):
     deck, out, rng, seen = np.array([9, 4, 7]), np.empty(3, np.int64), np.random.default_rng(0), set()
     for _ in range(200):
-        assert draw(WITHOUT_REPLACEMENT, 3, batch, deck, rng, out) == batch
+        assert draw(Draw.WITHOUT_REPLACEMENT, 3, batch, deck, rng, out) == batch
         seen.add(frozenset(out[:batch].tolist()))
     assert seen == {frozenset(chosen) for chosen in combinations((4, 7, 9), batch)}
 
@@ -268,7 +261,7 @@ def test_norms_beside_the_records_cannot_grow_old():
 def test_threads_may_make_the_first_call_together():
     together = Barrier(4)
 
-    @jit.kernel("float64(float64[::1])")
+    @jit.kernel("float64(vector)")
     def total(x):
         found = 0.0
         for value in x:

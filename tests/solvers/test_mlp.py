@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 
 from dpcheck import InputError
 from dpcheck.algorithms.kernels import gradients
-from dpcheck.algorithms.kernels.jit import ASCENT_SIGNATURE, Place, kernel
+from dpcheck.algorithms.kernels.jit import Place, kernel
 from dpcheck.algorithms.problem import data_of, with_record
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
 from dpcheck.catalogue.yang2022.nseg import NSEG
@@ -148,7 +148,7 @@ def climbed(problem, ascent, index, steps, C0, x):
     return point
 
 
-@kernel(ASCENT_SIGNATURE)
+@kernel("ascent")
 def stale(gradient, mean, data, index, steps, clip, point, g):  # type: ignore[no-untyped-def]
     """Climb by scores of the start, as a cache that nobody renewed would have them."""
     at = data.start.copy()
@@ -373,7 +373,7 @@ def test_images_come_back():
 PROGRAM = """
 import numpy as np
 from test_mlp import problems
-from dpcheck.algorithms.kernels.jit import ASCENT_SIGNATURE, kernel
+from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.kernels.jit import Place
 from dpcheck.algorithms.problem import data_of
 for name in ("auc, two layers", "td", "wgan"):

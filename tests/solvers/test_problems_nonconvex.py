@@ -10,7 +10,7 @@ import pytest
 from reference.instances import instance
 
 from dpcheck import InputError, solve
-from dpcheck.algorithms.kernels.parts import BALL, BOX, project
+from dpcheck.algorithms.kernels.parts import Shape, project
 from dpcheck.algorithms.problem import with_record
 from dpcheck.problems import PROBLEMS, example
 from dpcheck.problems.auc import AUC
@@ -29,9 +29,12 @@ def test_a_product_domain_has_the_declared_radii():
     sensing = MatrixSensing.sample(4, 3, RNG, rows=2, rank=2, size=1.0, radius=1.5, dual_radius=8.0)
     tanh = TanhAUC.sample(6, 2, RNG, positive_share=0.4, radius=20.0)
     auc = AUC(np.array([[0.5, 0.1, 1.0], [0.2, 0.3, -1.0]]), np.array([0.5, 0.5, 0.25]), 0.7)
-    assert auc.domain_w.tolist() == [[0, 2, BALL, 0.7], [2, 4, BOX, 0.7]]
-    assert tanh.domain_w.tolist() == [[0, tanh.dim_w - 2, BALL, 20.0], [tanh.dim_w - 2, tanh.dim_w, BOX, 1.0]]
-    assert sensing.domain_v.tolist() == [[0, 4, BOX, 8.0]]
+    assert auc.domain_w.tolist() == [[0, 2, Shape.BALL, 0.7], [2, 4, Shape.BOX, 0.7]]
+    assert tanh.domain_w.tolist() == [
+        [0, tanh.dim_w - 2, Shape.BALL, 20.0],
+        [tanh.dim_w - 2, tanh.dim_w, Shape.BOX, 1.0],
+    ]
+    assert sensing.domain_v.tolist() == [[0, 4, Shape.BOX, 8.0]]
 
 
 def gradient_at(problem, record, w, v):

@@ -5,20 +5,12 @@ batches brings kernels of the same signatures instead; and what an algorithm nev
 """
 
 import numpy as np
-from numba import types
 
-from dpcheck.algorithms.kernels.jit import (
-    ASCENT_SIGNATURE,
-    BASE_SIGNATURE,
-    DIFFERENCE_SIGNATURE,
-    MEAN_SIGNATURE,
-    VECTOR,
-    kernel,
-)
+from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.kernels.parts import clip_factor, project
 
 
-@kernel(types.void(VECTOR, types.int64, VECTOR, types.int64, VECTOR))
+@kernel("void(vector, int64, vector, int64, vector)")
 def add_clipped(g, d, clip, batch, out):  # type: ignore[no-untyped-def]
     """Add g / batch to ``out``, its first d entries clipped to clip[0] and the others to clip[1]."""
     scale = clip_factor(g[:d], clip[0]) / batch
@@ -29,7 +21,7 @@ def add_clipped(g, d, clip, batch, out):  # type: ignore[no-untyped-def]
         out[i] += scale * g[i]
 
 
-@kernel(MEAN_SIGNATURE)
+@kernel("mean")
 def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
     """Sum the gradients at x over ``index``, each block clipped per record, divided by ``batch``."""
     params, records, d = data.params, data.records, data.dim_w
@@ -41,7 +33,7 @@ def mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped
         add_clipped(one, d, clip, batch, out)
 
 
-@kernel(DIFFERENCE_SIGNATURE)
+@kernel("difference")
 def difference(gradient, data, new, old, batch, clip, out):  # type: ignore[no-untyped-def]
     """Sum gradient(index[j], x) - gradient(old_index[j], old_x), clipped, over the pairs, divided by ``batch``."""
     params, records, d = data.params, data.records, data.dim_w
@@ -59,7 +51,7 @@ def difference(gradient, data, new, old, batch, clip, out):  # type: ignore[no-u
         add_clipped(one, d, clip, batch, out)
 
 
-@kernel(ASCENT_SIGNATURE)
+@kernel("ascent")
 def ascent(gradient, mean, data, index, steps, clip, point, g):  # type: ignore[no-untyped-def]
     """Climb in v at a fixed w, with the records' whole gradients at every step."""
     d = data.dim_w
@@ -70,28 +62,28 @@ def ascent(gradient, mean, data, index, steps, clip, point, g):  # type: ignore[
         project(point[d:], data.domain_v)
 
 
-@kernel(MEAN_SIGNATURE)
+@kernel("mean")
 def no_mean(gradient, data, index, batch, x, clip, out):  # type: ignore[no-untyped-def]
     """Stand in where an algorithm takes no means: compiled at once, and all NaN if one is taken after all."""
     for i in range(out.size):
         out[i] = np.nan
 
 
-@kernel(DIFFERENCE_SIGNATURE)
+@kernel("difference")
 def no_difference(gradient, data, new, old, batch, clip, out):  # type: ignore[no-untyped-def]
     """Stand in where an algorithm takes no differences: compiled at once, and all NaN if one is taken after all."""
     for i in range(out.size):
         out[i] = np.nan
 
 
-@kernel(ASCENT_SIGNATURE)
+@kernel("ascent")
 def no_ascent(gradient, mean, data, index, steps, clip, point, g):  # type: ignore[no-untyped-def]
     """Stand in where an algorithm climbs by itself: compiled at once, and all NaN if it is called after all."""
     for i in range(point.size):
         point[i] = np.nan
 
 
-@kernel(BASE_SIGNATURE)
+@kernel("base")
 def no_base(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
     """Stand in where an algorithm calls no base solver: it has not arrived if it is called after all."""
     return -1

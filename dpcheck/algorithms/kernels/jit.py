@@ -5,7 +5,8 @@ numbers therefore travel as vectors (:class:`Numbers`); :func:`named` gives them
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from functools import partial, reduce
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 import numpy as np
 from numba import types
@@ -15,7 +16,10 @@ from numpy.typing import NDArray
 from dpcheck.compiled import njit
 
 Vector = NDArray[np.float64]
+Matrix = Annotated[NDArray[np.float64], "two axes"]
 Indices = NDArray[np.int64]
+IndexMatrix = Annotated[NDArray[np.int64], "two axes"]
+Gradient = Annotated[Callable[..., Any], "gradient"]
 AnyNames = TypeVar("AnyNames", bound=tuple[Any, ...])
 
 
@@ -23,9 +27,9 @@ class Data(NamedTuple):
     """The objective's numbers: public constants (p,), records (n, k), domains (blocks, 4) and start (d_w + d_v,)."""
 
     params: Vector
-    records: Vector
-    domain_w: Vector
-    domain_v: Vector
+    records: Matrix
+    domain_w: Matrix
+    domain_v: Matrix
     start: Vector  # w and v in one vector
     dim_w: int
 
@@ -44,7 +48,7 @@ class Objective(NamedTuple):
     """
 
     data: Data
-    gradient: Callable[..., Any]
+    gradient: Gradient
     mean: Callable[..., Any]
     difference: Callable[..., Any]
     ascent: Callable[..., Any]
@@ -56,7 +60,7 @@ class Numbers(NamedTuple):
 
     reals: Vector
     counts: Indices
-    steps: Vector
+    steps: Matrix
 
 
 class Tape(NamedTuple):
@@ -71,12 +75,12 @@ class Tape(NamedTuple):
     """
 
     cursor: Indices
-    drawn: Indices
-    clean: Vector
-    released: Vector
-    noise: Vector
+    drawn: IndexMatrix
+    clean: Matrix
+    released: Matrix
+    noise: Matrix
     marks: Indices
-    path: Vector
+    path: Matrix
 
 
 class Play(NamedTuple):
@@ -99,39 +103,70 @@ def _named(names, vector):  # type: ignore[no-untyped-def]
     return eval(f"lambda names, vector: make({entries})", {"make": names.instance_class})
 
 
-VECTOR = types.float64[::1]
-MATRIX = types.float64[:, ::1]
-SINGLE_VECTOR = types.float32[::1]
-INDICES = types.int64[::1]
-INDEX_MATRIX = types.int64[:, ::1]
-STREAM = types.npy_rng
+_TYPES: dict[Any, Any] = {
+    Vector: types.float64[::1], Matrix: types.float64[:, ::1], Indices: types.int64[::1],
+    IndexMatrix: types.int64[:, ::1], np.random.Generator: types.npy_rng, float: types.float64, int: types.int64,
+}  # fmt: skip
+
+
+def _typed(kind: Any) -> Any:
+    """Return Numba's type of what is annotated by ``kind``, for a NamedTuple that of its fields."""
+    if kind in _TYPES:
+        return _TYPES[kind]
+    fields = get_type_hints(kind, include_extras=True).values() if isinstance(kind, type) else get_args(kind)
+    return types.BaseTuple.from_types([_typed(field) for field in fields], kind if isinstance(kind, type) else None)
+
+
+# What a signature may name beside Numba's types and those of the kernel's file.
+_NAMES: dict[str, Any] = {
+    "vector": _TYPES[Vector], "matrix": _TYPES[Matrix], "indices": _TYPES[Indices], "stream": types.npy_rng,
+    "single_vector": types.float32[::1], "single_matrix": types.float32[:, ::1], "index_matrix": _TYPES[IndexMatrix],
+    "data": _typed(Data), "place": _typed(Place), "numbers": _typed(Numbers), "tape": _typed(Tape),
+    "play": _typed(Play),
+}  # fmt: skip
+
+
+def _named_type(name: str, scope: dict[str, Any]) -> Any:
+    """Return the type that a signature names, where ``scope`` holds the names of the kernel's file."""
+    if name in _NAMES or hasattr(types, name):
+        return _NAMES.get(name) or getattr(types, name)
+    top, *inner = name.split(".")
+    if top not in scope:
+        raise NameError(f"a kernel's signature may name types of Numba, {', '.join(_NAMES)} and its file's, got {name}")
+    kind = reduce(getattr, inner, scope[top])
+    return _typed(kind) if isinstance(kind, type) else kind
+
+
+def _signature(text: str, scope: dict[str, Any]) -> Any:
+    """Return what a text such as ``"void(vector, float64)"`` spells, or the signature of a function type's name."""
+    result, call, arguments = text.rstrip(")").partition("(")
+    kind = _named_type(result, scope)
+    return kind(*(_named_type(name.strip(), scope) for name in arguments.split(","))) if call else kind.signature
+
+
+def _function(name: str, signature: str) -> Any:
+    """Name the type of the functions with this signature: a solver compiles once and takes any problem's gradient."""
+    _NAMES[name] = types.FunctionType(_signature(signature, {}))
+    return _NAMES[name]
+
 
 # gradient(params, record, w, v, out_w, out_v): both partial gradients of one record's objective.
-# A function *type*: a solver compiles once and takes any problem's gradient.
-GRADIENT_SIGNATURE = types.void(VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR)
-GRADIENT = types.FunctionType(GRADIENT_SIGNATURE)
+_TYPES[Gradient] = _function("gradient", "void(vector, vector, vector, vector, vector, vector)")
 
 # value(params, record, w, v): one record's objective.
-VALUE_SIGNATURE = types.float64(VECTOR, VECTOR, VECTOR, VECTOR)
-
-DATA = types.NamedTuple((VECTOR, MATRIX, MATRIX, MATRIX, VECTOR, types.int64), Data)
+_function("value", "float64(vector, vector, vector, vector)")
 
 # mean(gradient, data, index, batch, x, clip, out): the sum over ``index`` of the per-record gradients at
 # x = (w, v), each block clipped to clip[0] and clip[1], over ``batch``.
-MEAN_SIGNATURE = types.void(GRADIENT, DATA, INDICES, types.int64, VECTOR, VECTOR, VECTOR)
-MEAN = types.FunctionType(MEAN_SIGNATURE)
-
-PLACE = types.NamedTuple((INDICES, VECTOR), Place)
+_function("mean", "void(gradient, data, indices, int64, vector, vector, vector)")
 
 # difference(gradient, data, new, old, batch, clip, out): likewise for the differences of the gradients at two places,
 # of as many records, pair by pair.
-DIFFERENCE_SIGNATURE = types.void(GRADIENT, DATA, PLACE, PLACE, types.int64, VECTOR, VECTOR)
-DIFFERENCE = types.FunctionType(DIFFERENCE_SIGNATURE)
+_function("difference", "void(gradient, data, place, place, int64, vector, vector)")
 
 # ascent(gradient, mean, data, index, steps, clip, point, g): a projected step up in v of ``point`` = (w, v) for each of
 # ``steps``, by the mean over ``index`` of the gradients, clipped to clip[1]; w stays, and ``g`` is room for a gradient.
-ASCENT_SIGNATURE = types.void(GRADIENT, MEAN, DATA, INDICES, VECTOR, VECTOR, VECTOR, VECTOR)
-ASCENT = types.FunctionType(ASCENT_SIGNATURE)
+_function("ascent", "void(gradient, mean, data, indices, vector, vector, vector, vector)")
 
 # base(gradient, data, index, constants, centre, rng, z): solve, over the records ``index``, the saddle problem
 #     mean f(w, v) + r_w/2 |w - c_w|^2 - r_v/2 |v - c_v|^2   over the domains, (c_w, c_v) = centre,
@@ -139,18 +174,14 @@ ASCENT = types.FunctionType(ASCENT_SIGNATURE)
 # whole (with r_w, r_v), and mu_w |w - w*|^2 + mu_v |v - v*|^2 <= energy is certified at the end. ``z`` is the start
 # and receives the solution. Returns the number of per-record gradient evaluations, negative if ``most`` of them
 # did not suffice. Without v (dim_w = size) it is plain minimisation.
-BASE_SIGNATURE = types.int64(GRADIENT, DATA, INDICES, VECTOR, VECTOR, STREAM, VECTOR)
-BASE = types.FunctionType(BASE_SIGNATURE)
+_function("base", "int64(gradient, data, indices, vector, vector, stream, vector)")
 
-# The parts of an objective in its order, as Python passes them; Numba converts kernels in plain tuples alone.
-PARTS = types.Tuple((DATA, GRADIENT, MEAN, DIFFERENCE, ASCENT, BASE))
-OBJECTIVE = types.NamedTuple((DATA, GRADIENT, MEAN, DIFFERENCE, ASCENT, BASE), Objective)
-
-NUMBERS = types.NamedTuple((VECTOR, INDICES, MATRIX), Numbers)
-TAPE = types.NamedTuple((INDICES, INDEX_MATRIX, MATRIX, MATRIX, MATRIX, INDICES, MATRIX), Tape)
+_PARTS = [_NAMES[name] for name in ("data", "gradient", "mean", "difference", "ascent", "base")]
+_NAMES["objective"] = types.NamedTuple(_PARTS, Objective)
+_NAMES["parts"] = types.Tuple(_PARTS)  # as Python passes them; Numba converts kernels in plain tuples alone
 
 # run(objective, numbers, rng, out, tape): one run of an algorithm; ``out`` receives its output (w, v).
-RUN_SIGNATURE = types.void(OBJECTIVE, NUMBERS, STREAM, VECTOR, TAPE)
+_function("run", "void(objective, numbers, stream, vector, tape)")
 
 # Sums may be reordered (that is what makes them fast); infinities and NaN keep their meaning. So two copies of a
 # kernel, compiled into two callers, may differ in the last bit, and of copies under one name the first that is loaded
@@ -158,11 +189,19 @@ RUN_SIGNATURE = types.void(OBJECTIVE, NUMBERS, STREAM, VECTOR, TAPE)
 _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
 
-def kernel(*signatures: Any, apart: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def kernel(*signatures: str, apart: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Compile a solver's kernel as :func:`dpcheck.compiled.njit` does, without the GIL.
 
-    Python calls the first signature; the others are for kernels in single precision.
+    Python calls the first signature; the others are for kernels in single precision. A signature is the name of a
+    function's type (``"gradient"``, ``"run"``), or a result and arguments (``"float64(vector, vector)"``): names of
+    Numba's types, of those above, and of NamedTuples of the kernel's file.
 
     ``apart`` : the caller sees to it that no two arrays overlap; a write to one is not looked for in the others
     """
-    return njit(*signatures, apart=apart, nogil=True, error_model="numpy", fastmath=_FASTMATH, forceinline=True)
+    compile_for = partial(njit, apart=apart, nogil=True, error_model="numpy", fastmath=_FASTMATH, forceinline=True)
+
+    def compile_(function: Any) -> Any:
+        spelled = [_signature(text, function.__globals__) for text in signatures]
+        return compile_for(*spelled)(function)
+
+    return compile_

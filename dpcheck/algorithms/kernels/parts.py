@@ -1,18 +1,28 @@
 """The parts that every private first-order method shares: draw, clip, project."""
 
+from enum import IntEnum
+
 import numpy as np
-from numba import types
 
-from dpcheck.algorithms.kernels.jit import MATRIX, STREAM, VECTOR, kernel
+from dpcheck.algorithms.kernels.jit import kernel
 
-# Sampling schemes, and the kinds of a domain's blocks.
-WITH_REPLACEMENT, WITHOUT_REPLACEMENT, POISSON = 0, 1, 2
-BALL, BOX, SIMPLEX = 0, 1, 2
+
+class Draw(IntEnum):
+    """How a minibatch is drawn."""
+
+    WITH_REPLACEMENT, WITHOUT_REPLACEMENT, POISSON = range(3)
+
+
+class Shape(IntEnum):
+    """The kinds of a domain's blocks."""
+
+    BALL, BOX, SIMPLEX = range(3)
+
 
 _BITS = 2**53  # what one ``rng.random()`` holds
 
 
-@kernel(types.int64(types.int64, STREAM))
+@kernel("int64(int64, stream)")
 def below(n, rng):  # type: ignore[no-untyped-def]
     """Draw uniformly from 0, ..., n - 1, exactly; several times faster than a compiled ``rng.integers``.
 
@@ -25,21 +35,21 @@ def below(n, rng):  # type: ignore[no-untyped-def]
             return rest
 
 
-@kernel(types.void(VECTOR, VECTOR))
+@kernel("void(vector, vector)")
 def copy(x, out):  # type: ignore[no-untyped-def]
     """Write x to ``out``; Numba takes seconds to compile ``out[:] = x``, for the message of its error."""
     for i in range(x.size):
         out[i] = x[i]
 
 
-@kernel(types.void(VECTOR, types.float64))
+@kernel("void(vector, float64)")
 def scale(x, factor):  # type: ignore[no-untyped-def]
     """Multiply x by a number; ``x *= factor`` of a slice compiles as slowly as the assignment in :func:`copy`."""
     for i in range(x.size):
         x[i] *= factor
 
 
-@kernel(types.float64(VECTOR))
+@kernel("float64(vector)")
 def norm(x):  # type: ignore[no-untyped-def]
     """Return the l2 norm |x|."""
     square = 0.0
@@ -48,7 +58,7 @@ def norm(x):  # type: ignore[no-untyped-def]
     return np.sqrt(square)
 
 
-@kernel(types.float64(VECTOR, types.float64))
+@kernel("float64(vector, float64)")
 def clip_factor(g, bound):  # type: ignore[no-untyped-def]
     """Return the factor min(1, bound / |g|) that brings ``g`` into the ball of radius ``bound``."""
     if bound == np.inf:
@@ -59,7 +69,7 @@ def clip_factor(g, bound):  # type: ignore[no-untyped-def]
     return 1.0 if square <= bound * bound else bound / np.sqrt(square)
 
 
-@kernel(types.void(VECTOR, types.float64))
+@kernel("void(vector, float64)")
 def project_simplex(x, total):  # type: ignore[no-untyped-def]
     """Project ``x`` onto the vectors of entries >= 0 with sum ``total`` > 0.
 
@@ -85,7 +95,7 @@ def project_simplex(x, total):  # type: ignore[no-untyped-def]
         x[i] = max(x[i] - tau, 0.0)
 
 
-@kernel(types.void(VECTOR, MATRIX))
+@kernel("void(vector, matrix)")
 def project(x, domain):  # type: ignore[no-untyped-def]
     """Project ``x`` onto a product of blocks, rows ``(start, stop, kind, radius)`` of ``domain``.
 
@@ -96,9 +106,9 @@ def project(x, domain):  # type: ignore[no-untyped-def]
         start, stop = np.int64(domain[block, 0]), np.int64(domain[block, 1])
         radius = domain[block, 3]
         kind = np.int64(domain[block, 2])
-        if kind == SIMPLEX:
+        if kind == Shape.SIMPLEX:
             project_simplex(x[start:stop], radius)
-        elif kind == BALL:
+        elif kind == Shape.BALL:
             factor = clip_factor(x[start:stop], radius)
             if factor < 1.0:
                 for i in range(start, stop):

@@ -8,29 +8,42 @@ on other data sees the same history (its own ``clean`` is written). ``STOP``, se
 makes a run end at its next mark.
 """
 
+from enum import IntEnum
+
 import numpy as np
-from numba import types
 
-from dpcheck.algorithms.kernels.jit import INDICES, STREAM, TAPE, VECTOR, kernel
-from dpcheck.algorithms.kernels.parts import WITH_REPLACEMENT, WITHOUT_REPLACEMENT, below
-
-COUNT, RECORD, REPLAY, STOP = 0, 1, 2, 3
-RELEASES, DRAWS, MARKS, MODE, EVALUATIONS, OUTCOME, RETURNED = 0, 1, 2, 3, 4, 5, 6
-
-# How a run ended: in the ordinary way, without a base solver's accuracy, with a certificate, or short of one.
-FINISHED, EXHAUSTED, CERTIFIED, UNCERTIFIED = 0, 1, 2, 3
+from dpcheck.algorithms.kernels.jit import kernel
+from dpcheck.algorithms.kernels.parts import Draw, below
 
 
-@kernel(types.void(VECTOR, types.float64, types.float64, STREAM, TAPE))
+class Mode(IntEnum):
+    """What a run keeps, as above."""
+
+    COUNT, RECORD, REPLAY, STOP = range(4)
+
+
+class At(IntEnum):
+    """The entries of a tape's cursor."""
+
+    RELEASES, DRAWS, MARKS, MODE, EVALUATIONS, OUTCOME, RETURNED = range(7)
+
+
+class Outcome(IntEnum):
+    """How a run ended: in the ordinary way, without a base solver's accuracy, with a certificate, or short of one."""
+
+    FINISHED, EXHAUSTED, CERTIFIED, UNCERTIFIED = range(4)
+
+
+@kernel("void(vector, float64, float64, stream, tape)")
 def release(g, sigma, sensitivity, rng, tape):  # type: ignore[no-untyped-def]
     """Add N(0, sigma^2) to every coordinate of ``g``, and write down both.
 
     ``sensitivity`` is how far ``g`` may move when one record of the data at hand (the minibatch, the
     whole) is replaced and all earlier releases stay: what the run declares, for its tests to hold it to.
     """
-    row, mode = tape.cursor[RELEASES], tape.cursor[MODE]
-    tape.cursor[RELEASES] += 1
-    recording = mode in (RECORD, REPLAY) and row < tape.clean.shape[0]
+    row, mode = tape.cursor[At.RELEASES], tape.cursor[At.MODE]
+    tape.cursor[At.RELEASES] += 1
+    recording = mode in (Mode.RECORD, Mode.REPLAY) and row < tape.clean.shape[0]
     if recording:
         for i in range(g.size):
             tape.clean[row, i] = g[i]
@@ -38,7 +51,7 @@ def release(g, sigma, sensitivity, rng, tape):  # type: ignore[no-untyped-def]
         tape.noise[row, 1] = sensitivity
     for i in range(g.size):  # drawn even where it is not used: the minibatches stay the same
         g[i] += sigma * rng.standard_normal()
-    if mode == REPLAY and row < tape.released.shape[0]:
+    if mode == Mode.REPLAY and row < tape.released.shape[0]:
         for i in range(g.size):
             g[i] = tape.released[row, i]
     elif recording:
@@ -46,7 +59,7 @@ def release(g, sigma, sensitivity, rng, tape):  # type: ignore[no-untyped-def]
             tape.released[row, i] = g[i]
 
 
-@kernel(types.int64(types.int64, types.int64, types.int64, INDICES, STREAM, INDICES))
+@kernel("int64(int64, int64, int64, indices, stream, indices)")
 def draw(scheme, population, batch, deck, rng, out):  # type: ignore[no-untyped-def]
     """Draw a minibatch of record numbers into ``out``; return how many.
 
@@ -55,7 +68,7 @@ def draw(scheme, population, batch, deck, rng, out):  # type: ignore[no-untyped-
     batch/population jumps from one included record to the next by geometric gaps, each the floor of
     an exponential variable.
     """
-    if scheme == WITH_REPLACEMENT:
+    if scheme == Draw.WITH_REPLACEMENT:
         for j in range(batch):
             out[j] = below(population, rng)
         return batch
@@ -63,7 +76,7 @@ def draw(scheme, population, batch, deck, rng, out):  # type: ignore[no-untyped-
         for j in range(population):
             out[j] = deck[j]
         return population
-    if scheme == WITHOUT_REPLACEMENT:
+    if scheme == Draw.WITHOUT_REPLACEMENT:
         for j in range(batch):
             k = j + below(population - j, rng)
             deck[j], deck[k] = deck[k], deck[j]
@@ -79,24 +92,24 @@ def draw(scheme, population, batch, deck, rng, out):  # type: ignore[no-untyped-
     return count
 
 
-@kernel(types.int64(types.int64, types.int64, types.int64, INDICES, STREAM, INDICES, TAPE))
+@kernel("int64(int64, int64, int64, indices, stream, indices, tape)")
 def sample(scheme, population, batch, deck, rng, out, tape):  # type: ignore[no-untyped-def]
     """Draw a minibatch of record numbers into ``out``, write it down, return how many."""
     count = draw(scheme, population, batch, deck, rng, out)
-    row = tape.cursor[DRAWS]
-    tape.cursor[DRAWS] += 1
+    row = tape.cursor[At.DRAWS]
+    tape.cursor[At.DRAWS] += 1
     if row < tape.drawn.shape[0]:
         for j in range(tape.drawn.shape[1]):
             tape.drawn[row, j] = out[j] if j < count else -1
     return count
 
 
-@kernel(types.boolean(types.int64, VECTOR, TAPE))
+@kernel("boolean(int64, vector, tape)")
 def mark(t, x, tape):  # type: ignore[no-untyped-def]
     """Keep the iterate ``x`` of iteration ``t`` if it is asked for; true if the run shall stop."""
-    row = tape.cursor[MARKS]
+    row = tape.cursor[At.MARKS]
     if row < tape.marks.size and tape.marks[row] == t:
         for i in range(x.size):
             tape.path[row, i] = x[i]
-        tape.cursor[MARKS] += 1
-    return tape.cursor[MODE] == STOP
+        tape.cursor[At.MARKS] += 1
+    return tape.cursor[At.MODE] == Mode.STOP

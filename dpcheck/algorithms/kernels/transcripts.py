@@ -18,26 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from dpcheck.algorithms.kernels.jit import (
-    DATA,
-    INDEX_MATRIX,
-    INDICES,
-    MATRIX,
-    NUMBERS,
-    PARTS,
-    RUN_SIGNATURE,
-    STREAM,
-    TAPE,
-    VECTOR,
-    Data,
-    Numbers,
-    Objective,
-    Play,
-    Tape,
-    kernel,
-)
-from dpcheck.algorithms.kernels.parts import WITH_REPLACEMENT, copy
-from dpcheck.algorithms.kernels.tape import DRAWS, MARKS, RELEASES
+from dpcheck.algorithms.kernels.jit import Data, Numbers, Objective, Tape, kernel
+from dpcheck.algorithms.kernels.parts import Draw, copy
+from dpcheck.algorithms.kernels.tape import At
 
 # The data sets of the replays, in this order.
 OURS, THEIRS, CANARY, REPLACED, BACKGROUND = range(5)
@@ -68,14 +51,10 @@ class Scheme(NamedTuple):
     population: int
 
 
-REPLAY = types.NamedTuple((DATA, STREAM, TAPE, types.int64), Replay)
-OTHERS = types.NamedTuple((NUMBERS, types.UniTuple(REPLAY, 5)), Others)
-SCHEME = types.NamedUniTuple(types.int64, 2, Scheme)
-PLAY = types.NamedTuple((NUMBERS, STREAM, TAPE), Play)
-RUN = types.FunctionType(RUN_SIGNATURE)
+CLEAN = types.UniTuple(types.float64[:, ::1], 5)  # what the replays would have released
 
 
-@kernel(types.float64(types.float64, types.float64, types.int64, types.float64))
+@kernel("float64(float64, float64, int64, float64)")
 def mixture(along, square, most, chance):  # type: ignore[no-untyped-def]
     """Return log E exp(J along - J^2 square/2), J binomial with ``most`` trials of this chance."""
     largest, total, weight = -np.inf, 0.0, 0.0  # weight : log of the binomial coefficient
@@ -94,7 +73,7 @@ def mixture(along, square, most, chance):  # type: ignore[no-untyped-def]
     return largest + np.log(total)
 
 
-@kernel(types.float64(TAPE, types.UniTuple(MATRIX, 5), INDEX_MATRIX, INDICES, SCHEME))
+@kernel("float64(tape, CLEAN, index_matrix, indices, Scheme)")
 def log_ratio(tape, clean, drawn, pattern, scheme):  # type: ignore[no-untyped-def]
     """Return the log-likelihood ratio, data over neighbour, of the releases on ``tape``.
 
@@ -104,9 +83,9 @@ def log_ratio(tape, clean, drawn, pattern, scheme):  # type: ignore[no-untyped-d
     released, cursor = tape.released, tape.cursor
     period, size, total = pattern.size, released.shape[1], 0.0
     sampled = np.any(pattern == 1)
-    groups = cursor[RELEASES] // period
+    groups = cursor[At.RELEASES] // period
     if sampled:  # what comes after the last minibatch is not Gaussian: a private choice
-        groups = min(groups, cursor[DRAWS])
+        groups = min(groups, cursor[At.DRAWS])
     for group in range(groups):
         for side in range(2):
             sign = 1.0 - 2.0 * side
@@ -129,13 +108,13 @@ def log_ratio(tape, clean, drawn, pattern, scheme):  # type: ignore[no-untyped-d
                         along += shift * (released[row, i] - other[row, i]) / sigma
                         square += shift * shift
             if square > 0.0:  # else this record looks like the background
-                repeated = scheme.kind == WITH_REPLACEMENT
+                repeated = scheme.kind == Draw.WITH_REPLACEMENT
                 most, chance = (batch, 1.0 / scheme.population) if repeated else (1, batch / scheme.population)
                 total += sign * mixture(along, square, most, chance)
     return total
 
 
-@kernel(types.void(RUN, PARTS, PLAY, OTHERS, INDICES, SCHEME, VECTOR))
+@kernel("void(run, parts, play, Others, indices, Scheme, vector)")
 def transcripts(run, parts, play, others, pattern, scheme, scores):  # type: ignore[no-untyped-def]
     """Run, replay on the data sets that are needed, score; one run an entry of ``scores``.
 
@@ -150,12 +129,12 @@ def transcripts(run, parts, play, others, pattern, scheme, scores):  # type: ign
     )  # fmt: skip
     out = np.empty(objective.data.start.size)
     for trial in range(scores.size):
-        play.tape.cursor[: MARKS + 1] = 0
+        play.tape.cursor[: At.MARKS + 1] = 0
         run(objective, play.numbers, play.rng, out, play.tape)
         for k in range(len(replays)):
             again = replays[k]
             if again.needed > 0:
-                again.tape.cursor[: MARKS + 1] = 0
+                again.tape.cursor[: At.MARKS + 1] = 0
                 other = Objective(
                     again.data, objective.gradient, objective.mean, objective.difference, objective.ascent,
                     objective.base,
@@ -164,18 +143,18 @@ def transcripts(run, parts, play, others, pattern, scheme, scores):  # type: ign
         scores[trial] = log_ratio(play.tape, clean, drawn, pattern, scheme)
 
 
-@kernel(types.void(RUN, PARTS, PLAY, MATRIX))
+@kernel("void(run, parts, play, matrix)")
 def paths(run, parts, play, outputs):  # type: ignore[no-untyped-def]
     """Write the iterates that the tape asks for and the output, one run a row; 0 where a run ends early."""
     tape = play.tape
     for trial in range(outputs.shape[0]):
-        tape.cursor[: MARKS + 1] = 0
+        tape.cursor[: At.MARKS + 1] = 0
         tape.path[:] = 0.0
         run(Objective(*parts), play.numbers, play.rng, outputs[trial, tape.path.size :], tape)
         copy(tape.path.ravel(), outputs[trial, : tape.path.size])
 
 
-@kernel(types.void(RUN, PARTS, PLAY, MATRIX))
+@kernel("void(run, parts, play, matrix)")
 def trials(run, parts, play, outputs):  # type: ignore[no-untyped-def]
     """Run once for each row of ``outputs`` (runs, d_w + d_v)."""
     for trial in range(outputs.shape[0]):

@@ -36,7 +36,7 @@ class Term:
 class Base:
     """A base solver that output perturbation can plug in, with the number of gradients that is stated of it."""
 
-    name: str  # and that of its kernel, of signature ``dpcheck.algorithms.kernels.jit.BASE_SIGNATURE``
+    name: str  # and that of its kernel, of the type ``base`` of ``dpcheck.algorithms.kernels.jit``
     module: str  # of this folder, with its source and its proof
     setting: Literal["minimisation", "saddle"]
     cost: tuple[Term, ...]  # a sum, times log(1/accuracy) and further logarithms

@@ -1,7 +1,7 @@
 """The regularised saddle problem that the base solvers share: operator, projected step, certificate.
 
-Over the records ``index``, with z = (w, v), the problem of ``dpcheck.algorithms.kernels.jit.BASE_SIGNATURE`` has
-the operator (the gradient in w, minus the gradient in v)
+Over the records ``index``, with z = (w, v), the problem of the type ``base`` of ``dpcheck.algorithms.kernels.jit``
+has the operator (the gradient in w, minus the gradient in v)
 
     W(z) = mean of W_i(z),   W_i(z) = (grad_w f_i + r_w (w - c_w), -grad_v f_i + r_v (v - c_v)).
 
@@ -19,21 +19,20 @@ are the base solvers that read all records at every step.
 """
 
 import numpy as np
-from numba import types
 
-from dpcheck.algorithms.kernels.jit import BASE_SIGNATURE, DATA, GRADIENT, INDICES, VECTOR, kernel
+from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.kernels.parts import copy, project
 
 L, MU_W, MU_V, R_W, R_V, ENERGY, MOST = range(7)  # the entries of ``constants``
 
 
-@kernel(types.float64(VECTOR, types.int64, types.int64))
+@kernel("float64(vector, int64, int64)")
 def least(constants, d, size):  # type: ignore[no-untyped-def]
     """Return the smaller modulus; mu_w where there is no v."""
     return min(constants[MU_W], constants[MU_V]) if size > d else constants[MU_W]
 
 
-@kernel(types.float64(VECTOR, types.int64, types.int64))
+@kernel("float64(vector, int64, int64)")
 def lipschitz(constants, d, size):  # type: ignore[no-untyped-def]
     """Return the Lipschitz constant l' of W: that of f is l / min(mu_w, mu_v), the regulariser's r/mu on each block."""
     exact = constants[R_W] / constants[MU_W]
@@ -42,7 +41,7 @@ def lipschitz(constants, d, size):  # type: ignore[no-untyped-def]
     return constants[L] / least(constants, d, size) + exact
 
 
-@kernel(types.float64(VECTOR, types.int64, types.int64))
+@kernel("float64(vector, int64, int64)")
 def rest_lipschitz(constants, d, size):  # type: ignore[no-untyped-def]
     """Return the Lipschitz constant of every record's B_i = W_i - identity, raised to 1 where it is below.
 
@@ -56,7 +55,7 @@ def rest_lipschitz(constants, d, size):  # type: ignore[no-untyped-def]
     return max((constants[L] + excess) / least(constants, d, size), 1.0)
 
 
-@kernel(types.void(GRADIENT, DATA, VECTOR, VECTOR, types.int64, VECTOR, VECTOR))
+@kernel("void(gradient, data, vector, vector, int64, vector, vector)")
 def pull(gradient, data, constants, centre, i, z, out):  # type: ignore[no-untyped-def]
     """Compute W_i(z) of record ``i``: one gradient."""
     params, records, d = data.params, data.records, data.dim_w
@@ -67,7 +66,7 @@ def pull(gradient, data, constants, centre, i, z, out):  # type: ignore[no-untyp
         out[j] = constants[R_V] * (z[j] - centre[j]) - out[j]
 
 
-@kernel(types.int64(GRADIENT, DATA, INDICES, VECTOR, VECTOR, VECTOR, VECTOR))
+@kernel("int64(gradient, data, indices, vector, vector, vector, vector)")
 def full(gradient, data, index, constants, centre, z, out):  # type: ignore[no-untyped-def]
     """Compute W(z) over the records ``index``; returns how many gradients that were."""
     params, records, _, _, _, d = data
@@ -87,7 +86,7 @@ def full(gradient, data, index, constants, centre, z, out):  # type: ignore[no-u
     return index.size
 
 
-@kernel(types.void(DATA, VECTOR))
+@kernel("void(data, vector)")
 def confine(data, z):  # type: ignore[no-untyped-def]
     """Project z onto the domains."""
     d = data.dim_w
@@ -95,7 +94,7 @@ def confine(data, z):  # type: ignore[no-untyped-def]
     project(z[d:], data.domain_v)
 
 
-@kernel(types.void(DATA, VECTOR, VECTOR, VECTOR, types.float64, VECTOR))
+@kernel("void(data, vector, vector, vector, float64, vector)")
 def step(data, constants, z, g, tau, out):  # type: ignore[no-untyped-def]
     """Write P(z - tau g) in the weighted coordinates to ``out``, which may be z."""
     d = data.dim_w
@@ -104,7 +103,7 @@ def step(data, constants, z, g, tau, out):  # type: ignore[no-untyped-def]
     confine(data, out)
 
 
-@kernel(types.float64(DATA, VECTOR, VECTOR, VECTOR))
+@kernel("float64(data, vector, vector, vector)")
 def distance(data, constants, z, other):  # type: ignore[no-untyped-def]
     """Return mu_w |w - w'|^2 + mu_v |v - v'|^2."""
     d, total = data.dim_w, 0.0
@@ -113,7 +112,7 @@ def distance(data, constants, z, other):  # type: ignore[no-untyped-def]
     return total
 
 
-@kernel(types.float64(DATA, VECTOR, VECTOR, VECTOR, VECTOR))
+@kernel("float64(data, vector, vector, vector, vector)")
 def certificate(data, constants, z, g, ahead):  # type: ignore[no-untyped-def]
     """Bound mu_w |w - w*|^2 + mu_v |v - v*|^2 at a feasible z with g = W(z); costs no gradient.
 
@@ -131,7 +130,7 @@ def certificate(data, constants, z, g, ahead):  # type: ignore[no-untyped-def]
     return 4.0 * bound * bound * distance(data, constants, z, ahead)
 
 
-@kernel(BASE_SIGNATURE)
+@kernel("base")
 def gradient_descent(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
     """Descend; each iteration contracts the distance by 1 - 1/kappa, kappa = (l + r)/mu.
 
@@ -149,7 +148,7 @@ def gradient_descent(gradient, data, index, constants, centre, rng, z):  # type:
     return -max(count, 1)
 
 
-@kernel(BASE_SIGNATURE)
+@kernel("base")
 def gda(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
     """Make one pass over the records an iteration.
 
@@ -169,7 +168,7 @@ def gda(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-un
     return -max(count, 1)
 
 
-@kernel(BASE_SIGNATURE)
+@kernel("base")
 def extragradient(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
     """Make two passes over the records an iteration; the first also serves the certificate.
 

@@ -31,9 +31,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
-from dpcheck.algorithms.kernels.jit import BASE_SIGNATURE, DATA, GRADIENT, INDICES, STREAM, VECTOR, Data, kernel
+from dpcheck.algorithms.kernels.jit import Data, Gradient, Indices, Vector, kernel
 from dpcheck.algorithms.kernels.parts import below, copy
 from dpcheck.catalogue.bases.saddle import (
     ENERGY,
@@ -58,29 +57,26 @@ class Operator(NamedTuple):
     """The objective's gradient on its records, and the regularisers, which W is made of."""
 
     data: Data
-    gradient: Callable[..., Any]
-    chosen: NDArray[np.int64]
-    constants: NDArray[np.float64]
-    centre: NDArray[np.float64]
+    gradient: Gradient
+    chosen: Indices
+    constants: Vector
+    centre: Vector
 
 
 class Goal(NamedTuple):
     """The accuracy that :func:`reached` asks for."""
 
-    relative: NDArray[np.float64]
-    anchor: NDArray[np.float64]
+    relative: Vector
+    anchor: Vector
 
-
-OPERATOR = types.NamedTuple((DATA, GRADIENT, INDICES, VECTOR, VECTOR), Operator)
-GOAL = types.NamedUniTuple(VECTOR, 2, Goal)
 
 # inner(operator, goal, rng, z, g): a base solver that goes on from z, where g = W(z) is known, until ``reached``;
 # z and g are then the solution's. Returns the number of gradients evaluated, or its complement -1 - number if
 # constants[MOST] of them did not suffice.
-INNER_SIGNATURE = types.int64(OPERATOR, GOAL, STREAM, VECTOR, VECTOR)
+INNER = "int64(Operator, Goal, stream, vector, vector)"
 
 
-@kernel(types.boolean(OPERATOR, GOAL, VECTOR, VECTOR, VECTOR))
+@kernel("boolean(Operator, Goal, vector, vector, vector)")
 def reached(operator, goal, z, g, ahead):  # type: ignore[no-untyped-def]
     """Say whether the certificate is at most constants[ENERGY] + relative times |z - anchor|^2, block by block."""
     data, constants, relative, anchor = operator.data, operator.constants, goal.relative, goal.anchor
@@ -95,7 +91,7 @@ def with_inner(loop: Callable[..., Any], inner: Callable[..., Any], name: str) -
     copied = FunctionType(loop.__code__, {**loop.__globals__, "inner": inner}, name)
     copied.__qualname__ = name  # which names the file in the cache
     copied.__doc__ = loop.__doc__
-    return kernel(BASE_SIGNATURE)(copied)
+    return kernel("base")(copied)
 
 
 def after_a_pass(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
@@ -111,7 +107,7 @@ def after_a_pass(gradient, data, index, constants, centre, rng, z):  # type: ign
     return count + more if more >= 0 else -(count + ~more)
 
 
-@kernel(types.int64(OPERATOR, types.float64, types.int64, STREAM, VECTOR, VECTOR))
+@kernel("int64(Operator, float64, int64, stream, vector, vector)")
 def epoch(operator, sigma, length, rng, z, g):  # type: ignore[no-untyped-def]
     """Make ``length`` steps from the snapshot z with g = W(z) to the last iterate; returns the gradients made."""
     data, gradient, index, constants, centre = operator
@@ -128,7 +124,7 @@ def epoch(operator, sigma, length, rng, z, g):  # type: ignore[no-untyped-def]
     return 2 * length
 
 
-@kernel(BASE_SIGNATURE)
+@kernel("base")
 def saddle_svrg(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
     """Run SVRG: a pass at the snapshot, an epoch from it, and so on.
 
@@ -153,7 +149,7 @@ def saddle_svrg(gradient, data, index, constants, centre, rng, z):  # type: igno
     return -max(count, 1)
 
 
-@kernel(BASE_SIGNATURE)
+@kernel("base")
 def saddle_saga(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
     """Run SAGA: one gradient a step; every 2/sigma steps, at least 2n, a pass for the certificate alone.
 
@@ -193,7 +189,7 @@ def saddle_saga(gradient, data, index, constants, centre, rng, z):  # type: igno
     return count
 
 
-@kernel(INNER_SIGNATURE)
+@kernel(INNER)
 def accelerated_svrg_inner(operator, goal, rng, z, g):  # type: ignore[no-untyped-def]
     """Solve from z with g = W(z).
 
@@ -260,7 +256,7 @@ def accelerated_svrg_inner(operator, goal, rng, z, g):  # type: ignore[no-untype
 accelerated_svrg = with_inner(after_a_pass, accelerated_svrg_inner, "accelerated_svrg")
 
 
-@kernel(INNER_SIGNATURE)
+@kernel(INNER)
 def jin_sidford_tian_inner(operator, goal, rng, z, g):  # type: ignore[no-untyped-def]
     """Solve from the reference point z with g = W(z).
 
@@ -318,7 +314,7 @@ jin_sidford_tian = with_inner(after_a_pass, jin_sidford_tian_inner, "jin_sidford
 PLAN = types.Tuple((types.int64, types.int64, types.float64, types.float64))
 
 
-@kernel(PLAN(VECTOR, types.int64, types.int64, types.int64, VECTOR, VECTOR))
+@kernel("PLAN(vector, int64, int64, int64, vector, vector)")
 def plan(constants, n, d, size, sub, relative):  # type: ignore[no-untyped-def]
     """Choose the block and beta; fill the subproblems' constants ``sub`` and their criterion ``relative``."""
     on_w = size == d or constants[MU_W] <= constants[MU_V]
@@ -339,7 +335,7 @@ def plan(constants, n, d, size, sub, relative):  # type: ignore[no-untyped-def]
     return begin, end, beta, (1.0 - math.sqrt(q)) / (1.0 + math.sqrt(q))
 
 
-@kernel(types.void(PLAN, OPERATOR, VECTOR, VECTOR, VECTOR, VECTOR, types.float64))
+@kernel("void(PLAN, Operator, vector, vector, vector, vector, float64)")
 def add(planned, operator, y, z, where, g, sign):  # type: ignore[no-untyped-def]
     """Turn g = W(z) into the subproblem's operator (sign 1), or back (-1); ``where`` receives its centre."""
     begin, end, beta, _ = planned
@@ -352,7 +348,7 @@ def add(planned, operator, y, z, where, g, sign):  # type: ignore[no-untyped-def
             g[j] += sign * beta * (z[j] - y[j])
 
 
-@kernel(types.void(PLAN, DATA, VECTOR, VECTOR, VECTOR))
+@kernel("void(PLAN, data, vector, vector, vector)")
 def extrapolate(planned, data, z, last, y):  # type: ignore[no-untyped-def]
     """Move y, and z with it: the next subproblem starts where its solution is expected, the other block too."""
     factor = planned[3]

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import BASE_SIGNATURE, kernel
+from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.kernels.parts import below, copy
 from dpcheck.catalogue.bases.saddle import ENERGY, MOST, MU_W, R_W, L, certificate, confine, full, pull, step
 
@@ -12,7 +12,7 @@ THETA_SVRG, LENGTH_SVRG = 1 / 16, 64  # eta L and m/kappa
 THETA_SARAH, LENGTH_SARAH = 1 / 8, 32
 
 
-@kernel(BASE_SIGNATURE)
+@kernel("base")
 def svrg(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
     """Run epochs: a pass at the snapshot z, m steps of two gradients each, their average the next snapshot.
 
@@ -55,7 +55,7 @@ def svrg(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-u
     return -max(count, 1)
 
 
-@kernel(BASE_SIGNATURE)
+@kernel("base")
 def sarah(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
     """Run epochs: a pass at z, one step along it, then t - 1 steps of two gradients each.
 
@@ -107,7 +107,7 @@ def sarah(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-
     return -max(count, 1)
 
 
-@kernel(BASE_SIGNATURE)
+@kernel("base")
 def katyusha(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
     """Run epochs: a pass at the snapshot z, m = 2n steps of two gradients each.
 

@@ -29,9 +29,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, kernel, named
+from dpcheck.algorithms.kernels.jit import kernel, named
 from dpcheck.algorithms.kernels.parts import copy, norm, project
-from dpcheck.algorithms.kernels.tape import CERTIFIED, OUTCOME, UNCERTIFIED, mark
+from dpcheck.algorithms.kernels.tape import At, Outcome, mark
 from dpcheck.algorithms.layout import descent
 from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.schedule import Schedule, number, positive, whole
@@ -113,7 +113,7 @@ class Counts(NamedTuple):
     Q: int
 
 
-@kernel(RUN_SIGNATURE)
+@kernel("run")
 def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     """Run Algorithm 1 with Algorithm 2 as its oracle; ``out`` receives the certified point, or the last."""
     reals, counts, data = named(Reals, numbers.reals), named(Counts, numbers.counts), objective.data
@@ -122,7 +122,7 @@ def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     room = scratch(data.records.shape[0], counts.b1, counts.b2, w)
     v, old = room.v, room.old
     drift, made, escaping, rounds, inside = 0.0, 0, False, 0, 0
-    tape.cursor[OUTCOME] = UNCERTIFIED
+    tape.cursor[At.OUTCOME] = Outcome.UNCERTIFIED
     for t in range(counts.steps):
         if mark(t, w, tape):
             return
@@ -150,7 +150,7 @@ def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
                 inside = 0
                 copy(anchor, w)
                 if rounds == counts.Q:
-                    tape.cursor[OUTCOME] = CERTIFIED
+                    tape.cursor[At.OUTCOME] = Outcome.CERTIFIED
                     break
     copy(w, out)
 

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, kernel, named
+from dpcheck.algorithms.kernels.jit import kernel, named
 from dpcheck.algorithms.kernels.parts import below, copy, project
 from dpcheck.algorithms.kernels.tape import mark
 from dpcheck.algorithms.layout import descent
@@ -113,7 +113,7 @@ class Counts(NamedTuple):
     b2: int
 
 
-@kernel(RUN_SIGNATURE)
+@kernel("run")
 def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     """Run Algorithm 2; ``out`` receives one of w_1, ..., w_T, drawn uniformly beforehand."""
     reals, counts, data = named(Reals, numbers.reals), named(Counts, numbers.counts), objective.data

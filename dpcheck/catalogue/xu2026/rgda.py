@@ -10,30 +10,14 @@ Shi and Song 2011).
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
 
-from dpcheck.algorithms.kernels.jit import (
-    DATA,
-    INDICES,
-    MATRIX,
-    NUMBERS,
-    OBJECTIVE,
-    RUN_SIGNATURE,
-    STREAM,
-    TAPE,
-    VECTOR,
-    Indices,
-    Place,
-    Vector,
-    kernel,
-    named,
-)  # fmt: skip
-from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, clip_factor, copy, norm, project, scale
-from dpcheck.algorithms.kernels.tape import CERTIFIED, OUTCOME, RETURNED, UNCERTIFIED, mark, release, sample
+from dpcheck.algorithms.kernels.jit import Indices, Matrix, Place, Vector, kernel, named
+from dpcheck.algorithms.kernels.parts import Draw, clip_factor, copy, norm, project, scale
+from dpcheck.algorithms.kernels.tape import At, Outcome, mark, release, sample
 from dpcheck.catalogue.xu2026.spider_kernels import distance
 
 
-@kernel(types.int64(types.int64))
+@kernel("int64(int64)")
 def levels(increments):  # type: ignore[no-untyped-def]
     """Return the most nodes that one of so many increments is in; a sum of them is made of no more."""
     count = 0
@@ -43,7 +27,7 @@ def levels(increments):  # type: ignore[no-untyped-def]
     return count
 
 
-@kernel(types.int64(types.int64, VECTOR, MATRIX, MATRIX))
+@kernel("int64(int64, vector, matrix, matrix)")
 def close(j, increment, clean, nodes):  # type: ignore[no-untyped-def]
     """Bring increment ``j``; return the level of the node that it closes, whose sum is that row of ``nodes``.
 
@@ -61,7 +45,7 @@ def close(j, increment, clean, nodes):  # type: ignore[no-untyped-def]
     return level
 
 
-@kernel(types.void(types.int64, MATRIX, VECTOR, VECTOR))
+@kernel("void(int64, matrix, vector, vector)")
 def add_prefix(j, nodes, base, out):  # type: ignore[no-untyped-def]
     """Write base plus the sum of increments 1 to ``j`` to ``out``."""
     for i in range(out.size):
@@ -75,7 +59,7 @@ def add_prefix(j, nodes, base, out):  # type: ignore[no-untyped-def]
         level += 1
 
 
-@kernel(types.void(VECTOR, types.int64, types.float64, types.int64))
+@kernel("void(vector, int64, float64, int64)")
 def clip_mean(g, d, bound, repaired):  # type: ignore[no-untyped-def]
     """Clip both blocks of a minibatch mean as printed; repaired, leave them, since the records were clipped."""
     if repaired == 0:
@@ -83,17 +67,17 @@ def clip_mean(g, d, bound, repaired):  # type: ignore[no-untyped-def]
         scale(g[d:], clip_factor(g[d:], bound))
 
 
-@kernel(types.void(VECTOR, types.int64, types.float64, types.float64, STREAM, TAPE))
+@kernel("void(vector, int64, float64, float64, stream, tape)")
 def release_both(g, d, sigma, sensitivity, rng, tape):  # type: ignore[no-untyped-def]
     """Release both blocks, each of this sensitivity."""
     release(g[:d], sigma, sensitivity, rng, tape)
     release(g[d:], sigma, sensitivity, rng, tape)
 
 
-@kernel(types.void(types.int64, INDICES, STREAM, INDICES, TAPE))
+@kernel("void(int64, indices, stream, indices, tape)")
 def sample_rest(used_up, deck, rng, out, tape):  # type: ignore[no-untyped-def]
     """Draw a minibatch without replacement from all records but the first ``used_up`` of the deck."""
-    sample(WITHOUT_REPLACEMENT, deck.size - used_up, out.size, deck[used_up:], rng, out, tape)
+    sample(Draw.WITHOUT_REPLACEMENT, deck.size - used_up, out.size, deck[used_up:], rng, out, tape)
 
 
 class Reals(NamedTuple):
@@ -150,17 +134,16 @@ class Room(NamedTuple):
     g: Vector
     clip_v: Vector
     clip_u: Vector
-    clean: Vector
-    nodes: Vector
+    clean: Matrix
+    nodes: Matrix
     base: Vector
     spent: Indices
 
 
 USED_UP, GROWN = range(2)  # the entries of ``spent``
-ROOM = types.NamedTuple((INDICES,) * 3 + (VECTOR,) * 10 + (MATRIX,) * 2 + (VECTOR, INDICES), Room)
 
 
-@kernel(ROOM(DATA, NUMBERS))
+@kernel("Room(data, numbers)")
 def room_for(data, numbers):  # type: ignore[no-untyped-def]
     """Make room for estimates that begin at the start."""
     reals, counts = named(Reals, numbers.reals), named(Counts, numbers.counts)
@@ -177,7 +160,7 @@ def room_for(data, numbers):  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
-@kernel(types.void(OBJECTIVE, VECTOR, NUMBERS, ROOM, STREAM, TAPE))
+@kernel("void(objective, vector, numbers, Room, stream, tape)")
 def start_anew(objective, z, numbers, room, rng, tape):  # type: ignore[no-untyped-def]
     """Take gradients at z on a large minibatch: Algorithm 3, lines 4 to 8."""
     reals, counts = named(Reals, numbers.reals), named(Counts, numbers.counts)
@@ -192,7 +175,7 @@ def start_anew(objective, z, numbers, room, rng, tape):  # type: ignore[no-untyp
         spent[USED_UP] += S1
 
 
-@kernel(types.void(OBJECTIVE, NUMBERS, ROOM, STREAM, TAPE))
+@kernel("void(objective, numbers, Room, stream, tape)")
 def follow(objective, numbers, room, rng, tape):  # type: ignore[no-untyped-def]
     """Bring the estimate from ``old`` to ``point`` by a difference, as a node of the tree where there is one."""
     reals, counts, data = named(Reals, numbers.reals), named(Counts, numbers.counts), objective.data
@@ -214,7 +197,7 @@ def follow(objective, numbers, room, rng, tape):  # type: ignore[no-untyped-def]
             vu[i] += g[i]
 
 
-@kernel(types.void(types.boolean, OBJECTIVE, NUMBERS, ROOM, STREAM, TAPE))
+@kernel("void(boolean, objective, numbers, Room, stream, tape)")
 def ascend(refreshed, objective, numbers, room, rng, tape):  # type: ignore[no-untyped-def]
     """Move y by K steps and keep the shortest: Algorithm 3, lines 12 to 18."""
     reals, counts, data = named(Reals, numbers.reals), named(Counts, numbers.counts), objective.data
@@ -238,7 +221,7 @@ def ascend(refreshed, objective, numbers, room, rng, tape):  # type: ignore[no-u
         copy(ahead, y)
 
 
-@kernel(types.void(types.boolean, OBJECTIVE, VECTOR, NUMBERS, ROOM, STREAM, TAPE))
+@kernel("void(boolean, objective, vector, numbers, Room, stream, tape)")
 def estimate(refresh, objective, z, numbers, room, rng, tape):  # type: ignore[no-untyped-def]
     """Run Algorithm 3: the gradients v and u at x_t, and y, which z receives."""
     counts, d = named(Counts, numbers.counts), objective.data.dim_w
@@ -255,7 +238,7 @@ def estimate(refresh, objective, z, numbers, room, rng, tape):  # type: ignore[n
     copy(room.best_vu, room.vu)
 
 
-@kernel(types.void(VECTOR, types.float64, STREAM))
+@kernel("void(vector, float64, stream)")
 def move_in_ball(x, radius, rng):  # type: ignore[no-untyped-def]
     """Add to ``x`` a point drawn uniformly from the ball of this radius about 0."""
     u, square = np.empty(x.size), 0.0
@@ -267,7 +250,7 @@ def move_in_ball(x, radius, rng):  # type: ignore[no-untyped-def]
         x[i] += scale * u[i]
 
 
-@kernel(RUN_SIGNATURE)
+@kernel("run")
 def rgda(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     """Run Xu et al. 2026, Algorithm 2."""
     reals, counts, data = named(Reals, numbers.reals), named(Counts, numbers.counts), objective.data
@@ -275,7 +258,7 @@ def rgda(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     room, z, anchor = room_for(data, numbers), data.start.copy(), data.start.copy()
     x, v = z[:d], room.vu[:d]
     escaping, perturbed, used, anchored, steady, moved = False, False, 0, 0, 0, 0.0
-    tape.cursor[OUTCOME], ended = UNCERTIFIED, T
+    tape.cursor[At.OUTCOME], ended = Outcome.UNCERTIFIED, T
     for t in range(T):
         if mark(t, z, tape):
             return
@@ -302,14 +285,14 @@ def rgda(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
                 eta_t = reals.eta_H
                 steady += 1
                 if steady == counts.t_thres:  # line 19
-                    tape.cursor[OUTCOME] = CERTIFIED
+                    tape.cursor[At.OUTCOME] = Outcome.CERTIFIED
                     break
         for i in range(d):
             x[i] -= eta_t * v[i]
         project(x, data.domain_w)
-    if tape.cursor[OUTCOME] == CERTIFIED or not repaired:  # line 19, and the published last line
+    if tape.cursor[At.OUTCOME] == Outcome.CERTIFIED or not repaired:  # line 19, and the published last line
         copy(anchor, out)
         ended = anchored
     else:
         copy(z, out)
-    tape.cursor[RETURNED] = ended
+    tape.cursor[At.RETURNED] = ended

@@ -3,10 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
 
-from dpcheck.algorithms.kernels.jit import INDICES, OBJECTIVE, STREAM, TAPE, VECTOR, Indices, Place, Vector, kernel
-from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT
+from dpcheck.algorithms.kernels.jit import Indices, Place, Vector, kernel
+from dpcheck.algorithms.kernels.parts import Draw
 from dpcheck.algorithms.kernels.tape import release, sample
 
 
@@ -35,7 +34,7 @@ class Scratch(NamedTuple):
     g: Vector
 
 
-@kernel(types.float64(VECTOR, VECTOR))
+@kernel("float64(vector, vector)")
 def distance(x, y):  # type: ignore[no-untyped-def]
     """Return the l2 distance |x - y|."""
     square = 0.0
@@ -44,11 +43,7 @@ def distance(x, y):  # type: ignore[no-untyped-def]
     return square**0.5
 
 
-BOUNDS = types.NamedUniTuple(types.float64, 4, Bounds)
-SCRATCH = types.NamedTuple((VECTOR, VECTOR, INDICES, INDICES, INDICES, VECTOR, VECTOR), Scratch)
-
-
-@kernel(SCRATCH(types.int64, types.int64, types.int64, VECTOR))
+@kernel("Scratch(int64, int64, int64, vector)")
 def scratch(n, b1, b2, start):  # type: ignore[no-untyped-def]
     """Make room for an estimate that begins at ``start``."""
     big, small = np.empty(b1, np.int64), np.empty(b2, np.int64)
@@ -57,7 +52,7 @@ def scratch(n, b1, b2, start):  # type: ignore[no-untyped-def]
     )
 
 
-@kernel(types.void(types.boolean, OBJECTIVE, VECTOR, BOUNDS, SCRATCH, STREAM, TAPE))
+@kernel("void(boolean, objective, vector, Bounds, Scratch, stream, tape)")
 def estimate(refresh, objective, x, bounds, room, rng, tape):  # type: ignore[no-untyped-def]
     """Bring the estimate of the gradient from ``room.old`` to ``x``; or make it anew where ``refresh`` is true.
 
@@ -67,7 +62,7 @@ def estimate(refresh, objective, x, bounds, room, rng, tape):  # type: ignore[no
     gradient, data, n = objective.gradient, objective.data, objective.data.records.shape[0]
     L0, v, old, big, small, clip, g = bounds.L0, room.v, room.old, room.big, room.small, room.clip, room.g
     if refresh:
-        sample(WITHOUT_REPLACEMENT, n, big.size, room.deck, rng, big, tape)
+        sample(Draw.WITHOUT_REPLACEMENT, n, big.size, room.deck, rng, big, tape)
         clip[0] = L0
         objective.mean(gradient, data, big, big.size, x, clip, v)
         release(v, bounds.sigma_1 * L0, 2 * L0 / big.size, rng, tape)
@@ -76,7 +71,7 @@ def estimate(refresh, objective, x, bounds, room, rng, tape):  # type: ignore[no
     reach = bounds.Ls * distance(x, old)
     if reach < bound:
         bound = reach
-    sample(WITHOUT_REPLACEMENT, n, small.size, room.deck, rng, small, tape)
+    sample(Draw.WITHOUT_REPLACEMENT, n, small.size, room.deck, rng, small, tape)
     clip[0] = bound
     objective.difference(gradient, data, Place(small, x), Place(small, old), small.size, clip, g)
     release(g, bounds.sigma_2 * bound, 2 * bound / small.size, rng, tape)

@@ -30,23 +30,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numba import types
 
-from dpcheck.algorithms.kernels.jit import (
-    MATRIX,
-    OBJECTIVE,
-    PARTS,
-    RUN_SIGNATURE,
-    STREAM,
-    TAPE,
-    VECTOR,
-    Objective,
-    Place,
-    kernel,
-    named,
-)
+from dpcheck.algorithms.kernels.jit import Objective, Place, kernel, named
 from dpcheck.algorithms.kernels.parts import copy, norm, project
-from dpcheck.algorithms.kernels.tape import CERTIFIED, MODE, OUTCOME, RECORD, RELEASES, REPLAY, UNCERTIFIED, mark
+from dpcheck.algorithms.kernels.tape import At, Mode, Outcome, mark
 from dpcheck.algorithms.layout import Release, descent
 from dpcheck.algorithms.problem import Array, Problem
 from dpcheck.algorithms.run import History, fill
@@ -179,10 +166,7 @@ class Counts(NamedTuple):
     Gamma: int
 
 
-LIMITS = types.NamedUniTuple(types.float64, 4, Limits)
-
-
-@kernel(types.float64(OBJECTIVE, VECTOR, LIMITS))
+@kernel("float64(objective, vector, Limits)")
 def score(objective, w, limits):  # type: ignore[no-untyped-def]
     """Return q at ``w``, of sensitivity 1."""
     gradient, data = objective.gradient, objective.data
@@ -209,14 +193,14 @@ def score(objective, w, limits):  # type: ignore[no-untyped-def]
     return min((alpha - slope) * n / (2 * L0), (least + curvature) * n / (2 * Ls * np.sqrt(size)))
 
 
-@kernel(types.void(PARTS, MATRIX, LIMITS, VECTOR))
+@kernel("void(parts, matrix, Limits, vector)")
 def score_all(parts, points, limits, out):  # type: ignore[no-untyped-def]
     """Score of every row of ``points`` : (rows,)."""
     for i in range(out.size):
         out[i] = score(Objective(*parts), points[i], limits)
 
 
-@kernel(types.int64(OBJECTIVE, MATRIX, LIMITS, types.float64, STREAM, TAPE))
+@kernel("int64(objective, matrix, Limits, float64, stream, tape)")
 def above_threshold(objective, path, limits, scale, rng, tape):  # type: ignore[no-untyped-def]
     """Return the number of the first row of ``path`` whose noisy score passes, -1 if none does.
 
@@ -224,8 +208,8 @@ def above_threshold(objective, path, limits, scale, rng, tape):  # type: ignore[
     quantity; a replay takes the number from the tape.  scale : b
     """
     cursor, clean, released = tape.cursor, tape.clean, tape.released
-    row, mode = cursor[RELEASES], cursor[MODE]
-    cursor[RELEASES] += 1
+    row, mode = cursor[At.RELEASES], cursor[At.MODE]
+    cursor[At.RELEASES] += 1
     threshold = 2 * scale * (rng.standard_exponential() - rng.standard_exponential())
     chosen = -1
     for t in range(path.shape[0]):
@@ -233,8 +217,8 @@ def above_threshold(objective, path, limits, scale, rng, tape):  # type: ignore[
         # drawn also after the choice: a replay draws as often as its run
         if chosen < 0 and score(objective, path[t], limits) + blur >= threshold:
             chosen = t
-    if mode in (RECORD, REPLAY) and row < clean.shape[0]:
-        if mode == REPLAY:
+    if mode in (Mode.RECORD, Mode.REPLAY) and row < clean.shape[0]:
+        if mode == Mode.REPLAY:
             chosen = int(released[row, 0])
         shown = chosen if chosen >= 0 else path.shape[0] - 1
         clean[row, 0] = score(objective, path[shown], limits)
@@ -243,7 +227,7 @@ def above_threshold(objective, path, limits, scale, rng, tape):  # type: ignore[
     return chosen
 
 
-@kernel(RUN_SIGNATURE)
+@kernel("run")
 def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     """Run Algorithm 1, then the selection; ``out`` receives the chosen iterate, or the last."""
     reals, counts, data = named(Reals, numbers.reals), named(Counts, numbers.counts), objective.data
@@ -278,7 +262,7 @@ def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
         copy(w, path[t])
         seen = t + 1
     chosen = above_threshold(objective, path[:seen], limits, reals.sigma_select, rng, tape)
-    tape.cursor[OUTCOME] = CERTIFIED if chosen >= 0 else UNCERTIFIED
+    tape.cursor[At.OUTCOME] = Outcome.CERTIFIED if chosen >= 0 else Outcome.UNCERTIFIED
     copy(path[chosen if chosen >= 0 else seen - 1], out)
 
 

@@ -36,8 +36,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Numbers, kernel, named
-from dpcheck.algorithms.kernels.parts import POISSON, copy, project
+from dpcheck.algorithms.kernels.jit import Numbers, kernel, named
+from dpcheck.algorithms.kernels.parts import Draw, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
 from dpcheck.algorithms.layout import JOINT, Release
 from dpcheck.algorithms.problem import Problem
@@ -164,14 +164,14 @@ class Counts(NamedTuple):
     batch: int
 
 
-@kernel(RUN_SIGNATURE)
+@kernel("run")
 def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     """The two half steps; ``out`` receives the mean of z_1, ..., z_T."""
     reals, counts, data = named(Reals, numbers.reals), named(Counts, numbers.counts), objective.data
     T, scheme, batch = counts.steps, counts.scheme, counts.batch
     n, size, d = data.records.shape[0], data.start.size, data.dim_w
     u, z, g, clip = data.start.copy(), data.start.copy(), np.empty(size), np.array([reals.clip_w, reals.clip_v])
-    deck, index = np.arange(n), np.empty(n if scheme == POISSON else batch, np.int64)
+    deck, index = np.arange(n), np.empty(n if scheme == Draw.POISSON else batch, np.int64)
     out[:] = 0.0
     for t in range(T):
         for half in range(2):

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, kernel, named
-from dpcheck.algorithms.kernels.parts import POISSON, below, copy, project
+from dpcheck.algorithms.kernels.jit import kernel, named
+from dpcheck.algorithms.kernels.parts import Draw, below, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
 
 # Which iterate a run returns: the average of all, the last, or one drawn uniformly beforehand.
@@ -31,7 +31,7 @@ class Counts(NamedTuple):
     output: int
 
 
-@kernel(RUN_SIGNATURE)
+@kernel("run")
 def sgda(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     """Run Yang et al. 2022, Algorithm 1, with per-record clipping (infinite bounds switch it off).
 
@@ -44,7 +44,7 @@ def sgda(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     n, size, dim_w, T = data.records.shape[0], data.start.size, data.dim_w, steps.shape[1]
     x, g, clip = data.start.copy(), np.empty(size), np.array([reals.clip_w, reals.clip_v])
     w, v, g_w, g_v = x[:dim_w], x[dim_w:], g[:dim_w], g[dim_w:]
-    deck, index = np.arange(n), np.empty(n if scheme == POISSON else batch, np.int64)
+    deck, index = np.arange(n), np.empty(n if scheme == Draw.POISSON else batch, np.int64)
     chosen = below(T, rng) if output == UNIFORM else T - 1
     out[:] = 0.0
     for t in range(T):

@@ -19,22 +19,11 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numba import types
 
 from dpcheck.algorithms.kernels.gradients import no_ascent, no_difference, no_mean
-from dpcheck.algorithms.kernels.jit import (
-    BASE_SIGNATURE,
-    DATA,
-    RUN_SIGNATURE,
-    STREAM,
-    TAPE,
-    VECTOR,
-    Numbers,
-    kernel,
-    named,
-)
-from dpcheck.algorithms.kernels.parts import BALL, copy, project, scale
-from dpcheck.algorithms.kernels.tape import EVALUATIONS, EXHAUSTED, OUTCOME, mark, release, sample
+from dpcheck.algorithms.kernels.jit import Numbers, kernel, named
+from dpcheck.algorithms.kernels.parts import Shape, copy, project, scale
+from dpcheck.algorithms.kernels.tape import At, Outcome, mark, release, sample
 from dpcheck.algorithms.layout import JOINT, Release
 from dpcheck.algorithms.problem import Array, Problem, data_of
 from dpcheck.algorithms.run import SCHEMES, History, fill, pack
@@ -144,13 +133,13 @@ def without_noise(phases: Array) -> Array:
 
 def radius_of(domain: Array, name: str) -> float:
     """Return the radius of the least ball about 0 that holds a domain; an error where there is no bound."""
-    squares = [radius**2 * (1 if kind == BALL else stop - start) for start, stop, kind, radius in domain.tolist()]
+    squares = [radius**2 * (1 if kind == Shape.BALL else stop - start) for start, stop, kind, radius in domain.tolist()]
     bounded = len(squares) > 0 and math.isfinite(sum(squares))
     require(bounded, "problem", f"bound {name}", "one that leaves it free")
     return math.sqrt(sum(squares))
 
 
-@kernel(BASE_SIGNATURE)
+@kernel("base")
 def known(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
     """Stand in for a base solver whose solution is known, and comes in place of the problem's parameters."""
     copy(data.params, z)
@@ -187,7 +176,7 @@ class Counts(NamedTuple):
     scheme: int
 
 
-@kernel(types.void(VECTOR, DATA, VECTOR, VECTOR, STREAM, VECTOR, TAPE))
+@kernel("void(vector, data, vector, vector, stream, vector, tape)")
 def publish(z, data, phase, centre, rng, out, tape):  # type: ignore[no-untyped-def]
     """Release what this phase releases of its solution z; ``out`` and the next ``centre`` receive it, projected."""
     d, mu_w, mu_v = data.dim_w, phase[5], phase[6]
@@ -213,7 +202,7 @@ def publish(z, data, phase, centre, rng, out, tape):  # type: ignore[no-untyped-
         copy(z_v, centre[d:])
 
 
-@kernel(RUN_SIGNATURE)
+@kernel("run")
 def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     """Run the phases of a schedule, one a row of the steps."""
     reals, counts, steps = named(Reals, numbers.reals), named(Counts, numbers.counts), numbers.steps
@@ -250,9 +239,9 @@ def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
         constants[ENERGY], constants[MOST] = energy, counts.most
         index = drawn[k] if drawing else everyone[np.int64(first) : np.int64(last)]
         spent = objective.base(objective.gradient, data, index, constants, centre, rng, z)
-        tape.cursor[EVALUATIONS] += abs(spent)
+        tape.cursor[At.EVALUATIONS] += abs(spent)
         if spent < 0:
-            tape.cursor[OUTCOME] = EXHAUSTED
+            tape.cursor[At.OUTCOME] = Outcome.EXHAUSTED
             return
         publish(z, data, steps[k], centre, rng, out, tape)
         for i in range(start.size):

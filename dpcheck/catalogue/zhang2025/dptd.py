@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import RUN_SIGNATURE, Numbers, kernel, named
-from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, copy, project, scale
+from dpcheck.algorithms.kernels.jit import Numbers, kernel, named
+from dpcheck.algorithms.kernels.parts import Draw, copy, project, scale
 from dpcheck.algorithms.kernels.tape import mark, release, sample
 from dpcheck.algorithms.layout import pairs
 from dpcheck.algorithms.problem import Array, Problem
@@ -134,7 +134,7 @@ class Counts(NamedTuple):
     batch: int
 
 
-@kernel(RUN_SIGNATURE)
+@kernel("run")
 def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     """Run averaged descent ascent; ``steps`` (3, T) holds nu and the noise on p and on q."""
     data, steps = objective.data, numbers.steps
@@ -154,7 +154,7 @@ def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
         project(moved[d:], data.domain_v)
         for i in range(size):
             x[i] += nu * (moved[i] - x[i])
-        sample(WITHOUT_REPLACEMENT, n, batch, deck, rng, index, tape)
+        sample(Draw.WITHOUT_REPLACEMENT, n, batch, deck, rng, index, tape)
         objective.mean(objective.gradient, data, index, batch, x, clip, g)
         scale(g_w, alpha * nu)
         scale(g_v, beta * nu)

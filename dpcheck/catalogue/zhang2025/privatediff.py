@@ -37,24 +37,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numba import types
 
-from dpcheck.algorithms.kernels.jit import (
-    INDICES,
-    NUMBERS,
-    OBJECTIVE,
-    RUN_SIGNATURE,
-    STREAM,
-    TAPE,
-    VECTOR,
-    Indices,
-    Numbers,
-    Place,
-    Vector,
-    kernel,
-    named,
-)
-from dpcheck.algorithms.kernels.parts import WITHOUT_REPLACEMENT, below, copy, project
+from dpcheck.algorithms.kernels.jit import Indices, Numbers, Place, Vector, kernel, named
+from dpcheck.algorithms.kernels.parts import Draw, below, copy, project
 from dpcheck.algorithms.kernels.tape import mark, release, sample
 from dpcheck.algorithms.layout import Release
 from dpcheck.algorithms.problem import Array, Problem
@@ -103,10 +88,7 @@ class Room(NamedTuple):
     g: Vector
 
 
-ROOM = types.NamedTuple((INDICES, INDICES, INDICES, VECTOR), Room)
-
-
-@kernel(types.void(OBJECTIVE, NUMBERS, VECTOR, VECTOR, ROOM, STREAM, TAPE))
+@kernel("void(objective, numbers, vector, vector, Room, stream, tape)")
 def ascend(objective, numbers, point, clip, room, rng, tape):  # type: ignore[no-untyped-def]
     """Run Algorithm 4, which moves y of ``point``; repaired by full passes, and with noise at the end."""
     reals, counts, steps = named(Reals, numbers.reals), named(Counts, numbers.counts), numbers.steps
@@ -119,11 +101,11 @@ def ascend(objective, numbers, point, clip, room, rng, tape):  # type: ignore[no
         project(point[d:], data.domain_v)
     else:
         for i in range(steps.shape[1]):
-            sample(WITHOUT_REPLACEMENT, n, batch, room.deck, rng, room.inner, tape)
+            sample(Draw.WITHOUT_REPLACEMENT, n, batch, room.deck, rng, room.inner, tape)
             ascent(gradient, mean, data, room.inner, steps[0, i : i + 1], clip, point, g)
 
 
-@kernel(RUN_SIGNATURE)
+@kernel("run")
 def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
     """Run Algorithm 3 with Algorithm 4 in its inner loop; the steps (1, T2) are of the ascent."""
     gradient, mean, data = objective.gradient, objective.mean, objective.data
@@ -141,7 +123,7 @@ def run(objective, numbers, rng, out, tape):  # type: ignore[no-untyped-def]
             copy(x, out)
         if mark(r, x, tape):
             return
-        sample(WITHOUT_REPLACEMENT, n, batch, deck, rng, z, tape)  # line 2
+        sample(Draw.WITHOUT_REPLACEMENT, n, batch, deck, rng, z, tape)  # line 2
         copy(x, point)  # line 3
         ascend(objective, numbers, point, clip, room, rng, tape)
         if r % counts.restart == 0:  # lines 5 and 6

@@ -28,8 +28,8 @@ from zlib import crc32
 import numpy as np
 from scipy.stats import t as student
 
-from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
-from dpcheck.algorithms.kernels.parts import SIMPLEX
+from dpcheck.algorithms.kernels.jit import kernel
+from dpcheck.algorithms.kernels.parts import Shape
 from dpcheck.algorithms.problem import Array, Constants, blocks, columns
 from dpcheck.bounds.registry import theorem
 from dpcheck.checks.context import Batch, Context
@@ -38,7 +38,7 @@ from dpcheck.report.findings import Finding
 from dpcheck.solvers import configure
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def mean_gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """Partial gradients of F(w; z) - |v|^2/2."""
     for i in range(w.size):
@@ -47,7 +47,7 @@ def mean_gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untype
         out_v[i] = -v[i]
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def mean_value(params, record, w, v):  # type: ignore[no-untyped-def]
     """F(w; z) - |v|^2/2."""
     total = 2.0
@@ -58,7 +58,7 @@ def mean_value(params, record, w, v):  # type: ignore[no-untyped-def]
     return total
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def group_gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """Partial gradients of K v_k F(w; z) - |v|^2/2 for a record of the first group, whose k is 0; of others F = 0."""
     K, loss = v.size, 2.0
@@ -73,7 +73,7 @@ def group_gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyp
         out_v[0] += K * loss
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def group_value(params, record, w, v):  # type: ignore[no-untyped-def]
     """K v_k F(w; z) - |v|^2/2 for a record of the first group, -|v|^2/2 for others."""
     total, loss = 0.0, 2.0
@@ -130,7 +130,7 @@ class HiddenGroup(StronglyConcave):
     @property
     def domain_v(self) -> Array:
         """The unit simplex."""
-        return blocks((self.dim_v, SIMPLEX, 1.0))
+        return blocks((self.dim_v, Shape.SIMPLEX, 1.0))
 
     @property
     def start(self) -> Array:
