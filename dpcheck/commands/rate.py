@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from dpcheck.commands import inputs, terminal
 from dpcheck.commands.command import Command, Picture, add_format, add_shared
+from dpcheck.commands.files import File
 from dpcheck.errors import InputError, one_line, require
 
 if TYPE_CHECKING:
@@ -23,22 +24,35 @@ if TYPE_CHECKING:
 def _options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "file",
+        type=File.READ,
         metavar="FILE.csv",
         help="a column a quantity, a row a measurement; separated by comma, semicolon or tab",
     )
-    parser.add_argument("values", nargs="*", metavar="NAME=NUMBER", help="constants of --theorem, such as G_w=1 G_v=1")
-    parser.add_argument("--response", required=True, help="column that falls or grows")
-    parser.add_argument("--factors", required=True, help="columns it depends on: n,d or n d")
-    parser.add_argument("--claimed", default="", help="exponents, such as n=-1/2,d=0.5 (with --theorem: of 0)")
+    parser.add_argument(
+        "values", type=File.NONE, nargs="*", metavar="NAME=NUMBER", help="constants of --theorem, such as G_w=1 G_v=1"
+    )
+    parser.add_argument("--response", type=File.NONE, required=True, help="column that falls or grows")
+    parser.add_argument("--factors", type=File.NONE, required=True, help="columns it depends on: n,d or n d")
+    parser.add_argument(
+        "--claimed", type=File.NONE, default="", help="exponents, such as n=-1/2,d=0.5 (with --theorem: of 0)"
+    )
     parser.add_argument("--confidence", type=float, default=0.95, help="of the intervals (default 0.95)")
     parser.add_argument("--margin", type=float, default=0.1, help="slower than claimed, and still good (default 0.1)")
     parser.add_argument("--equal", action="store_true", help="the claim is an equality, not an upper bound")
-    parser.add_argument("--cluster", metavar="COLUMN", help="rows with one value share something, such as a data set")
-    parser.add_argument("--seed", metavar="COLUMN", help="likewise, a random stream; give this or --cluster")
-    parser.add_argument("--offset", metavar="FORMULA", help='a known factor of the law, such as "log(n)" or a column')
-    parser.add_argument("--theorem", help="its bound at each row is the known factor, such as yang2022.theorem_2a")
+    parser.add_argument(
+        "--cluster", type=File.NONE, metavar="COLUMN", help="rows with one value share something, such as a data set"
+    )
+    parser.add_argument(
+        "--seed", type=File.NONE, metavar="COLUMN", help="likewise, a random stream; give this or --cluster"
+    )
+    parser.add_argument(
+        "--offset", type=File.NONE, metavar="FORMULA", help='a known factor of the law, such as "log(n)" or a column'
+    )
+    parser.add_argument(
+        "--theorem", type=File.NONE, help="its bound at each row is the known factor, such as yang2022.theorem_2a"
+    )
     parser.add_argument("--plan", action="store_true", help="say which sizes and runs would decide an undecided claim")
-    parser.add_argument("--plot", metavar="FILE", help="write the fit as a picture")
+    parser.add_argument("--plot", type=File.WRITTEN, metavar="FILE", help="write the fit as a picture")
     add_format(parser)
     add_shared(parser, "fail-on")
 
