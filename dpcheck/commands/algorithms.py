@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import csv
-import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +15,7 @@ from dpcheck.commands.command import Command, Picture, add_format, add_shared, a
 from dpcheck.commands.files import File
 from dpcheck.errors import InputError, one_line, require, require_count
 from dpcheck.running.files import write_text
+from dpcheck.shown import csv_lines, csv_text
 
 if TYPE_CHECKING:
     from dpcheck.algorithms.measure import Experiment
@@ -198,7 +197,7 @@ def _measure(options: Namespace) -> int:
             on = "the same command goes on from there" if place else "with --output or --store it could go on"
             kept = Table(experiment, options.output, store) if place else table  # the file may be a row ahead
             done = f"{len(kept.rows)} of {len(experiment.rows)} runs"
-            print(f"dpcheck: interrupted after {done}, in {place or 'the table'}; {on}", file=sys.stderr)
+            terminal.tell(f"dpcheck: interrupted after {done}, in {place or 'the table'}; {on}")
         finally:
             if not options.output and table.rows:
                 terminal.say(table.text.removesuffix("\n"))
@@ -222,7 +221,7 @@ class Table:
         require(self.file.is_file(), "--output", "be a file that rows can be added to", self.file)
         try:
             kept = self.file.read_text("utf-8")
-            lines = list(csv.reader(StringIO(kept[: kept.rfind("\n") + 1]), strict=True))
+            lines = csv_lines(kept[: kept.rfind("\n") + 1])
         except (OSError, ValueError, csv.Error) as error:
             raise self._refused(one_line(error)) from error
         if kept and (not lines or tuple(lines[0]) != experiment.columns):
@@ -244,7 +243,7 @@ class Table:
     def text(self) -> str:
         """Return the rows that are known, in the experiment's order, below a line of names."""
         known = [self.rows[row.key] for row in self.experiment.rows if row.key in self.rows]
-        return _written(self.experiment.columns, *known)
+        return csv_text([self.experiment.columns, *known])
 
     def fill(
         self, *, jobs: int | None = None, executor: Executor | None = None,
@@ -287,7 +286,7 @@ class Table:
     def _add(self, file: Path, line: tuple[str, ...]) -> None:
         try:
             with file.open("a", encoding="utf-8", newline="") as stream:
-                stream.write(_written(line))
+                stream.write(csv_text([line]))
         except OSError as error:
             raise InputError(f"--output must be a writable file, got {file}: {error.strerror}") from error
 
@@ -295,12 +294,6 @@ class Table:
         return InputError(
             f"--output must be a new file, or hold rows of this command alone, got {self.file}: {content}"
         )
-
-
-def _written(*lines: tuple[str, ...]) -> str:
-    stream = StringIO()
-    csv.writer(stream, lineterminator="\n").writerows(lines)
-    return stream.getvalue()
 
 
 def _value(cell: str) -> str | float:

@@ -103,13 +103,14 @@ def deliver(report: Report, options: Namespace, texts: dict[str, str] | None = N
     for name in FORMATS[1:]:
         if target := getattr(options, f"{name}_output"):
             write_text(target, text_in(name))
+    coloured = options.output is None and terminal.coloured()
     if options.explain:
         from dpcheck.report.terminal import explanations
 
         text = explanations(report, options.explain, width=terminal.width()) + "\n"
     else:
         text = text_in(
-            options.format, color=options.output is None and terminal.coloured(),
+            options.format, color=coloured,
             width=120 if options.output else terminal.width(120), verbose=options.verbose,
         )  # fmt: skip
     if options.output:
@@ -117,7 +118,8 @@ def deliver(report: Report, options: Namespace, texts: dict[str, str] | None = N
     elif texts and options.format in texts and not options.explain:
         terminal.say_verdict(report.findings[0].verdict, text.removesuffix("\n"))
     else:
-        terminal.say(text.removesuffix("\n"))
+        made = coloured or options.format in ("github", "html")
+        terminal.say(text.removesuffix("\n"), as_it_is=made and not options.explain)
     undecided = report.inconclusive and options.fail_on == "inconclusive"
     return int(not report.ok or undecided)
 

@@ -184,7 +184,7 @@ def _bugs(options: Namespace) -> int:
             {"schema": "dpcheck.bugs/1", "bugs": [examinations.get(bug.id, bug).to_dict() for bug in bugs]}
         )
     elif options.format == "html":
-        terminal.say(bugs_page(bugs, examinations).removesuffix("\n"))
+        terminal.say(bugs_page(bugs, examinations).removesuffix("\n"), as_it_is=True)
     else:
         terminal.say(bugs_text(bugs, examinations, terminal.width(80 if examinations else terminal.UNWRAPPED)))
     return int(not all(examination.told_apart for examination in examinations.values()))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import textwrap
 from argparse import ArgumentParser, Namespace
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from dpcheck.commands import inputs, terminal
 from dpcheck.commands.command import Command, Picture, add_format, add_shared
 from dpcheck.commands.files import File
 from dpcheck.errors import InputError, one_line, require
+from dpcheck.shown import csv_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,7 +109,7 @@ def read_table(file: str) -> pd.DataFrame:
         text = Path(file).read_text("utf-8-sig")
         lines = [line for line in text.splitlines() if line.strip() and not line.startswith(_COMMENT)]
         separator = max(_SEPARATORS, key=lines[0].count) if lines else ","
-        rows = list(csv.reader(StringIO("\n".join(lines)), delimiter=separator, strict=True))
+        rows = csv_lines("\n".join(lines), delimiter=separator)
     except (OSError, ValueError, csv.Error) as error:
         raise InputError(f"FILE.csv must be a readable table, got {file}: {one_line(error)}") from error
     require(len(rows) > 0, "FILE.csv", "be a readable table", f"{file}: no line of names")

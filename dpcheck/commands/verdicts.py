@@ -130,10 +130,11 @@ def _prove(options: Namespace) -> int:
         terminal.say(table(results.rows, options.format))
         return int(broken)
     places = [result.claim.place() if result.claim.paper in PAPERS else "" for result in results if options.explain]
-    terminal.say(claims_text(
+    text = claims_text(
         results, moved, time.perf_counter() - started, color=terminal.coloured(),
         width=terminal.width(80 if options.explain else 160), file=target if own_file else None, places=places,
-    ))  # fmt: skip
+    )  # fmt: skip
+    terminal.say(text, as_it_is=terminal.coloured())
     return int(broken)
 
 
