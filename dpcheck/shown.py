@@ -142,16 +142,19 @@ def readable(text: str) -> str:
 
 def csv_text(lines: Iterable[Sequence[str]]) -> str:
     """Return lines of CSV; a cell that a spreadsheet would run has an apostrophe before it, a number has none."""
-    stream = io.StringIO()
-    cells = ([f"'{cell}" if _RUN.match(cell) and not is_numeral(cell) else cell for cell in line] for line in lines)
-    csv.writer(stream, lineterminator="\n").writerows(cells)
-    return stream.getvalue()
+    return "".join((",".join(map(_cell, line)) or '""') + "\n" for line in lines)
 
 
 def csv_lines(text: str, **dialect: Any) -> list[list[str]]:
     """Return the cells of CSV as they were before ``csv_text`` wrote them; csv.Error for what is none."""
     lines = csv.reader(io.StringIO(text), strict=True, **dialect)
     return [[cell[1:] if cell[:1] == "'" and _RUN.match(cell[1:]) else cell for cell in line] for line in lines]
+
+
+def _cell(text: str) -> str:
+    """Return a cell of CSV, in quotes where it has to be."""
+    text = f"'{text}" if _RUN.match(text) and not is_numeral(text) else text
+    return '"' + text.replace('"', '""') + '"' if re.search('[,"\r\n]', text) else text
 
 
 def is_numeral(text: str) -> bool:
