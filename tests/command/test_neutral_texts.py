@@ -34,16 +34,16 @@ HOSTILE = [
     "<script>alert(1)</script>", "</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<!--", "<b",
     "&lt;b&gt;", "&#106;avascript", "[a](javascript:alert(1))", "![a](https://e.example/x.png)", "[a][b]",
     "[a]: javascript:x", "<https://e.example>", "https://e.example", "www.e.example", "x@e.example", "@everyone", "#1",
-    "`code", "``", "a|b", "a\\|b", "\\", "**b**", "_b_", "__init__", "a_b_c", "~~a~~", "$x$", "# a", "- a", "1. a",
-    "> a", "---", "|---|", "\n\n<b>", "- [x] a", ":tada:", '" onmouseover=alert(1) "', "' onclick='x", "{{ 7 * 7 }}",
-    "javascript:alert(1)", "data:text/html,x", "{% x %}",
+    "`a`", "`code", "``", "a|b", "a\\|b", "\\", "**b**", "_b_", "__init__", "a_b_c", "~~a~~", "$x$", "# a", "- a",
+    "1. a", "> a", "---", "|---|", "\n\n<b>", "- [x] a", ":tada:", '" onmouseover=alert(1) "', "' onclick='x",
+    "{{ 7 * 7 }}", "javascript:alert(1)", "data:text/html,x", "{% x %}",
     # a CI service
     "::error::x", "x\n::error file=a::x", "x\r::error::x", "  ::stop-commands::x", "%0A::error::x", "##[error]x",
     "x ##[group]", "::", "x::y,line=3::z", "]]>", "<![CDATA[",
     # a terminal
     "\x1b[2J", "\x1b]8;;http://e.example\x07a\x1b]8;;\x07", "\x1b]0;title\x07", "\x9b2J", "a\rb", "a\x08b", "\x1b[8m",
-    "\x00", "\u202eabc", "\u2066a\u2069", "\u200fa", "a\u2028b", "\x85", "\ud800", "\ufffe", "[/]", "[red]", "\x7f",
-    "\x0c", "\x0b",
+    "\x00", "\u202eabc", "\u2066a\u2069", "\u200fa", "a\u200e\u061cb", "a\u2028b", "\x85", "\ud800", "\ufffe",
+    "[/]", "[red]", "\x7f", "\x0c", "\x0b",
     # LaTeX, and what is long or nothing
     "\\input{/etc/passwd}", "[2em]", "*", "^^5c", "%", "a & b \\\\", "", " ", "word " * 400,
 ]  # fmt: skip
@@ -66,7 +66,7 @@ def hostile(text: str, place: str = "a.py") -> Report:
     rate = dict.fromkeys(("experiment", "theorem", "factor", "verdict"), text)
     rates = [rate | {"measured": -0.5, "low": -0.6, "high": -0.4}]
     tables = {text: [{text: text, "n": 1.5}], "Measured rates": rates}
-    return Report((finding, known), (text, "a"), text, 0, text, 1.0, tables, {text: text}, {text: 1.0}, (text,))
+    return Report((known, finding), (text, "a"), text, 0, text, 1.0, tables, {text: text}, {text: 1.0}, (text,))
 
 
 def joined(texts: Sequence[str], place: str = "a.py") -> Report:
@@ -216,6 +216,14 @@ def test_our_csv_is_read_back_as_it_was(lines: list[list[str]]) -> None:
     assert csv_lines(text) == lines
     for cell in (cell for line in csv.reader(io.StringIO(text, newline="")) for cell in line):
         assert not re.match(r"\s*[=+\-@]|[\t\r]", cell) or is_numeral(cell)
+
+
+@pytest.mark.parametrize("text", ["x\nResult: all is well", "consistent\n", "\nconsistent", "consistent\x00"])
+def test_a_name_is_on_one_line_and_no_other_verdict(text: str) -> None:
+    finding = Finding(text, text, "what", text, "why", expected=text, place=f"{text}:3")
+    names = (finding.id, finding.kind, finding.verdict, finding.expected, finding.place)
+    assert not ["\n" for name in names if "\n" in str(name)]
+    assert not finding.ok and not Finding("a", "privacy", "what", text, "why").ok
 
 
 def test_numbers_of_csv_stay_numbers() -> None:
