@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from dpcheck.errors import InputError, require
+from dpcheck.errors import InputError, one_line, require
 
 _DESCRIPTOR = re.compile(r"/dev/(?:std(?P<name>out|err)|fd/(?P<dev>\d+))|/proc/(?:self|thread-self)/fd/(?P<proc>\d+)")
 _LINKS = 40  # as many as systems follow
@@ -40,7 +40,7 @@ def write_bytes(path: str | Path, content: bytes) -> None:
             os.umask(mask)
             _replace(target.resolve(), content, 0o666 & ~mask if found is None else stat.S_IMODE(found.st_mode))
     except OSError as error:
-        raise InputError(f"output must be a writable file, got {target}: {error.strerror}") from error
+        raise InputError(f"output must be a writable file, got {one_line(target)}: {error.strerror}") from error
 
 
 def require_new_folder(path: Path, name: str) -> None:

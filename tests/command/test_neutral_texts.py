@@ -61,7 +61,7 @@ def hostile(text: str, place: str = "a.py") -> Report:
         text, text, text, text, text, expected=text, evidence={text: [text, {text: text}]}, place=f"{place}:3"
     )
     known = Finding(
-        "a.output", "privacy", text, "violated", text, audited=1.5, certified=2.0, claimed=1.0, place=f"{place}:3"
+        f"{text}.output", "privacy", text, "violated", text, audited=1.5, certified=2.0, claimed=1.0, place=f"{place}:3"
     )
     rate = dict.fromkeys(("experiment", "theorem", "factor", "verdict"), text)
     rates = [rate | {"measured": -0.5, "low": -0.6, "high": -0.4}]

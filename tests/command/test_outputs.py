@@ -102,7 +102,7 @@ def test_every_argument_of_text_says_what_it_does_with_files(command: str) -> No
     for action in PARSERS[command]._actions:
         if action.nargs == 0 or action.choices is not None or action.type in (int, float):
             continue
-        assert isinstance(action.type, File), name_of(action)
+        assert isinstance(action.type, File), f"{name_of(action)} needs a type of dpcheck.commands.files.File"
         shown = f"{name_of(action)} {action.metavar or ''}".upper()
         if any(word in shown for word in ("FILE", "FOLDER", ".JSON", "OUTPUT", "PLOT", "STORE", "BASELINE", "MODULE")):
             assert action.type is not File.NONE, name_of(action)
