@@ -5,6 +5,7 @@ The formats are those of the commands: one that is added is tried, and fails her
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
@@ -277,7 +278,9 @@ def columns(table, rng): return table.iloc[:, 0].sum() + rng.laplace(scale=.1)
 """
 
 
-@pytest.mark.parametrize("text", ["\x1b[2J\u202e::error::x", "x\n::error::y\r##[error]z", "=1|<b>`[/]`"])
+@pytest.mark.parametrize(
+    "text", ["\x1b[2J\u202e::error::x", "x\n::error::y\r##[error]z", '"""\nraise SystemError\n#\'=1|`[/]\\']
+)
 def test_what_a_mechanism_returns_raises_and_is_run_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str
 ) -> None:
@@ -289,6 +292,8 @@ def test_what_a_mechanism_returns_raises_and_is_run_on(
     pair = ("--data", "[1]", "--neighbour", "[0]", "--epsilon", "1", "--trials", "500")
     for format in ("terminal", "github", "junit"):
         printed(capsys, "audit", f"{module}:labels", *pair, "--format", format)
+    printed(capsys, "audit", f"{module}:labels", *pair, "--repro", "leak.py")  # whose outputs are no code of it
+    assert not [node for node in ast.walk(ast.parse(Path("leak.py").read_text())) if isinstance(node, ast.Raise)]
     printed(capsys, "audit", f"{module}:raises", *pair)
     printed(capsys, "audit", f"{module}:columns", "--data", "d.csv", "--epsilon", "1", "--trials", "2000")
     printed(capsys, "rate", "d.csv", "--response", "word", "--factors", " ".join(text.split()))
