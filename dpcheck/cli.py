@@ -16,6 +16,7 @@ from typing import NoReturn
 from dpcheck import __version__
 from dpcheck.commands import algorithms, audit, certify, lookups, rate, runs, verdicts, write
 from dpcheck.commands.command import Command
+from dpcheck.commands.files import Files
 from dpcheck.commands.terminal import tell
 from dpcheck.errors import InputError, one_line
 
@@ -62,6 +63,7 @@ def _run(options: argparse.Namespace) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     try:
+        options.files.require_apart()
         return COMMANDS[options.command].run(options)
     except KeyboardInterrupt as error:  # whoever kept a part says so
         tell(f"dpcheck: interrupted; {error.args[0] if error.args else 'no result was written'}")
@@ -89,6 +91,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         return parser.parse_args([name, *rest])  # which knows --help and --version, and what is wrong with the rest
     options = commands[name].parse_intermixed_args(rest, argparse.Namespace(command=name))
     COMMANDS[name].require(commands[name], options)
+    options.files = Files.of(commands[name], options)
     return options
 
 

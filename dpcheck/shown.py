@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -15,6 +16,18 @@ _LONGEST = 3 * _WIDTH  # characters of a fact
 _PAGE = 40  # lines in all; to_dict has the rest
 _LEFT_OUT = ("verdict", "reason", "version")  # said in the sentence, or of no use to a reader
 TABLE_FORMATS = ("csv", "markdown", "latex")
+# What no XML holds, what moves a terminal's cursor or turns its text round, and halves of characters.
+_UNREADABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+# What a spreadsheet takes for a formula or a CI service for a command, and the sign that keeps it from that.
+_RUN = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n']|\s*(::|##\[)")
+# What is markup in Markdown: its own signs, tags and entities, links written out, and whom a code host would call.
+_MARKUP = re.compile(
+    r"(?P<sign>[\\`*|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|\](?=[\[(:])|<(?=[A-Za-z/!?])|(?<=:)/(?=/)|(?<=www)\.)"
+    r"|(?P<entity>&(?=#|\w+;))|(?P<name>(?<!\w)@(?=\w))|(?P<number>(?<!\w)\#(?=\d))",
+    re.I,
+)
 Rows = Sequence[Mapping[str, Any]]
 _LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -45,7 +58,7 @@ class Shown:
             lines.append(_wrapped(f"  {name:<{width}}  {cut}", " " * (width + 4)))
         lines = "\n".join(lines).splitlines()
         left_out = [f"... {len(lines) - _PAGE} more lines"] if len(lines) > _PAGE else []
-        return "\n".join([*lines[:_PAGE], *left_out])
+        return readable("\n".join([*lines[:_PAGE], *left_out]))
 
     def _repr_html_(self) -> str:
         """Show the result in a notebook."""
@@ -100,14 +113,12 @@ def table(rows: Rows, format: str) -> str:
     headings = list(rows[0]) if rows else []
     cells = [[_text(row[heading]) for heading in headings] for row in rows]
     if format == "csv":
-        stream = io.StringIO()
-        csv.writer(stream, lineterminator="\n").writerows([headings, *cells])
-        return stream.getvalue().removesuffix("\n")
+        return csv_text([headings, *cells]).removesuffix("\n")
     if format == "markdown":
-        lines = [[cell.replace("|", r"\|") for cell in line] for line in (headings, *cells)]
+        lines = [[*map(_markdown, line)] for line in (headings, *cells)]
         shown = [f"| {' | '.join(line)} |" for line in lines]
         return "\n".join([shown[0], f"|{'---|' * len(headings)}", *shown[1:]])
-    lines = [["".join(_LATEX.get(sign, sign) for sign in cell) for cell in line] for line in (headings, *cells)]
+    lines = [[*map(_latex, line)] for line in (headings, *cells)]
     shown = [f"{' & '.join(line)} \\\\" for line in lines]
     begin = rf"\begin{{tabular}}{{{'l' * len(headings)}}}"
     return "\n".join([begin, r"\toprule", shown[0], r"\midrule", *shown[1:], r"\bottomrule", r"\end{tabular}"])
@@ -115,6 +126,58 @@ def table(rows: Rows, format: str) -> str:
 
 def _text(cell: Any) -> str:
     """A cell on one line."""
-    if cell is None:
-        return ""
+    if cell is None or isinstance(cell, Markdown):
+        return cell or ""
     return f"{cell:.6g}" if isinstance(cell, float) else " ".join(str(cell).split())
+
+
+class Markdown(str):
+    """A text that is Markdown, in which names are written as such."""
+
+
+def readable(text: str) -> str:
+    """Return a text with a sign in place of each character that a terminal or XML cannot show."""
+    return _UNREADABLE.sub("\ufffd", text)
+
+
+def csv_text(lines: Iterable[Sequence[str]]) -> str:
+    """Return lines of CSV; a cell that a spreadsheet would run has an apostrophe before it, a number has none."""
+    return "".join((",".join(map(_cell, line)) or '""') + "\n" for line in lines)
+
+
+def csv_lines(text: str, **dialect: Any) -> list[list[str]]:
+    """Return the cells of CSV as they were before ``csv_text`` wrote them; csv.Error for what is none."""
+    lines = csv.reader(io.StringIO(text), strict=True, **dialect)
+    return [[cell[1:] if cell[:1] == "'" and _RUN.match(cell[1:]) else cell for cell in line] for line in lines]
+
+
+def _cell(text: str) -> str:
+    """Return a cell of CSV, in quotes where it has to be."""
+    text = f"'{text}" if _RUN.match(text) and not is_numeral(text) else text
+    return '"' + text.replace('"', '""') + '"' if re.search('[,"\r\n]', text) else text
+
+
+def is_numeral(text: str) -> bool:
+    """Say whether a text is that of a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _markdown(cell: str) -> str:
+    """Return a text as Markdown that shows it, and does nothing else."""
+    return cell if isinstance(cell, Markdown) else _MARKUP.sub(_escaped, cell)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    if match["entity"]:
+        return "&amp;"
+    return f"\\{match[0]}" if match["sign"] else f"{match[0]}&#8203;"  # a space of no width ends a name
+
+
+def _latex(cell: str) -> str:
+    """Return a text as LaTeX that shows it; a bracket or star after the end of a row would belong to that."""
+    text = "".join(_LATEX.get(sign, sign) for sign in cell)
+    return f"{{{text[0]}}}{text[1:]}" if text[:1] in ("[", "*") else text

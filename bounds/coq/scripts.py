@@ -22,7 +22,8 @@ from dpcheck.bounds.coq.statement import ordered, statement
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity, Inequality
 from dpcheck.bounds.formula import formula
 from dpcheck.bounds.ledger import ClaimResult
-from dpcheck.errors import raised, require
+from dpcheck.errors import raised
+from dpcheck.running.files import require_new_folder, write_text
 
 _IDENTITIES = (
     "dp_identity.",
@@ -216,18 +217,17 @@ def export(results: Iterable[ClaimResult], folder: str | Path) -> tuple[Path, ..
     Raises :class:`~dpcheck.errors.InputError` if ``folder`` is not an empty or a new one.
     """
     place = Path(folder)
-    fresh = not place.exists() or (place.is_dir() and not any(place.iterdir()))
-    require(fresh, "the folder of --export-coq", "be new or empty", str(folder))
+    require_new_folder(place, "the folder of --export-coq")
     place.mkdir(parents=True, exist_ok=True)
     files: dict[str, str] = {}
     for result in results:
         name = _identifier(result.claim.id, files)
         files[name] = _file(name, result.claim, result.verdict)
     for name, text in (*files.items(), ("Dpcheck", kernel.library())):
-        (place / f"{name}.v").write_text(text, "utf-8")
+        write_text(place / f"{name}.v", text)
     names = ["Dpcheck.v", *(f"{name}.v" for name in files)]
-    (place / "_CoqProject").write_text("\n".join(["-R . Dpcheck", "-arg -w -arg none", *names]) + "\n", "utf-8")
-    (place / "Makefile").write_text(_MAKEFILE, "utf-8")
+    write_text(place / "_CoqProject", "\n".join(["-R . Dpcheck", "-arg -w -arg none", *names]) + "\n")
+    write_text(place / "Makefile", _MAKEFILE)  # which is there once all the others are
     return tuple(place / name for name in names)
 
 

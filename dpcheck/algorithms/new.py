@@ -12,6 +12,7 @@ from pathlib import Path
 import dpcheck
 from dpcheck.algorithms.registry import folders, records
 from dpcheck.errors import InputError, require
+from dpcheck.running.files import write_text
 
 _PAPER = '''"""MISSING: the paper in one line, as {paper}."""
 
@@ -288,7 +289,7 @@ def write(paper: str, name: str) -> tuple[Path, ...]:
         require(not file.exists(), "name", f"be one without {file}", name)
     folder.mkdir(exist_ok=True)
     for file, text in texts.items():
-        file.write_text(text.format(paper=paper, name=name, title=_title(name)), "utf-8")
+        write_text(file, text.format(paper=paper, name=name, title=_title(name)))
     return tuple(texts)
 
 

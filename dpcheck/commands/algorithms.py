@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import csv
-import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcheck import __version__
 from dpcheck.commands import inputs, terminal
-from dpcheck.commands.command import Command, Picture, add_format, add_shared, at_work, chosen_store, require_writable
+from dpcheck.commands.command import Command, Picture, add_format, add_shared, at_work, chosen_store
+from dpcheck.commands.files import File
 from dpcheck.errors import InputError, one_line, require, require_count
 from dpcheck.running.files import write_text
+from dpcheck.shown import csv_lines, csv_text
 
 if TYPE_CHECKING:
     from dpcheck.algorithms.measure import Experiment
@@ -25,28 +25,36 @@ if TYPE_CHECKING:
 
 
 def _solve_options(parser: ArgumentParser) -> None:
-    parser.add_argument("algorithm", metavar="ALGORITHM", help="see `dpcheck list`")
+    parser.add_argument("algorithm", type=File.NONE, metavar="ALGORITHM", help="see `dpcheck list`")
     parser.add_argument(
-        "settings", nargs="*", metavar="NAME=VALUE", help="in place of the theorem's schedule, such as steps=1000"
+        "settings",
+        type=File.NONE,
+        nargs="*",
+        metavar="NAME=VALUE",
+        help="in place of the theorem's schedule, such as steps=1000",
     )
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--problem", help="see `dpcheck list` (default: the algorithm's example)")
+    where.add_argument("--problem", type=File.NONE, help="see `dpcheck list` (default: the algorithm's example)")
     where.add_argument(
-        "--like", metavar="EXPERIMENT:CELLS",
+        "--like", type=File.NONE, metavar="EXPERIMENT:CELLS",
         help="data, problem and settings of an experiment's cell, such as yang2022.table_2:ijcnn1; what is given "
         "beside it stands in their place",
     )  # fmt: skip
-    where.add_argument("--data", help="AUC maximisation on this data set with two classes, such as a9a (bundled)")
+    where.add_argument(
+        "--data", type=File.NONE, help="AUC maximisation on this data set with two classes, such as a9a (bundled)"
+    )
     parser.add_argument("--radius", type=float, help="of the domain, with --data (default 4)")
     parser.add_argument(
         "--positive-share", type=float,
         help="public share of positive labels, with --data (default 0.25)",
     )  # fmt: skip
-    parser.add_argument("--variant", help="as_printed or repaired (default: repaired where there is one)")
+    parser.add_argument(
+        "--variant", type=File.NONE, help="as_printed or repaired (default: repaired where there is one)"
+    )
     parser.add_argument("--epsilon", type=float, help="natural log (default 1, or that of --like)")
     parser.add_argument("--delta", type=float, help="default 1/n^2, or that of --like")
     add_shared(parser, "seed")
-    parser.add_argument("--plot", metavar="FILE", help="write the history as a picture")
+    parser.add_argument("--plot", type=File.WRITTEN, metavar="FILE", help="write the history as a picture")
     add_format(parser)
 
 
@@ -129,25 +137,29 @@ SOLVE = Command(
 
 
 def _measure_options(parser: ArgumentParser) -> None:
-    parser.add_argument("algorithm", metavar="ALGORITHM", help="see `dpcheck list`")
+    parser.add_argument("algorithm", type=File.NONE, metavar="ALGORITHM", help="see `dpcheck list`")
     parser.add_argument(
-        "settings", nargs="*", metavar="NAME=VALUE",
+        "settings", type=File.NONE, nargs="*", metavar="NAME=VALUE",
         help="the same in all runs: n (default 1000) and d (default 3) of the data sets, and what is to stand in "
         "place of the theorem's schedule, such as steps=1000",
     )  # fmt: skip
     parser.add_argument(
-        "--vary", action="append", default=[], metavar="NAME=LEVELS",
+        "--vary", type=File.NONE, action="append", default=[], metavar="NAME=LEVELS",
         help="n, d, epsilon, delta or a setting, over numbers such as n=1000,2000,4000, or over what doubles from the "
         "first to the last, such as n=2^10..2^14 or epsilon=.25..4; give it again for a grid",
     )  # fmt: skip
     parser.add_argument("--seeds", type=int, default=20, help="runs of each setting, on data of their own (default 20)")
-    parser.add_argument("--problem", help="one that samples data sets (default: the algorithm's example)")
-    parser.add_argument("--variant", help="as_printed or repaired (default: repaired where there is one)")
+    parser.add_argument(
+        "--problem", type=File.NONE, help="one that samples data sets (default: the algorithm's example)"
+    )
+    parser.add_argument(
+        "--variant", type=File.NONE, help="as_printed or repaired (default: repaired where there is one)"
+    )
     parser.add_argument("--epsilon", type=float, help="natural log (default 1)")
     parser.add_argument("--delta", type=float, help="default 1/n^2")
     add_shared(parser, "jobs")
     parser.add_argument(
-        "--output", metavar="FILE.csv",
+        "--output", type=File.WRITTEN, metavar="FILE.csv",
         help="write to FILE.csv instead of stdout, a row as soon as it is measured; rows that it has are not measured "
         "again, so that the same command goes on where it was stopped",
     )  # fmt: skip
@@ -162,7 +174,6 @@ def _measure(options: Namespace) -> int:
     for name in ("epsilon", "delta"):
         given = getattr(options, name)
         require(name not in vary or given is None, f"--{name}", "be left out where it is varied", given)
-    require_writable(options)
     experiment = Experiment.of(
         options.algorithm, problem=options.problem, variant=options.variant,
         epsilon=1.0 if options.epsilon is None else options.epsilon, delta=options.delta,
@@ -186,7 +197,7 @@ def _measure(options: Namespace) -> int:
             on = "the same command goes on from there" if place else "with --output or --store it could go on"
             kept = Table(experiment, options.output, store) if place else table  # the file may be a row ahead
             done = f"{len(kept.rows)} of {len(experiment.rows)} runs"
-            print(f"dpcheck: interrupted after {done}, in {place or 'the table'}; {on}", file=sys.stderr)
+            terminal.tell(f"dpcheck: interrupted after {done}, in {place or 'the table'}; {on}")
         finally:
             if not options.output and table.rows:
                 terminal.say(table.text.removesuffix("\n"))
@@ -210,7 +221,7 @@ class Table:
         require(self.file.is_file(), "--output", "be a file that rows can be added to", self.file)
         try:
             kept = self.file.read_text("utf-8")
-            lines = list(csv.reader(StringIO(kept[: kept.rfind("\n") + 1]), strict=True))
+            lines = csv_lines(kept[: kept.rfind("\n") + 1])
         except (OSError, ValueError, csv.Error) as error:
             raise self._refused(one_line(error)) from error
         if kept and (not lines or tuple(lines[0]) != experiment.columns):
@@ -232,7 +243,7 @@ class Table:
     def text(self) -> str:
         """Return the rows that are known, in the experiment's order, below a line of names."""
         known = [self.rows[row.key] for row in self.experiment.rows if row.key in self.rows]
-        return _written(self.experiment.columns, *known)
+        return csv_text([self.experiment.columns, *known])
 
     def fill(
         self, *, jobs: int | None = None, executor: Executor | None = None,
@@ -275,7 +286,7 @@ class Table:
     def _add(self, file: Path, line: tuple[str, ...]) -> None:
         try:
             with file.open("a", encoding="utf-8", newline="") as stream:
-                stream.write(_written(line))
+                stream.write(csv_text([line]))
         except OSError as error:
             raise InputError(f"--output must be a writable file, got {file}: {error.strerror}") from error
 
@@ -283,12 +294,6 @@ class Table:
         return InputError(
             f"--output must be a new file, or hold rows of this command alone, got {self.file}: {content}"
         )
-
-
-def _written(*lines: tuple[str, ...]) -> str:
-    stream = StringIO()
-    csv.writer(stream, lineterminator="\n").writerows(lines)
-    return stream.getvalue()
 
 
 def _value(cell: str) -> str | float:

@@ -17,8 +17,8 @@ from dpcheck.commands.command import (
     at_work,
     chosen_store,
     deliver,
-    require_writable,
 )
+from dpcheck.commands.files import File
 from dpcheck.errors import InputError, require, require_seed
 from dpcheck.report.results import to_json_text
 
@@ -39,18 +39,23 @@ def add_options(parser: ArgumentParser) -> None:
     parser.usage = _USAGE
     group = parser.add_argument_group("what is audited, and what is claimed of it")
     group.add_argument(
-        "mechanism", nargs="?", metavar="MODULE:FUNCTION",
+        "mechanism", type=File.CODE, nargs="?", metavar="MODULE:FUNCTION",
         help="(dataset, rng) -> any output, where rng is a numpy.random.Generator; or FILE.py:FUNCTION",
     )  # fmt: skip
     group.add_argument(
         "--data",
+        type=File.READ,
         help="dataset: JSON, or a .npy, .csv, .json or .parquet file; numbers become an array (a CSV's line of names "
         "is left out, a missing number is NaN), a CSV with words and a Parquet file a pandas DataFrame",
     )
-    group.add_argument("--neighbour", help="the neighbouring dataset, likewise (default: it is searched)")
+    group.add_argument(
+        "--neighbour", type=File.READ, help="the neighbouring dataset, likewise (default: it is searched)"
+    )
     claimed = group.add_mutually_exclusive_group()
     claimed.add_argument("--epsilon", type=float, help="claimed epsilon (natural log)")
-    claimed.add_argument("--claim", metavar="MODULE:NAME", help="privacy events or a curve, claimed at every delta")
+    claimed.add_argument(
+        "--claim", type=File.CODE, metavar="MODULE:NAME", help="privacy events or a curve, claimed at every delta"
+    )
     group.add_argument("--delta", type=float, help="claimed delta (default 0; beside --claim 1e-5)")
 
     group = parser.add_argument_group("which neighbours are searched where --neighbour is left out")
@@ -75,7 +80,7 @@ def add_options(parser: ArgumentParser) -> None:
     group.add_argument("--jobs", type=int, help="processes (default 1)")
     group.add_argument("--vectorized", action="store_true", help="the function is (dataset, rng, size) -> array")
     group.add_argument("--sequential", action="store_true", help="stop as soon as the evidence is in; may go on later")
-    group.add_argument("--earlier", metavar="AUDIT.json", help="a sequential audit to go on with")
+    group.add_argument("--earlier", type=File.READ, metavar="AUDIT.json", help="a sequential audit to go on with")
 
     group = parser.add_argument_group("a function with randomness of its own, or that is not trusted")
     group.add_argument("--unseeded", action="store_true", help="the function's randomness is its own, not rng's")
@@ -87,17 +92,24 @@ def add_options(parser: ArgumentParser) -> None:
 
     group = parser.add_argument_group("a project's mechanisms, and its known findings")
     group.add_argument(
-        "--all", nargs="?", const="pyproject.toml", metavar="FILE.toml",
+        "--all", type=File.READ, nargs="?", const="pyproject.toml", metavar="FILE.toml",
         help="audit every mechanism of [tool.dpcheck] in FILE.toml (default pyproject.toml) in place of one",
     )  # fmt: skip
-    group.add_argument("--baseline", metavar="FILE.json", help="findings that are known: the others and changes fail")
-    group.add_argument("--write-baseline", metavar="FILE.json", help="write the findings as known ones, exit with 0")
+    group.add_argument(
+        "--baseline", type=File.READ, metavar="FILE.json", help="findings that are known: the others and changes fail"
+    )
+    group.add_argument(
+        "--write-baseline", type=File.WRITTEN, metavar="FILE.json", help="write the findings as known ones, exit with 0"
+    )
 
     group = parser.add_argument_group("what is shown and written")
     add_outputs(group)
-    group.add_argument("--plot", metavar="FILE", help="write the score histograms as a picture")
+    group.add_argument("--plot", type=File.WRITTEN, metavar="FILE", help="write the score histograms as a picture")
     group.add_argument(
-        "--repro", metavar="FILE.py", help="write a violation as a short script that tests it anew without dpcheck"
+        "--repro",
+        type=File.SCRIPT,
+        metavar="FILE.py",
+        help="write a violation as a short script that tests it anew without dpcheck",
     )
 
     group = parser.add_argument_group("where the work is done")
@@ -127,8 +139,6 @@ def run(options: Namespace) -> int:
 
     if options.all:
         return _audit_all(options)
-    module = inputs.file_of(options.mechanism.partition(":")[0])
-    require_writable(options, (module, options.data, options.neighbour))
     known = Baseline.read(options.baseline) if options.baseline else Baseline()
     picture, reproduction = Picture(options.plot), _reproduction(options)
     started = time.perf_counter()
@@ -156,13 +166,10 @@ def run(options: Namespace) -> int:
 
 
 def _reproduction(options: Namespace) -> Reproduction | None:
-    """Return the script that was asked for; what lies beside it is nothing that the audit reads or writes."""
+    """Return the script that was asked for."""
     from dpcheck.commands.reproduction import Reproduction
 
-    if options.repro is None:
-        return None
-    named = [options.data, options.neighbour, options.baseline, options.write_baseline]
-    return Reproduction(options.repro, [*named, *(value for name, value in vars(options).items() if "output" in name)])
+    return None if options.repro is None else Reproduction(options.repro)
 
 
 @dataclass(frozen=True)
@@ -299,8 +306,8 @@ def _limits(options: Namespace) -> Limits | None:
 def _audit_all(options: Namespace) -> int:
     from dpcheck.commands.mechanisms import audit_all, read_mechanisms
 
-    require_writable(options, (options.all,))
     file = read_mechanisms(options.all)
+    options.files.require_apart({f"what {options.all} names": file.reads()})
     known = Baseline.read(options.baseline) if options.baseline else Baseline()
     with chosen_store(options) as store:
         with at_work(options) as (workers, watch):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcheck.commands import terminal
 from dpcheck.commands.command import Command, add_format
+from dpcheck.commands.files import File
 from dpcheck.errors import InputError, require, require_count, require_delta, require_positive
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _NOTES = {
 
 def _options(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "file", nargs="?", metavar="FILE.json",
+        "file", type=File.READ, nargs="?", metavar="FILE.json",
         help="events of dpcheck or dp_accounting, or a history of Opacus (instead of the run's numbers)",
     )  # fmt: skip
     parser.add_argument("--delta", type=float, default=1e-5, help="in [0, 1) (default 1e-5)")
@@ -55,7 +56,7 @@ def _options(parser: ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--noise", choices=("gaussian", "laplace"), help="its law (default gaussian)")
     parser.add_argument(
-        "--encoder", metavar="tree|FILE",
+        "--encoder", type=File.READ, metavar="tree|FILE",
         help="noise correlated between steps, of a matrix mechanism: a binary tree, or its encoder C as .npy or .csv",
     )  # fmt: skip
     parser.add_argument("--participations", type=int, help="with --encoder: steps that a record joins (default 1)")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcheck.commands import terminal
+from dpcheck.commands.files import File
 from dpcheck.errors import InputError, one_line, require
-from dpcheck.running.files import descriptor, write_text
+from dpcheck.running.files import write_bytes, write_text
 from dpcheck.shown import TABLE_FORMATS
 
 if TYPE_CHECKING:
@@ -44,14 +45,16 @@ _SHARED: dict[str, dict[str, Any]] = {
     "seed": {"type": int, "default": 0, "help": "all randomness follows from it (default 0)"},
     "jobs": {"type": int, "help": "workers (default: one a core); results do not depend on it"},
     "store": {
-        "metavar": "FOLDER",
+        "type": File.STORE, "metavar": "FOLDER",
         "help": "keep what is measured in FOLDER as it comes, so that the same command goes on where it was stopped",
     },
     "backend": {
         "choices": ("threads", "processes", "dask", "ray"),
         "help": "who does the work (default: threads for compiled code, else processes); results do not depend on it",
     },
-    "scheduler": {"metavar": "ADDRESS", "help": "of a cluster of Dask or Ray (default: this machine)"},
+    "scheduler": {
+        "type": File.NONE, "metavar": "ADDRESS", "help": "of a cluster of Dask or Ray (default: this machine)"
+    },
     "fail-on": {
         "choices": ("violated", "inconclusive"), "default": "violated", "help": "what makes the exit code 1"
     },
@@ -72,16 +75,16 @@ def add_shared(parser: Options, *names: str) -> None:
 def add_outputs(parser: Options) -> None:
     """Add the formats and files of a report, and what it shows."""
     add_format(parser, (*FORMATS, *TABLE_FORMATS))
-    parser.add_argument("--output", metavar="FILE", help="write to FILE instead of stdout")
+    parser.add_argument("--output", type=File.WRITTEN, metavar="FILE", help="write to FILE instead of stdout")
     for name in FORMATS[1:]:
-        parser.add_argument(f"--{name}-output", metavar="FILE", help=f"also write {name} to FILE")
+        parser.add_argument(f"--{name}-output", type=File.WRITTEN, metavar="FILE", help=f"also write {name} to FILE")
     parser.add_argument(
         "--verbose",
         action="store_true",
         help="a row for every finding, every measured table, and the seconds of each stage",
     )
     parser.add_argument(
-        "--explain", action="append", default=[], metavar="ID",
+        "--explain", type=File.NONE, action="append", default=[], metavar="ID",
         help="print all that is known of this finding, in place of the report; may be given again",
     )  # fmt: skip
     add_shared(parser, "fail-on")
@@ -97,16 +100,17 @@ def deliver(report: Report, options: Namespace, texts: dict[str, str] | None = N
 
         return render(report, format, **layout)
 
-    for name, target in _targets(options).items():
-        if name != "output":
-            write_text(target, text_in(name.removesuffix("_output")))
+    for name in FORMATS[1:]:
+        if target := getattr(options, f"{name}_output"):
+            write_text(target, text_in(name))
+    coloured = options.output is None and terminal.coloured()
     if options.explain:
         from dpcheck.report.terminal import explanations
 
         text = explanations(report, options.explain, width=terminal.width()) + "\n"
     else:
         text = text_in(
-            options.format, color=options.output is None and terminal.coloured(),
+            options.format, color=coloured,
             width=120 if options.output else terminal.width(120), verbose=options.verbose,
         )  # fmt: skip
     if options.output:
@@ -114,42 +118,10 @@ def deliver(report: Report, options: Namespace, texts: dict[str, str] | None = N
     elif texts and options.format in texts and not options.explain:
         terminal.say_verdict(report.findings[0].verdict, text.removesuffix("\n"))
     else:
-        terminal.say(text.removesuffix("\n"))
+        made = coloured or options.format in ("github", "html")
+        terminal.say(text.removesuffix("\n"), as_it_is=made and not options.explain)
     undecided = report.inconclusive and options.fail_on == "inconclusive"
     return int(not report.ok or undecided)
-
-
-def _targets(options: Namespace) -> dict[str, str]:
-    """Return the files asked for, by option: "output", "json_output", ..."""
-    return {name: value for name, value in vars(options).items() if name.endswith("output") and value is not None}
-
-
-def require_writable(options: Namespace, read: Iterable[str | Path | None] = ()) -> None:
-    """Find out before the work that a result cannot be written, or would take the place of a file that is read."""
-    written = {Path(path).resolve(): "what is read" for path in read if path is not None and os.path.isfile(path)}
-    further = {name: getattr(options, name, None) for name in ("plot", "repro", "write_baseline")}
-    for name, target in (_targets(options) | {name: value for name, value in further.items() if value}).items():
-        option = f"--{name.replace('_', '-')}"
-        _require_place(target, option)
-        if descriptor(Path(target)) is None:  # what is open already takes one text after the other
-            other = written.setdefault(Path(target).resolve(), option)
-            require(other == option, option, f"be another file than {other}", target)
-
-
-def _require_place(target: str, option: str) -> None:
-    """Require a file that can be written."""
-    require(bool(target), option, "be a file that can be written", "an empty name")
-    try:
-        if descriptor(Path(target)) is not None:
-            return
-        path = Path(target).resolve()
-    except (OSError, RuntimeError):  # a name that is too long, a circle of links
-        path = Path()
-    if path.is_symlink():  # from Python 3.13 on, a circle of links is left as it is
-        path = Path()
-    require(path.parent.is_dir(), option, "lie in an existing folder", target)
-    good = os.access(path.parent, os.W_OK) and not path.is_dir()
-    require(good, option, "be a file that can be written", target)
 
 
 class Picture:
@@ -161,7 +133,6 @@ class Picture:
         if target:
             from matplotlib.figure import Figure
 
-            _require_place(target, "--plot")
             known = Figure().canvas.get_supported_filetypes()
             ending = Path(target).suffix.removeprefix(".")
             require(ending.lower() in known, "--plot", f"end in one of .{', .'.join(known)}", target)
@@ -169,12 +140,13 @@ class Picture:
     def save(self, draw: Callable[[], Any]) -> None:
         """Write the figure that ``draw`` returns."""
         if self.target:
-            figure = draw()
+            figure, stream = draw(), BytesIO()
             try:
-                figure.savefig(self.target, dpi=150)
+                figure.savefig(stream, dpi=150, format=Path(self.target).suffix.removeprefix(".").lower())
             except (OSError, ValueError, RuntimeError) as error:  # such as a picture for which TeX is missing
-                must = f"--plot must be a writable picture file, got {self.target}"
+                must = f"--plot must be a picture that can be drawn, got {self.target}"
                 raise InputError(f"{must}: {one_line(error)}") from error
+            write_bytes(self.target, stream.getvalue())
 
 
 @contextmanager

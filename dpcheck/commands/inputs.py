@@ -15,6 +15,7 @@ from typing import Any
 
 from dpcheck.errors import InputError, one_line, raised, require, require_mechanism
 from dpcheck.json_text import parse
+from dpcheck.shown import is_numeral
 
 _LEVELS = "NAME=LEVELS, such as n=2^10..2^14, n=1000,2000,4000 or epsilon=.25..4"
 _OPTIONS = ("problem", "variant", "epsilon", "delta", "seed")
@@ -232,7 +233,7 @@ def _rows(path: Path, name: str) -> Any:
     lines = path.read_text("utf-8-sig").split("\n")
     first = next((number for number, line in enumerate(lines) if line.partition("#")[0].strip()), len(lines))
     names = [name.strip() for name in next(csv.reader(lines[first : first + 1], skipinitialspace=True), [])]
-    headed = any(names) and len(set(names)) == len(names) and not any(map(_is_number, names))
+    headed = any(names) and len(set(names)) == len(names) and not any(map(is_numeral, names))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of an empty file
@@ -260,15 +261,6 @@ def _table(text: str, names: list[str] | None, path: Path, name: str) -> Any:
     require(table.size > 0, name, "have rows", f"a line of names in {path}")
     numeric = all(dtype.kind in "iuf" for dtype in table.dtypes)
     return table.to_numpy(float) if numeric else table
-
-
-def _is_number(text: str) -> bool:
-    """Say whether a text is that of a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def saved(text: str, name: str) -> Any:

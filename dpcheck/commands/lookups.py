@@ -13,6 +13,7 @@ from pathlib import Path
 from dpcheck import _HOME
 from dpcheck.commands import inputs, terminal
 from dpcheck.commands.command import LISTED, Command, add_format, add_shared
+from dpcheck.commands.files import File
 from dpcheck.errors import did_you_mean, one_line, require
 from dpcheck.shown import TABLE_FORMATS, table
 
@@ -22,7 +23,7 @@ _TESTERS = {name: home for name, home in _HOME.items() if name.startswith("audit
 
 def _list_options(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "words", nargs="*", metavar="KIND|WORD",
+        "words", type=File.NONE, nargs="*", metavar="KIND|WORD",
         help="a kind, such as theorems, and words of the names and titles to show (default: a page of all names)",
     )  # fmt: skip
     add_format(parser, LISTED)
@@ -118,8 +119,10 @@ LIST = Command(
 
 
 def _show_options(parser: ArgumentParser) -> None:
-    parser.add_argument("theorem", metavar="THEOREM", help="such as yang2022.theorem_2a")
-    parser.add_argument("values", nargs="*", metavar="NAME=NUMBER", help="put numbers in, such as n=10000 epsilon=1")
+    parser.add_argument("theorem", type=File.NONE, metavar="THEOREM", help="such as yang2022.theorem_2a")
+    parser.add_argument(
+        "values", type=File.NONE, nargs="*", metavar="NAME=NUMBER", help="put numbers in, such as n=10000 epsilon=1"
+    )
     parser.add_argument("--latex", action="store_true", help="the formulas as LaTeX")
 
 
@@ -156,7 +159,11 @@ SHOW = Command(
 
 def _bugs_options(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "names", nargs="*", metavar="BUG|FAMILY|all", help="to be explained and audited (default: list all)"
+        "names",
+        type=File.NONE,
+        nargs="*",
+        metavar="BUG|FAMILY|all",
+        help="to be explained and audited (default: list all)",
     )
     add_shared(parser, "seed")
     add_format(parser, ("terminal", "json", "html"))
@@ -177,7 +184,7 @@ def _bugs(options: Namespace) -> int:
             {"schema": "dpcheck.bugs/1", "bugs": [examinations.get(bug.id, bug).to_dict() for bug in bugs]}
         )
     elif options.format == "html":
-        terminal.say(bugs_page(bugs, examinations).removesuffix("\n"))
+        terminal.say(bugs_page(bugs, examinations).removesuffix("\n"), as_it_is=True)
     else:
         terminal.say(bugs_text(bugs, examinations, terminal.width(80 if examinations else terminal.UNWRAPPED)))
     return int(not all(examination.told_apart for examination in examinations.values()))

@@ -83,6 +83,15 @@ class MechanismFile:
         """The confidence of each audit at which all of them together have the one that was asked for (Bonferroni)."""
         return 1 - (1 - self.confidence) / len(self.mechanisms)
 
+    def reads(self) -> list[Path]:
+        """Return the files that are read of the mechanisms: their code, and data that is not in the file itself."""
+        with self.beside():
+            code = [
+                inputs.file_of(path.partition(":")[0]) for m in self.mechanisms for path in (m.mechanism, m.claim or "")
+            ]
+            data = [Path(text) for m in self.mechanisms for text in (m.data, m.neighbour) if isinstance(text, str)]
+            return [path.absolute() for path in (*code, *data) if path is not None]
+
     @contextmanager
     def beside(self) -> Iterator[None]:
         """Work in the folder of the file, where its modules and data lie."""

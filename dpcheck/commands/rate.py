@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import textwrap
 from argparse import ArgumentParser, Namespace
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcheck.commands import inputs, terminal
 from dpcheck.commands.command import Command, Picture, add_format, add_shared
+from dpcheck.commands.files import File
 from dpcheck.errors import InputError, one_line, require
+from dpcheck.shown import csv_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,22 +24,35 @@ if TYPE_CHECKING:
 def _options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "file",
+        type=File.READ,
         metavar="FILE.csv",
         help="a column a quantity, a row a measurement; separated by comma, semicolon or tab",
     )
-    parser.add_argument("values", nargs="*", metavar="NAME=NUMBER", help="constants of --theorem, such as G_w=1 G_v=1")
-    parser.add_argument("--response", required=True, help="column that falls or grows")
-    parser.add_argument("--factors", required=True, help="columns it depends on: n,d or n d")
-    parser.add_argument("--claimed", default="", help="exponents, such as n=-1/2,d=0.5 (with --theorem: of 0)")
+    parser.add_argument(
+        "values", type=File.NONE, nargs="*", metavar="NAME=NUMBER", help="constants of --theorem, such as G_w=1 G_v=1"
+    )
+    parser.add_argument("--response", type=File.NONE, required=True, help="column that falls or grows")
+    parser.add_argument("--factors", type=File.NONE, required=True, help="columns it depends on: n,d or n d")
+    parser.add_argument(
+        "--claimed", type=File.NONE, default="", help="exponents, such as n=-1/2,d=0.5 (with --theorem: of 0)"
+    )
     parser.add_argument("--confidence", type=float, default=0.95, help="of the intervals (default 0.95)")
     parser.add_argument("--margin", type=float, default=0.1, help="slower than claimed, and still good (default 0.1)")
     parser.add_argument("--equal", action="store_true", help="the claim is an equality, not an upper bound")
-    parser.add_argument("--cluster", metavar="COLUMN", help="rows with one value share something, such as a data set")
-    parser.add_argument("--seed", metavar="COLUMN", help="likewise, a random stream; give this or --cluster")
-    parser.add_argument("--offset", metavar="FORMULA", help='a known factor of the law, such as "log(n)" or a column')
-    parser.add_argument("--theorem", help="its bound at each row is the known factor, such as yang2022.theorem_2a")
+    parser.add_argument(
+        "--cluster", type=File.NONE, metavar="COLUMN", help="rows with one value share something, such as a data set"
+    )
+    parser.add_argument(
+        "--seed", type=File.NONE, metavar="COLUMN", help="likewise, a random stream; give this or --cluster"
+    )
+    parser.add_argument(
+        "--offset", type=File.NONE, metavar="FORMULA", help='a known factor of the law, such as "log(n)" or a column'
+    )
+    parser.add_argument(
+        "--theorem", type=File.NONE, help="its bound at each row is the known factor, such as yang2022.theorem_2a"
+    )
     parser.add_argument("--plan", action="store_true", help="say which sizes and runs would decide an undecided claim")
-    parser.add_argument("--plot", metavar="FILE", help="write the fit as a picture")
+    parser.add_argument("--plot", type=File.WRITTEN, metavar="FILE", help="write the fit as a picture")
     add_format(parser)
     add_shared(parser, "fail-on")
 
@@ -95,7 +109,7 @@ def read_table(file: str) -> pd.DataFrame:
         text = Path(file).read_text("utf-8-sig")
         lines = [line for line in text.splitlines() if line.strip() and not line.startswith(_COMMENT)]
         separator = max(_SEPARATORS, key=lines[0].count) if lines else ","
-        rows = list(csv.reader(StringIO("\n".join(lines)), delimiter=separator, strict=True))
+        rows = csv_lines("\n".join(lines), delimiter=separator)
     except (OSError, ValueError, csv.Error) as error:
         raise InputError(f"FILE.csv must be a readable table, got {file}: {one_line(error)}") from error
     require(len(rows) > 0, "FILE.csv", "be a readable table", f"{file}: no line of names")

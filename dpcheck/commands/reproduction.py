@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator
+from io import BytesIO
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,14 @@ from dpcheck.audits.looks import Look
 from dpcheck.audits.running.datasets import fingerprint
 from dpcheck.audits.scores.conditions import Condition, condition
 from dpcheck.commands import inputs
+from dpcheck.commands.files import SCRIPT_MARK
 from dpcheck.errors import InputError, one_line, require
-from dpcheck.running.files import write_text
+from dpcheck.running.files import write_bytes, write_text
 
 _LEVEL = 0.05  # half of it for each of two shares
 _ROWS, _LETTERS = 20, 1_000  # of what stands in the script itself
 _MOST = 16  # times the runs of the audit
 _BESIDE = ("event.npz", *(f"{name}.{kind}" for name in ("data", "neighbour") for kind in ("npy", "json", "csv")))
-_MARK = "Written by `dpcheck audit --repro`"
 _RAISING = """\
 def run(dataset):
     try: return mechanism(dataset, RNG)
@@ -67,26 +68,17 @@ sys.exit(epsilon > EPSILON)
 '''
 
 
+def beside(script: Path) -> Iterator[Path]:
+    """Yield all files that may be written beside a script."""
+    return (script.with_name(f"{script.stem}.{ending}") for ending in _BESIDE)
+
+
 class Reproduction:
     """The script that ``--repro`` asks for; none is written of an audit that found no violation."""
 
-    def __init__(self, target: str, named: Iterable[str | None]) -> None:
-        """Require a new file, or such a script; what lies beside a script is its own, and none of what is ``named``."""
+    def __init__(self, target: str) -> None:
+        """Take the script's name, which is free, as are those beside it."""
         self.target = Path(target)
-        require(self.target.suffix == ".py", "--repro", "end in .py", target)
-        require(self.target.resolve().parent.is_dir(), "--repro", "lie in an existing folder", target)
-        try:
-            other = self.target.exists() and _MARK not in self.target.read_text("utf-8")[:_LETTERS]
-        except (OSError, ValueError):
-            other = True
-        require(not other, "--repro", "be a new file, or one that --repro wrote", target)
-        kept = {Path(path).resolve() for path in named if path and len(path) < _LETTERS}
-        for beside in map(self._beside, _BESIDE):
-            free = beside.resolve() not in kept and (self.target.exists() or not beside.exists())
-            require(free, "--repro", f"not lead to {beside}, which is another's", target)
-
-    def _beside(self, ending: str) -> Path:
-        return self.target.with_name(f"{self.target.stem}.{ending}")
 
     def write(self, audit: Any, pair: tuple[Any, Any], mechanism: str, *, vectorized: bool) -> str:
         """Write the script for an audit of ``MODULE:NAME``, and what is too large for it beside it; say what was done.
@@ -109,7 +101,7 @@ class Reproduction:
         if "HERE" in used:
             setup.insert(0, "HERE = Path(__file__).resolve().parent")
         text = _SCRIPT.format(
-            name=mechanism.rpartition(":")[2], needed="NumPy" + " and pandas" * ("pandas" in modules), mark=_MARK,
+            name=mechanism.rpartition(":")[2], needed="NumPy" + " and pandas" * ("pandas" in modules), mark=SCRIPT_MARK,
             version=f"dpcheck {__version__}", epsilon=look.claimed, delta=look.delta,
             modules=", ".join([*modules, "sys"]), path="from pathlib import Path\n" * ("HERE" in used),
             setup="\n".join(setup), data=data, neighbour=neighbour, level=_LEVEL, raising=raising,
@@ -121,17 +113,19 @@ class Reproduction:
 
     def _kept(self, value: Any, name: str) -> str:
         """Return a data set as an expression, of a file beside the script where it is large."""
-        held, path = fingerprint(value), self._beside(name)
+        held, path = fingerprint(value), self.target.with_name(f"{self.target.stem}.{name}")
         table, array = type(value).__name__ == "DataFrame", isinstance(value, np.ndarray)
         text = _literal(value.to_dict("list") if table else value)
         read = f"pandas.DataFrame({text})" if table else text
         if read is not None and held is not None and text is not None and fingerprint(_evaluated(read)) == held:
             return read
         if array:
-            np.save(f"{path}.npy", value, allow_pickle=False)
+            stream = BytesIO()
+            np.save(stream, value, allow_pickle=False)
+            write_bytes(f"{path}.npy", stream.getvalue())
             return f'np.load(HERE / "{path.name}.npy")'
         if table:
-            value.to_csv(f"{path}.csv", index=False)
+            write_text(f"{path}.csv", value.to_csv(index=False))
             read = f'pandas.read_csv(HERE / "{path.name}.csv")'
         elif type(value) in (list, dict, str):
             write_text(f"{path}.json", json.dumps(value))
@@ -147,8 +141,10 @@ class Reproduction:
         if event.tables and all(literals) and len(str(literals)) <= _LETTERS:
             yield f"{names} = [{', '.join(map(str, literals))}]"
         elif event.tables:
-            np.savez_compressed(self._beside("event.npz"), **event.tables)  # type: ignore[arg-type]
-            yield f'{names} = np.load(HERE / "{self._beside("event.npz").name}").values()'
+            stream, path = BytesIO(), next(beside(self.target))
+            np.savez_compressed(stream, **event.tables)  # type: ignore[arg-type]
+            write_bytes(path, stream.getvalue())
+            yield f'{names} = np.load(HERE / "{path.name}").values()'
 
 
 def _evaluated(text: str | None, here: Path | None = None) -> Any:

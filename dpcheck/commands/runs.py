@@ -17,8 +17,8 @@ from dpcheck.commands.command import (
     add_shared,
     at_work,
     deliver,
-    require_writable,
 )
+from dpcheck.commands.files import File
 from dpcheck.errors import InputError, require
 from dpcheck.shown import TABLE_FORMATS, table
 
@@ -27,16 +27,22 @@ if TYPE_CHECKING:
 
 
 def _reproduce_options(parser: ArgumentParser) -> None:
-    parser.add_argument("experiment", nargs="?", metavar="EXPERIMENT", help="such as xu2026.table_2")
+    parser.add_argument("experiment", type=File.NONE, nargs="?", metavar="EXPERIMENT", help="such as xu2026.table_2")
     parser.add_argument(
-        "--only", metavar="CELLS", help="such as ijcnn1,epsilon=1: values of the table's keys; those of one key add up"
+        "--only",
+        type=File.NONE,
+        metavar="CELLS",
+        help="such as ijcnn1,epsilon=1: values of the table's keys; those of one key add up",
     )
     parser.add_argument("--seeds", type=int, help="runs of each cell with each noise (default 5)")
     parser.add_argument(
-        "--store", metavar="FOLDER", help="keep each run in FOLDER as it comes; the same command goes on from there"
+        "--store",
+        type=File.STORE,
+        metavar="FOLDER",
+        help="keep each run in FOLDER as it comes; the same command goes on from there",
     )
     add_shared(parser, "jobs")
-    parser.add_argument("--plot", metavar="FILE", help="write the table or figure as a picture")
+    parser.add_argument("--plot", type=File.WRITTEN, metavar="FILE", help="write the table or figure as a picture")
     add_shared(parser, "backend", "scheduler")
     add_format(parser, LISTED)
 
@@ -78,7 +84,7 @@ REPRODUCE = Command(
 
 def _report_options(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "file", metavar="REPORT.json|EXPERIMENT",
+        "file", type=File.READ, metavar="REPORT.json|EXPERIMENT",
         help="written by `dpcheck check --json-output`, or a name of `dpcheck reproduce`",
     )  # fmt: skip
     add_outputs(parser)
@@ -90,7 +96,6 @@ def _report(options: Namespace) -> int:
     from dpcheck.report.findings import Report
     from dpcheck.report.results import Catalogue
 
-    require_writable(options)
     if options.file in NAMES:
         return _report_kept(options)
     report = Report.from_json(inputs.content(options.file, "REPORT.json"), Catalogue(*titles()))
@@ -129,7 +134,9 @@ REPORT = Command(
 
 
 def _history_options(parser: ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="FOLDER", help="where check, audit or measure kept their work")
+    parser.add_argument(
+        "folder", type=File.STORE, metavar="FOLDER", help="where check, audit or measure kept their work"
+    )
     add_format(parser, LISTED)
 
 
@@ -175,7 +182,7 @@ HISTORY = Command(
 def _compare_options(parser: ArgumentParser) -> None:
     for name in ("before", "after"):
         parser.add_argument(
-            name, metavar=name.upper(),
+            name, type=File.READ, metavar=name.upper(),
             help="REPORT.json, a baseline, or a run in a store: FOLDER (its last), FOLDER:NUMBER or FOLDER:COMMIT",
         )  # fmt: skip
     add_format(parser, ("terminal", "json", "markdown"))

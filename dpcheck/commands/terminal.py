@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -11,7 +12,9 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from dpcheck.errors import InputError
+from dpcheck.shown import readable
 
+_COMMANDS = re.compile(r"^[^\S\n]*::|##\[", re.MULTILINE)
 UNWRAPPED = 10_000  # columns of a list that another program reads, an entry a line, as in ``| grep``
 
 
@@ -32,12 +35,12 @@ def progress() -> Iterator[Callable[[str, int, int], None]]:
 
         yield line
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("starting", total=None)
 
         def update(stage: str, done: int, total: int) -> None:
-            bar.update(task, description=stage, completed=done, total=total)
+            bar.update(task, description=readable(stage), completed=done, total=total)
 
         yield update
 
@@ -46,7 +49,7 @@ def tell(text: str) -> None:
     """Say something on stderr, or nowhere: that nobody can read it changes neither the work nor its exit code."""
     if sys.stderr is not None:
         with suppress(OSError, ValueError):
-            print(text, file=sys.stderr, flush=True)
+            print(_plain(text), file=sys.stderr, flush=True)
 
 
 def coloured() -> bool:
@@ -54,8 +57,17 @@ def coloured() -> bool:
     return sys.stdout is not None and not sys.stdout.closed and sys.stdout.isatty()
 
 
-def say(text: str) -> int:
-    """Print a result, as far as somebody reads on; return 0. InputError where stdout is closed or cannot be written."""
+def _plain(text: str) -> str:
+    """Return a text that moves no cursor, and commands no log of a CI service, which begins at signs of its own."""
+    return _COMMANDS.sub(lambda match: " ".join(match[0]), readable(text))
+
+
+def say(text: str, *, as_it_is: bool = False) -> int:
+    """Print a result, as far as somebody reads on; return 0. InputError where stdout is closed or cannot be written.
+
+    ``as_it_is``: with its colours, or the commands to a CI service that it is made of.
+    """
+    text = text if as_it_is else _plain(text)
     if sys.stdout is None or sys.stdout.closed:
         raise InputError("stdout must be open, got a closed one: the result has nowhere to go")
     try:
@@ -75,7 +87,8 @@ def say_verdict(verdict: str, text: str) -> int:
 
         from dpcheck.report.results import standing
 
-        text = Style.parse(standing(verdict).colour).render(verdict) + text.removeprefix(verdict)
+        text = Style.parse(standing(verdict).colour).render(verdict) + _plain(text.removeprefix(verdict))
+        return say(text, as_it_is=True)
     return say(text)
 
 

@@ -16,14 +16,14 @@ from dpcheck.commands.command import (
     add_shared,
     at_work,
     deliver,
-    require_writable,
 )
+from dpcheck.commands.files import File
 from dpcheck.errors import InputError, one_line
 
 
 def _check_options(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "names", nargs="*", metavar="NAME|FILE.py",
+        "names", type=File.READ, nargs="*", metavar="NAME|FILE.py",
         help="algorithms by name, or files that declare them (default: all of dpcheck's own; see `dpcheck list`)",
     )  # fmt: skip
     parser.add_argument(
@@ -40,7 +40,6 @@ def _check(options: Namespace) -> int:
     from dpcheck.checks import check
     from dpcheck.report.terminal import Decided
 
-    require_writable(options)
     decided = Decided(terminal.tell, terminal.width())
 
     def progress(stage: str, done: int, total: int) -> None:
@@ -74,14 +73,16 @@ CHECK = Command(
 
 def _prove_options(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "target", nargs="*", metavar="PAPER|CLAIM|THEOREM|WORD|FILE.py",
+        "target", type=File.READ, nargs="*", metavar="PAPER|CLAIM|THEOREM|WORD|FILE.py",
         help="such as yang2022, Y17, yang2022.theorem_2a, words of a statement, or a file of your own that states "
         "claims (default: all)",
     )  # fmt: skip
     parser.add_argument("--explain", action="store_true", help="show every step, in plain text and LaTeX")
     parser.add_argument("--jobs", type=int, help="processes (default: one a core)")
     parser.add_argument("--seconds", type=float, default=60.0, help="time for one claim (default 60)")
-    parser.add_argument("--export-coq", metavar="FOLDER", help="write every claim's steps as theorems of Coq")
+    parser.add_argument(
+        "--export-coq", type=File.FOLDER, metavar="FOLDER", help="write every claim's steps as theorems of Coq"
+    )
     add_format(parser, LISTED)
 
 
@@ -129,10 +130,11 @@ def _prove(options: Namespace) -> int:
         terminal.say(table(results.rows, options.format))
         return int(broken)
     places = [result.claim.place() if result.claim.paper in PAPERS else "" for result in results if options.explain]
-    terminal.say(claims_text(
+    text = claims_text(
         results, moved, time.perf_counter() - started, color=terminal.coloured(),
         width=terminal.width(80 if options.explain else 160), file=target if own_file else None, places=places,
-    ))  # fmt: skip
+    )  # fmt: skip
+    terminal.say(text, as_it_is=terminal.coloured())
     return int(broken)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from dpcheck.commands import inputs, terminal
 from dpcheck.commands.command import Command
+from dpcheck.commands.files import File
 from dpcheck.errors import InputError, one_line, require
 from dpcheck.running.files import write_text
 
@@ -176,8 +177,12 @@ def _randomness(function: ast.FunctionDef, argument: str, kind: str, missing: li
 
 def add_options(parser: ArgumentParser) -> None:
     """Add the command's arguments to its parser."""
-    parser.add_argument("module", metavar="MODULE|FILE.py", help="where the mechanisms are; it is read, not run")
-    parser.add_argument("--output", metavar="FILE", help="a file that is not there yet (default: stdout)")
+    parser.add_argument(
+        "module", type=File.CODE, metavar="MODULE|FILE.py", help="where the mechanisms are; it is read, not run"
+    )
+    parser.add_argument(
+        "--output", type=File.NEW, metavar="FILE", help="a file that is not there yet (default: stdout)"
+    )
 
 
 def run(options: Namespace) -> int:
@@ -186,9 +191,6 @@ def run(options: Namespace) -> int:
     require(file is not None, "MODULE", "be in the working folder or on the path, or a FILE.py", options.module)
     assert file is not None
     folder = Path.cwd() if options.output is None else Path(options.output).resolve().parent
-    require(folder.is_dir(), "--output", "lie in an existing folder", options.output)
-    if options.output is not None:
-        require(bool(options.output) and not Path(options.output).exists(), "--output", "be a new file", options.output)
     try:
         tests = tests_of(file.read_text("utf-8"))
     except (OSError, SyntaxError, ValueError) as error:

@@ -22,6 +22,7 @@ from dpcheck.errors import InputError
 from dpcheck.report.results import standing
 from dpcheck.report.template import fill
 from dpcheck.report.terminal import listed, paragraph, say, wrapped
+from dpcheck.shown import readable
 
 if TYPE_CHECKING:
     from dpcheck.bounds.claim import Claim
@@ -45,7 +46,7 @@ def claims_text(
     """Show claims in a table, or with every step where the ``places`` that decide them are given, then sum them up."""
     if places:
         steps = (_claim_explained(result, width, place) for result, place in zip(results, places, strict=True))
-        body = "\n\n".join(steps)
+        body = readable("\n\n".join(steps))
     else:
         body = _claims_table(results, color=color, width=width, file=file)
     return f"{body}\n\n{_claims_summary(results, changed, seconds)}"
@@ -58,7 +59,7 @@ def _claims_table(results: Sequence[ClaimResult], *, color: bool, width: int, fi
     console = Console(file=buffer, force_terminal=color, width=width, highlight=False)
     if width < _NARROW:
         for result in results:
-            say(console, _word(result).append(f"  {result.claim.id}", "bold"))
+            say(console, _word(result).append(f"  {readable(result.claim.id)}", "bold"))
             paragraph(console, f"{result.claim.location}: {result.claim.statement}", first="    ")
             if crux := _crux(result):
                 paragraph(console, crux, first="    ")
@@ -72,7 +73,8 @@ def _claims_table(results: Sequence[ClaimResult], *, color: bool, width: int, fi
         for result in results:
             shares = [result.kernel or "nothing"] if kernel else []
             texts = (result.method, f"{result.seconds:.1f}", _crux(result), result.trust, *shares)
-            table.add_row(Text(result.claim.id), _word(result), *map(Text, (*texts, result.claim.location)))
+            id, *others = map(Text, map(readable, (result.claim.id, *texts, result.claim.location)))
+            table.add_row(id, _word(result), *others)
         console.print(table)
         say(console, "")
         say(

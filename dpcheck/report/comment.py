@@ -6,7 +6,7 @@ from dpcheck.errors import is_finite, one_line
 from dpcheck.report.findings import Finding
 from dpcheck.report.history import Change, compare
 from dpcheck.report.results import BROKEN, NO_ALARM, Results
-from dpcheck.shown import table
+from dpcheck.shown import Markdown, table
 
 _PLAIN = str.maketrans("`|\\", "'//")  # what ends a code span, and a cell
 _LONGEST = 100
@@ -23,7 +23,8 @@ def comment(before: Results, after: Results) -> str:
     cells = [
         {
             "mechanism": _code(id.removesuffix(".output")), "claimed": _claim(runs[1].get(id) or runs[0].get(id)),
-            "epsilon before": _epsilon(runs[0].get(id)), "after": _epsilon(runs[1].get(id)), "verdict": words,
+            "epsilon before": _epsilon(runs[0].get(id)), "after": _epsilon(runs[1].get(id)),
+            "verdict": Markdown(words),
         }
         for _, words, id in sorted(rows, key=lambda row: (row[0], not row[1].startswith("**")))
     ]  # fmt: skip
@@ -56,9 +57,9 @@ def _judged(before: Finding | None, after: Finding | None, changes: list[Change]
     return 0 if worse else 1 if broken else 2 if words else 3, text
 
 
-def _code(text: object) -> str:
+def _code(text: object) -> Markdown:
     """Return a text as a code span, in which nothing is markup and nobody is mentioned."""
-    return f"`{one_line(text).translate(_PLAIN)[:_LONGEST].strip() or '-'}`"
+    return Markdown(f"`{one_line(text).translate(_PLAIN)[:_LONGEST].strip() or '-'}`")
 
 
 def _epsilon(finding: Finding | None) -> str:

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 from importlib import metadata
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
-from dpcheck.report.results import BROKEN, Catalogue, Results, parsed, readable, to_json_text
+from dpcheck.report.results import BROKEN, Catalogue, Results, parsed, to_json_text
 from dpcheck.report.results import Finding as Finding
 from dpcheck.report.summary import Summary
 from dpcheck.running.files import write_text
@@ -224,12 +224,13 @@ def _result(finding: Finding, rule: int) -> dict[str, object]:
     failed = not finding.ok
     level = "error" if failed else "note" if finding.verdict in BROKEN else "none"
     surprise = f" ({finding.surprise})" if failed else ""
+    outside = f" (in {finding.place})" if finding.place and not _inside(finding.place) else ""
     return {
         "ruleId": finding.kind,
         "ruleIndex": rule,
         "kind": "fail" if failed or finding.verdict in BROKEN else "pass",
         "level": level,
-        "message": {"text": f"{finding.subject}: {finding.verdict}{surprise}. {finding.reason}"},
+        "message": {"text": f"{finding.subject}: {finding.verdict}{surprise}. {finding.reason}{outside}"},
         "locations": [_location(finding)],
         "partialFingerprints": {"dpcheckFinding/v1": finding.id},  # an alert is the same where its line has moved
     }
@@ -237,15 +238,22 @@ def _result(finding: Finding, rule: int) -> dict[str, object]:
 
 def _location(finding: Finding) -> dict[str, object]:
     """The finding's id, and the file and line of the code; code hosts refuse a result without such a place."""
-    file, _, line = (finding.place or _NOWHERE).rpartition(":")
-    artifact = (
-        {"uri": Path(file).as_uri()} if Path(file).is_absolute()
-        else {"uri": quote(str(PurePosixPath(file))), "uriBaseId": _BASE}
-    )  # fmt: skip
+    file, _, line = (_inside(finding.place) or _NOWHERE).rpartition(":")
+    artifact = {"uri": quote(file), "uriBaseId": _BASE}
     return {
         "logicalLocations": [{"fullyQualifiedName": finding.id}],
         "physicalLocation": {"artifactLocation": artifact, "region": {"startLine": max(1, int(line))}},
     }
+
+
+def _inside(place: str | None) -> str:
+    """Return a place of the project, relative to its root; nothing for one outside, as a report of anybody may name."""
+    file, _, line = (place or "").rpartition(":")
+    path = PurePosixPath(file)
+    if path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())
+    outside = PureWindowsPath(path).anchor or ".." in PureWindowsPath(path).parts
+    return "" if outside or not file else f"{path}:{line}"
 
 
 def to_junit(report: Results) -> str:
@@ -256,14 +264,12 @@ def to_junit(report: Results) -> str:
         time=f"{report.seconds:.3f}",
     )  # fmt: skip
     for finding in report.findings:
-        case = ET.SubElement(
-            suite, "testcase", classname=readable(f"dpcheck.{finding.kind}"), name=readable(finding.id)
-        )
+        case = ET.SubElement(suite, "testcase", classname=f"dpcheck.{finding.kind}", name=finding.id)
         if not finding.ok:
-            message = readable(f"{finding.verdict} ({finding.surprise})")
+            message = f"{finding.verdict} ({finding.surprise})"
             text = "\n".join(filter(None, (f"{finding.subject}: {finding.reason}", finding.place)))
-            ET.SubElement(case, "failure", message=message).text = readable(text)
-        ET.SubElement(case, "system-out").text = readable(f"{finding.verdict}: {finding.reason}")
+            ET.SubElement(case, "failure", message=message).text = text
+        ET.SubElement(case, "system-out").text = f"{finding.verdict}: {finding.reason}"
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -278,7 +284,7 @@ def to_github(report: Results) -> str:
 
 
 def _command(f: Finding) -> str:
-    file, _, line = (f.place or "").rpartition(":")
+    file, _, line = _inside(f.place).rpartition(":")
     where = f"file={_property(file)},line={line}," if file else ""
     surprise = "" if f.ok else f" ({f.surprise})"
     level = "notice" if f.ok else "error"
@@ -289,7 +295,7 @@ def _command(f: Finding) -> str:
 def _plain(line: str) -> str:
     """A line that is no workflow command, whatever a report says."""
     words = " ".join(line.split())
-    return f"- {words}" if words.startswith(("::", "##[")) else words
+    return f"- {words}".replace("##[", "## [") if words.startswith("::") or "##[" in words else words
 
 
 def _text(text: str) -> str:

@@ -15,6 +15,7 @@ from dpcheck.errors import is_finite, require
 from dpcheck.json_text import parse
 from dpcheck.report.earlier_words import NOW, expected_now, word_now
 from dpcheck.running.files import write_text
+from dpcheck.shown import readable
 
 SCHEMA = "dpcheck.report/2"
 _BEFORE = "dpcheck.report/1"  # whose words for a theorem's factor are others
@@ -47,10 +48,6 @@ class Standing(StrEnum):
         member = str.__new__(cls, word)
         member._value_, member.sign, member.colour = word, sign, colour
         return member
-
-
-# What no XML holds, what moves a terminal's cursor or turns its text round, and halves of characters.
-_UNREADABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True)
@@ -94,6 +91,14 @@ class Finding:
     claimed: float | None = None
     evidence: dict[str, Any] = field(default_factory=dict)
     place: str | None = None
+
+    def __post_init__(self) -> None:
+        """Keep of all texts what can be shown, names on one line: they come from code, data and files of anybody."""
+        for name in ("id", "kind", "subject", "verdict", "reason", "expected", "place"):
+            text = getattr(self, name)
+            if text is not None:
+                line = text if name in ("subject", "reason") else text.replace("\n", " ")
+                object.__setattr__(self, name, readable(line))
 
     @property
     def ok(self) -> bool:
@@ -171,6 +176,13 @@ class Results:
     shown: tuple[str, ...] = ()
     catalogue: Catalogue | None = field(default=None, compare=False, repr=False)
 
+    def __post_init__(self) -> None:
+        """Keep of all texts what can be shown, in every format."""
+        findings = tuple(replace(f, evidence=_cleaned(f.evidence)) for f in self.findings)
+        object.__setattr__(self, "findings", findings)
+        for name in ("algorithms", "profile", "version", "tables", "made", "stages", "shown"):
+            object.__setattr__(self, name, _cleaned(getattr(self, name)))
+
     @property
     def ok(self) -> bool:
         """Whether every finding is as expected."""
@@ -217,14 +229,10 @@ class Results:
         return text
 
 
-def readable(text: str) -> str:
-    """Return a text with a sign in place of each character that a terminal or XML cannot show."""
-    return _UNREADABLE.sub("\ufffd", text)
-
-
 def to_json_text(value: Any) -> str:
     """Return a value as indented JSON; infinities and NaN, which JSON lacks, as the strings "inf", "-inf", "nan"."""
-    return json.dumps(_finite(value), indent=2, allow_nan=False)
+    # "##[" commands the log of a CI service wherever it stands
+    return json.dumps(_finite(value), indent=2, allow_nan=False).replace("##[", r"#\u0023[")
 
 
 def _finite(value: Any) -> Any:
@@ -267,7 +275,7 @@ _PLACE = re.compile(r".+:[1-9][0-9]{0,8}", re.DOTALL)
 
 def parsed(text: str) -> dict[str, Any]:
     """Return a report's fields from its JSON; InputError names the place of what is wrong."""
-    report = _cleaned(parse(text, "report"))
+    report = parse(text, "report")
     _object(report, "report")
     schema = report.get("schema")
     require(schema in (SCHEMA, _BEFORE), "schema", f"be {SCHEMA}", schema)
@@ -299,7 +307,7 @@ def parsed(text: str) -> dict[str, Any]:
 
 def finding_of(fields: dict[str, Any]) -> Finding:
     """Read a finding from a JSON object; InputError names the field that is none of a finding's."""
-    return _finding(_cleaned(fields), "findings[0]")
+    return _finding(fields, "findings[0]")
 
 
 def _stages(value: Any) -> dict[str, float]:
@@ -314,8 +322,8 @@ def _cleaned(value: Any) -> Any:
     if isinstance(value, str):
         return readable(value)
     if isinstance(value, dict):
-        return {readable(key): _cleaned(item) for key, item in value.items()}
-    return [_cleaned(item) for item in value] if isinstance(value, list) else value
+        return {_cleaned(key): _cleaned(item) for key, item in value.items()}
+    return type(value)(map(_cleaned, value)) if type(value) in (list, tuple) else value
 
 
 def _object(value: Any, name: str) -> None:

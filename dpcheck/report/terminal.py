@@ -14,6 +14,7 @@ from rich.text import Text
 from dpcheck.errors import InputError
 from dpcheck.report.results import BROKEN, Finding, Results, format_number, standing
 from dpcheck.report.summary import Summary
+from dpcheck.shown import readable
 
 _STACKED = "    "
 _SANDWICH = ("", "audited", "", "certified", "", "claimed", "slack", "family", "finding")
@@ -314,7 +315,7 @@ def paragraph(
     """Print a text between words, in ``most`` lines at most, ``first`` before it and ``rest`` before further lines."""
     following = " " * len(first) if rest is None else rest
     room = max(console.width - max(len(first), len(following)), 20)
-    whole = Text(" ".join(text.splitlines()), style) if isinstance(text, str) else text
+    whole = Text(readable(" ".join(text.splitlines())), style) if isinstance(text, str) else text
     lines = textwrap.wrap(
         whole.plain, room, expand_tabs=False, replace_whitespace=False, break_long_words=False, break_on_hyphens=False
     )  # fmt: skip

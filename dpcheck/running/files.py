@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from dpcheck.errors import InputError
+from dpcheck.errors import InputError, one_line, require
 
 _DESCRIPTOR = re.compile(r"/dev/(?:std(?P<name>out|err)|fd/(?P<dev>\d+))|/proc/(?:self|thread-self)/fd/(?P<proc>\d+)")
 _LINKS = 40  # as many as systems follow
@@ -17,6 +17,11 @@ _LINKS = 40  # as many as systems follow
 
 def write_text(path: str | Path, text: str) -> None:
     """Write text to where a path leads, replacing a regular file in one step; InputError where it cannot be written."""
+    write_bytes(path, text.encode("utf-8", "replace"))
+
+
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """Write bytes to where a path leads, replacing a regular file in one step; InputError where that fails."""
     target = Path(path)
     try:
         opened = descriptor(target)
@@ -24,19 +29,26 @@ def write_text(path: str | Path, text: str) -> None:
             for stream in (sys.stdout, sys.stderr):  # what was said before comes before
                 if stream is not None and not stream.closed:
                     stream.flush()
-            with os.fdopen(os.dup(opened), "w", encoding="utf-8", errors="replace") as stream:
-                stream.write(text)
+            with os.fdopen(os.dup(opened), "wb") as file:
+                file.write(content)
             return
         found = target.stat() if target.exists() else None
         if found is not None and not stat.S_ISREG(found.st_mode):
-            with target.open("w", encoding="utf-8", errors="replace") as stream:
-                stream.write(text)
+            target.write_bytes(content)
         else:
             mask = os.umask(0)  # which a new file's mode follows, and which can only be read by setting it
             os.umask(mask)
-            _replace(target.resolve(), text, 0o666 & ~mask if found is None else stat.S_IMODE(found.st_mode))
+            _replace(target.resolve(), content, 0o666 & ~mask if found is None else stat.S_IMODE(found.st_mode))
     except OSError as error:
-        raise InputError(f"output must be a writable file, got {target}: {error.strerror}") from error
+        raise InputError(f"output must be a writable file, got {one_line(target)}: {error.strerror}") from error
+
+
+def require_new_folder(path: Path, name: str) -> None:
+    """Require a folder that is empty or not there yet, and can be written."""
+    fresh = not path.exists() or (path.is_dir() and not any(path.iterdir()))
+    require(fresh, name, "be new or empty", path)
+    above = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    require(above.is_dir() and os.access(above, os.W_OK), name, "be a folder that can be written", path)
 
 
 def descriptor(path: Path) -> int | None:
@@ -52,15 +64,15 @@ def descriptor(path: Path) -> int | None:
     return None
 
 
-def _replace(target: Path, text: str, mode: int) -> None:
-    """The whole text on disk beside the target first, then in its place."""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+def _replace(target: Path, content: bytes, mode: int) -> None:
+    """The whole content on disk beside the target first, then in its place."""
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:64]}.")
     temporary = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
         temporary.chmod(mode)
         temporary.replace(target)
     except BaseException:

@@ -134,11 +134,13 @@ def test_a_failed_finding_names_the_place_of_the_code():
 
 
 def test_sarif_locations_are_relative_to_a_base_that_is_declared():
-    """What lies in the checkout is relative, as code hosts ask for; what does not is a whole URI."""
-    inside, outside = finding(place="docs/my file.py:3"), finding(place="/elsewhere/a.py:4")
-    (run,) = json.loads(render(report(inside, outside), "sarif"))["runs"]
-    places = [each["locations"][0]["physicalLocation"]["artifactLocation"] for each in run["results"]]
-    assert places == [{"uri": "docs/my%20file.py", "uriBaseId": "%SRCROOT%"}, {"uri": "file:///elsewhere/a.py"}]
+    """What lies in the checkout is relative, as code hosts ask for; what does not stands in the message."""
+    places = ("docs/my file.py:3", f"{Path.cwd()}/b.py:7", "/elsewhere/a.py:4")
+    (run,) = json.loads(render(report(*(finding(place=place) for place in places)), "sarif"))["runs"]
+    found = [each["locations"][0]["physicalLocation"]["artifactLocation"] for each in run["results"]]
+    assert [each["uri"] for each in found] == ["docs/my%20file.py", "b.py", "pyproject.toml"]
+    assert {each["uriBaseId"] for each in found} == {"%SRCROOT%"}
+    assert ["/elsewhere" in each["message"]["text"] for each in run["results"]] == [False, False, True]
     assert set(run["originalUriBaseIds"]) == {"%SRCROOT%"}
     for result in run["results"]:
         assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
