@@ -90,6 +90,14 @@ def _require_same(there: str, here: str) -> None:
                          "same dpcheck there")  # fmt: skip
 
 
+def _code() -> str:
+    return code_and_libraries()  # which Ray takes for no function
+
+
+_LOST_SCHEDULER = (
+    "scheduler must stay reachable with its workers, got one that was lost; a store keeps what is done, and the same "
+    "command goes on with a new scheduler"
+)
 _WITHIN = 30.0  # seconds, a scheduler answers
 
 
@@ -110,23 +118,21 @@ class _Cluster(Executor):
         try:
             self._share(work)
         except self._gone as error:
-            raise InputError(
-                "scheduler must stay reachable with its workers, got one that was lost; a store keeps what is done, "
-                "and the same command goes on with a new scheduler"
-            ) from error
+            raise InputError(_LOST_SCHEDULER) from error
 
     def _explained(self, error: Exception) -> Exception:
         """Say so where workers have other code, on which the work may fail in any way."""
         if isinstance(error, InputError):
             return error
+        if isinstance(error, self._gone):
+            return InputError(_LOST_SCHEDULER)
         try:
             for there in self._there():
                 _require_same(there, code_and_libraries())
         except InputError as other:
             return other
         except Exception as other:  # an older dpcheck, or none, or nobody answers
-            return InputError(f"workers must have the dpcheck of this command, and answer; got {raised(other)[:200]}, "
-                              f"after {raised(error)[:200]}")  # fmt: skip
+            return InputError(f"workers must have the dpcheck of this command, got {raised(other)[:200]}")
         return error
 
 
@@ -214,7 +220,7 @@ class Ray(_Cluster):
         return future
 
     def _there(self) -> list[str]:
-        return [self._ray.get(self._ray.remote(code_and_libraries).remote(), timeout=_WITHIN)]
+        return [self._ray.get(self._ray.remote(_code).remote(), timeout=_WITHIN)]
 
     def _taken(self, result: Any) -> Any:
         """Ray's arrays lie in memory that all share, and cannot be written."""
