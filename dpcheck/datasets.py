@@ -29,6 +29,7 @@ import numpy as np
 
 from dpcheck.data.entries import ENTRIES, Array, Entry, File, Rows
 from dpcheck.errors import InputError, one_line, require, require_count, require_known, require_positive
+from dpcheck.running.trust import NEW_FOLDER, distrusted
 
 __all__ = ["Dataset", "load", "names"]
 
@@ -276,6 +277,8 @@ def _from_cache(name: str, entry: Entry) -> list[Array]:
     arrays: list[Array] = []
     for file in entry.public:
         path = Path(pooch.os_cache("dpcheck")) / name / file.at.rpartition("/")[2]
+        if wrong := distrusted(path):
+            raise InputError(f"the data set that is kept is not used: {wrong}")
         if not path.exists():
             arrays += _download(entry, file, path)
             continue
@@ -294,7 +297,7 @@ def _download(entry: Entry, file: File, path: Path) -> list[Array]:
 
     print(f"dpcheck: downloading {file.at}", file=sys.stderr)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(NEW_FOLDER, parents=True, exist_ok=True)
         # verified beside its final place, then renamed: neither an interrupt nor another process
         # meets a partial or unverified file under the name that is trusted
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".part-") as scratch:

@@ -1,41 +1,54 @@
-"""A mechanism in a process of its own, within limits of time and memory: what it does there stays there.
+"""A mechanism in a process of its own, within limits of time, memory and files: what it does there stays there.
 
-The process has a session of its own, no terminal, and nowhere to print. It is asked for one chunk of runs at a time and
-answers in numbers, which are read as numbers alone. A call that does not return in time, that starts a process, or that
-ends its own process is reported as such, and everything in the session is ended.
+The process is a fresh one. It inherits the two ends of its pipes and a counter, has a session and a temporary folder of
+its own, no terminal, and nowhere to print; where the system allows it, it gives up the network, signals to others and
+writing outside its folder before it loads the mechanism (:mod:`dpcheck.running.confined`). It is asked for one chunk of
+runs at a time and answers in numbers, which are read as numbers alone. A call that does not return in time, that starts
+a process, or that ends its own process is reported as such, and everything in the session is ended.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import math
-import mmap
 import os
 import select
+import shutil
 import signal
 import struct
+import subprocess
+import sys
+import tempfile
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from dpcheck.arrays import Floats
 from dpcheck.audits.running import Chunk, RunError, Runner
 from dpcheck.audits.running.encoder import Layout
+from dpcheck.audits.running.guest import NO_PROCESS
 from dpcheck.errors import InputError, one_line, require, require_positive
-from dpcheck.running.processes import EndedProcessError, end_process, end_with_parent, forget_answer
 
 _LOOK_EVERY = 0.05  # seconds
 _LOADING = 60.0  # seconds until the first call, in which a mechanism may be imported
 _LONGEST = 1 << 18  # bytes of the line before the numbers
 _SHOWN = 200  # characters of a name
+_COLUMNS = 1 << 20  # more than any layout has
+_LIMITS = ("time", "memory", "processes", "exit")
+# the guest's first lines: the path, what it gives up while it has one thread, and then all else
+_START = """\
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from dpcheck.running.confined import confine
+held = confine(sys.argv[2])
+from dpcheck.audits.running.guest import serve
+serve(held, int(sys.argv[3]))
+"""
 
 
 @dataclass(frozen=True)
@@ -47,15 +60,34 @@ class Limits:
     seconds : float
         Longest time of one call, > 0.
     megabytes : float
-        Memory beyond what the audit itself uses, > 0.
+        Memory beyond what the audit itself uses, and the largest file, > 0.
+    total_seconds : float
+        Longest time of the whole audit, > 0.
+    told : callable, optional
+        Called with one line that says which measures hold on this system, once they do.
     """
 
     seconds: float = 10.0
     megabytes: float = 2048.0
+    total_seconds: float = 3600.0
+    told: Callable[[str], object] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        require_positive(self.seconds, "seconds")
-        require_positive(self.megabytes, "megabytes")
+        for name in ("seconds", "megabytes", "total_seconds"):
+            require_positive(getattr(self, name), name)
+
+    def measures(self, holds: dict[str, bool]) -> str:
+        """Say which measures hold, and which the system does not offer."""
+        room = f"{self.megabytes:g} MB"
+        words = {
+            "memory": f"{room} of memory", "file size": f"{room} a file", "network": "no network",
+            "signals": "no signals to other processes", "files": "writes to its own folder only",
+        }  # fmt: skip
+        held = [said for name, said in words.items() if holds.get(name)]
+        missing = [said for name, said in words.items() if not holds.get(name)]
+        here = ", ".join(["a process of its own", "no inherited files", *held,
+                          f"{self.seconds:g} s a call", f"{self.total_seconds:g} s in all"])  # fmt: skip
+        return f"isolated: {here}{'; not on this system: ' * bool(missing)}{', '.join(missing)}"
 
 
 class ContainedError(InputError):
@@ -81,26 +113,56 @@ class IsolatedRunner:
     """Runs chunks as a :class:`~dpcheck.audits.running.Runner` does, in a process of its own."""
 
     def __init__(self, runner: Runner, limits: Limits) -> None:
-        require(hasattr(os, "fork"), "isolate", "be left out on a system that cannot fork", limits)
-        self._limits = limits
-        self._calls = mmap.mmap(-1, 16)  # shared: how many calls were begun, and whether one was about to fork
-        questions, self._ask = os.pipe()
-        self._answer, answered = os.pipe()
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "This process.*fork", DeprecationWarning)
-            self._worker = os.fork()
-        self._waited_for, self._words = False, list[str]()
-        if self._worker == 0:
-            os.close(self._ask)
-            os.close(self._answer)
-            _serve(runner, limits.megabytes, self._calls, questions, answered)
-        os.close(questions)
-        os.close(answered)
+        from numba import cloudpickle  # which comes along, and takes what is defined at a prompt
+
+        from dpcheck.running.process_pool import packed
+
+        require(os.name == "posix", "isolate", "be left out on a system without sessions of processes", sys.platform)
+        self._limits, self._words, self._read = limits, list[str](), b""
+        self._deadline = time.monotonic() + limits.total_seconds
+        payload = packed(runner, cloudpickle)
+        self._folder = tempfile.mkdtemp(prefix="dpcheck-")
+        # how many calls were begun, and whether one was about to fork
+        self._calls = tempfile.TemporaryFile()  # noqa: SIM115  # it is closed at the end
+        self._calls.truncate(16)
+        path = [os.path.abspath(entry) for entry in sys.path]
+        kept = dict.fromkeys(("TMPDIR", "NUMBA_CACHE_DIR"), self._folder)  # Numba refuses to work without one
+        try:
+            self._worker = subprocess.Popen(
+                [sys.executable, "-P", "-c", _START, json.dumps(path), self._folder, str(self._calls.fileno())],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
+                pass_fds=(self._calls.fileno(),), cwd=self._folder, env={**os.environ, **kept}, start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise InputError(f"isolate must be able to start {sys.executable}: {one_line(error)}") from error
+        try:
+            self._begin(payload)
+        except BaseException:
+            self.end()
+            raise
+
+    def _begin(self, payload: bytes) -> None:
+        """Hand over limits and mechanism, and learn which measures hold."""
+        size = math.ceil(min(self._limits.megabytes * 2**20, 2**62))
+        processor = math.ceil(min(self._limits.total_seconds * (os.cpu_count() or 1) + _LOADING, 2**31))
+        head = {"length": len(payload), "bytes": size, "processor_seconds": processor}
+        try:
+            self._send(json.dumps(head).encode() + b"\n" + payload, 0)
+            holds = json.loads(self._line(0))
+        except _StoppedRunError as error:
+            raise ContainedError(str(error), error.limit) from error
+        if self._limits.told is not None:
+            self._limits.told(self._limits.measures(holds))
 
     def probe(self, *, seeded: bool = True) -> Layout:
         """Return the columns of the outputs, as :meth:`~dpcheck.audits.running.Runner.probe` does."""
         try:
-            numbers, codes, width = self._answered({"seeded": seeded}, (1, 3))[0].astype(int).tolist()
+            row = self._answered({"seeded": seeded}, (1, 3))[0]
+            numbers, codes, width = (int(count) if 0 <= count < _COLUMNS else -1 for count in row.tolist())
+            named = len(self._words) in (0, numbers, numbers + codes)
+            if min(numbers, codes) < 0 or numbers + codes < 1 or width not in (numbers, numbers + codes) or not named:
+                raise self._stopped(0, "exit", "answer in numbers", "something else")
         except _StoppedRunError as error:
             raise ContainedError(str(error), error.limit) from error
         return Layout(numbers, codes, width, tuple(self._words))
@@ -117,34 +179,33 @@ class IsolatedRunner:
         return self._answered({"side": chunk.side, "number": chunk.number, "size": chunk.size}, (chunk.size, None))
 
     def end(self) -> None:
-        """End the process, and whatever it started in its session."""
-        for pipe in (self._ask, self._answer):
-            with suppress(OSError):
-                os.close(pipe)
+        """End the process, whatever it started in its session, and its folder."""
+        if self._calls.closed:
+            return
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._worker, signal.SIGKILL)
-        if not self._waited_for:  # its number is still its own
-            self._waited_for = True
-            os.kill(self._worker, signal.SIGKILL)
-            os.waitpid(self._worker, 0)
+            os.killpg(self._worker.pid, signal.SIGKILL)
+        self._worker.kill()
+        self._worker.wait()
+        for pipe in (self._worker.stdin, self._worker.stdout, self._calls):
+            assert pipe is not None
+            pipe.close()
+        with suppress(OSError, RecursionError):
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _answered(self, question: dict[str, Any], shape: tuple[int, int | None]) -> Floats:
         before = self._begun()
-        with suppress(BrokenPipeError):  # the answer is then that it ended
-            os.write(self._ask, json.dumps(question).encode() + b"\n")
-        head = b""
-        while not head.endswith(b"\n") and len(head) < _LONGEST:
-            head += self._bytes(1, before)
+        self._send(json.dumps(question).encode() + b"\n", before)
         try:
-            answer = json.loads(head)
+            answer = json.loads(self._line(before))
             if "error" in answer:
                 text, ran = one_line(answer["error"])[:1000], answer.get("ran")
-                if "limit" in answer:
-                    raise _StoppedRunError(text.replace("ROOM", self._room), int(ran or 0), str(answer["limit"]))
-                raise InputError(text) if ran is None else RunError(text, int(ran))
+                ran = None if ran is None else min(max(int(ran), 0), shape[0])
+                if answer.get("limit") in _LIMITS:
+                    raise _StoppedRunError(text.replace("ROOM", self._room), ran or 0, answer["limit"])
+                raise InputError(text) if ran is None else RunError(text, ran)
             rows, columns = (int(number) for number in answer["shape"])
-            self._words = [one_line(words)[:_SHOWN] for words in answer.get("words", [])]
-        except (ValueError, TypeError, KeyError) as error:
+            self._words = [one_line(words)[:_SHOWN] for words in answer["words"]]
+        except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
             if isinstance(error, InputError):
                 raise
             raise self._stopped(before, "exit", "answer in numbers", "something else") from error
@@ -159,43 +220,83 @@ class IsolatedRunner:
         return f"{self._limits.megabytes:g} MB"
 
     def _begun(self) -> int:
-        return int(struct.unpack_from("<q", self._calls)[0])
+        return self._counted(0)
 
-    def _bytes(self, size: int, before: int) -> bytes:
-        """Wait for so many bytes, as long as calls return in time."""
-        parts, left = [], size
-        seen, since = self._begun(), time.monotonic()
-        while left > 0:
-            if select.select([self._answer], [], [], _LOOK_EVERY)[0]:
-                part = os.read(self._answer, min(left, 1 << 20))
-                if not part:
-                    raise self._ended(before)
-                parts.append(part)
-                left -= len(part)
-                since = time.monotonic()
-                continue
-            if _has_children(self._worker):
-                self.end()
-                raise self._stopped(before, "processes", _NO_PROCESS, "one that does")
+    def _counted(self, place: int) -> int:
+        """Read a counter; from the file, as a mapping of one that was cut off would end this process."""
+        return int(struct.unpack("<q", os.pread(self._calls.fileno(), 8, place).ljust(8, b"\0"))[0])
+
+    def _send(self, content: bytes, before: int) -> None:
+        """Write a question, which a process that is to answer does read."""
+        assert self._worker.stdin is not None
+        pipe, left = self._worker.stdin.fileno(), memoryview(content)
+        os.set_blocking(pipe, False)
+        since = time.monotonic()
+        while left:
+            try:
+                left = left[os.write(pipe, left) :]
+            except BlockingIOError:
+                self._look(before, since, _LOADING)
+                select.select([], [pipe], [], _LOOK_EVERY)
+            except BrokenPipeError:  # the answer is then that it ended
+                return
+
+    def _line(self, before: int) -> bytes:
+        """Wait for the line before the numbers."""
+        while b"\n" not in self._read[:_LONGEST] and len(self._read) < _LONGEST:
+            self._more(before)
+        line, _, self._read = self._read.partition(b"\n")
+        return line[:_LONGEST]
+
+    def _bytes(self, size: int, before: int) -> bytearray:
+        """Wait for so many bytes."""
+        found, self._read = bytearray(self._read), b""
+        while len(found) < size:
+            self._more(before)
+            found += self._read
+            self._read = b""
+        self._read = bytes(found[size:])
+        del found[size:]
+        return found
+
+    def _more(self, before: int) -> None:
+        """Wait for some bytes, as long as calls return in time."""
+        assert self._worker.stdout is not None
+        pipe, seen, since = self._worker.stdout.fileno(), self._begun(), time.monotonic()
+        while not select.select([pipe], [], [], _LOOK_EVERY)[0]:
+            if _has_children(self._worker.pid):
+                raise self._stopped(before, "processes", NO_PROCESS, "one that does")
             if (now := self._begun()) != seen:
                 seen, since = now, time.monotonic()
-            elif time.monotonic() - since > (self._limits.seconds if seen else max(self._limits.seconds, _LOADING)):
-                self.end()
-                within = f"return within {self._limits.seconds:g} s when it is isolated"
-                raise self._stopped(before, "time", within, "one that runs on")
-        return b"".join(parts)
+            self._look(before, since, self._limits.seconds if seen else max(self._limits.seconds, _LOADING))
+        self._look(before, time.monotonic(), self._limits.seconds)
+        part = os.read(pipe, 1 << 20)
+        if not part:
+            raise self._ended(before)
+        self._read += part
+
+    def _look(self, before: int, since: float, seconds: float) -> None:
+        """Stop a call that takes more than its time, or all calls that do."""
+        now = time.monotonic()
+        if now > self._deadline or now - since > seconds:
+            within = f"return within {self._limits.seconds:g} s"
+            if now > self._deadline:
+                within = f"end all calls within {self._limits.total_seconds:g} s"
+            raise self._stopped(before, "time", f"{within} when it is isolated", "one that runs on")
 
     def _ended(self, before: int) -> InputError:
-        _, status = os.waitpid(self._worker, 0)
-        self._waited_for = True
-        if struct.unpack_from("<q", self._calls, 8)[0]:
-            return self._stopped(before, "processes", _NO_PROCESS, "one that does")
-        ended = os.waitstatus_to_exitcode(status)
-        how = f"exit code {ended}" if ended >= 0 else f"signal {-ended}"
+        how = "it closed its pipe"
+        with suppress(subprocess.TimeoutExpired):
+            ended = self._worker.wait(timeout=1.0)
+            how = f"exit code {ended}" if ended >= 0 else f"signal {-ended}"
+        if self._counted(8):
+            return self._stopped(before, "processes", NO_PROCESS, "one that does")
         return self._stopped(before, "exit", "return", f"one that ended its process ({how})")
 
     def _stopped(self, before: int, limit: str, constraint: str, got: str) -> InputError:
+        """End the process, and return what it was ended for."""
         ran = max(self._begun() - before - 1, 0)
+        self.end()
         return _StoppedRunError(f"mechanism must {constraint}, got {got}", ran, limit)
 
 
@@ -204,123 +305,3 @@ def _has_children(process: int) -> bool:
     with suppress(OSError):
         return any(path.read_text().split() for path in Path(f"/proc/{process}/task").glob("*/children"))
     return False
-
-
-_NO_PROCESS = "start no process when it is isolated"
-_END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
-
-
-def _serve(runner: Runner, megabytes: float, calls: mmap.mmap, asking: int, answered: int) -> NoReturn:
-    """Answer questions until there are no more; nothing that a mechanism does leads out of here."""
-    try:
-        forget_answer()
-        os.setsid()
-        _quiet()
-        os.register_at_fork(before=partial(_refuse, calls))
-        _limit_memory(megabytes)
-        end_with_parent()
-        process, load = os.getpid(), getattr(runner.mechanism, "load", None)
-        runner = replace(runner, mechanism=_Counted(runner.mechanism, calls))
-        with os.fdopen(asking, "rb") as questions:
-            for line in questions:
-                head, body = _answer(runner, json.loads(line), load)
-                load = None
-                if os.getpid() != process:  # a process that the mechanism has split off
-                    os._exit(0)
-                if _has_child():
-                    words = f"mechanism must {_NO_PROCESS}, got one that does"
-                    head, body = {"error": words, "ran": 0, "limit": "processes"}, b""
-                left = memoryview(json.dumps(head).encode() + b"\n" + body)
-                while left:
-                    left = left[os.write(answered, left) :]
-    finally:
-        os._exit(1)
-
-
-def _answer(
-    runner: Runner, question: dict[str, Any], load: Callable[[], None] | None
-) -> tuple[dict[str, Any], bytes]:  # fmt: skip
-    try:
-        if load is not None:
-            load()
-        words = list[str]()
-        if "seeded" in question:
-            layout = runner.probe(seeded=question["seeded"])
-            outputs, words = np.array([[layout.numbers, layout.codes, layout.width]]), list(layout.names)
-        elif "labels" in question:
-            chunk = Chunk(question["side"], question["number"], question["size"]) if "side" in question else None
-            known = runner.labels(question["labels"], chunk)
-            outputs, words = np.array([[number in known] for number in question["labels"]]), list(known.values())
-        else:
-            outputs = runner(Chunk(question["side"], question["number"], question["size"]))
-        return {"shape": outputs.shape, "words": words}, np.ascontiguousarray(outputs, "<f8").tobytes()
-    except RunError as error:
-        if isinstance(error.__cause__, MemoryError):
-            return _no_memory(error.ran), b""
-        return {"error": str(error), "ran": error.ran} | _exit(error), b""
-    except InputError as error:
-        return _no_memory(0) if "MemoryError" in str(error) else {"error": str(error)} | _exit(error), b""
-    except MemoryError:
-        return _no_memory(0), b""
-
-
-def _exit(error: BaseException | None) -> dict[str, str]:
-    """Return the limit that was met if the mechanism asked for the end of the process."""
-    while error is not None and not isinstance(error, EndedProcessError):
-        error = error.__cause__
-    return {} if error is None else {"limit": "exit"}
-
-
-def _no_memory(ran: int) -> dict[str, Any]:
-    words = "mechanism must work within ROOM when it is isolated, got one that needs more"
-    return {"error": words, "ran": ran, "limit": "memory"}
-
-
-@dataclass(frozen=True)
-class _Counted:
-    """A mechanism whose calls are counted where another process sees it."""
-
-    mechanism: Callable[..., Any]
-    calls: mmap.mmap
-
-    def __call__(self, *arguments: Any) -> Any:
-        struct.pack_into("<q", self.calls, 0, struct.unpack_from("<q", self.calls)[0] + 1)
-        return self.mechanism(*arguments)
-
-
-def _refuse(calls: mmap.mmap) -> NoReturn:
-    """End this process instead of splitting it, which a mechanism might do for ever."""
-    struct.pack_into("<q", calls, 8, 1)
-    end_process(1)
-
-
-def _quiet() -> None:
-    """Take away the terminal: nothing to read, and nowhere to print."""
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nowhere, stream)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
-
-
-def _limit_memory(megabytes: float) -> None:
-    with suppress(ImportError, ValueError, OSError):
-        import resource
-
-        try:
-            pages = int(Path("/proc/self/statm").read_text().split()[0])
-        except OSError:
-            return
-        most = pages * mmap.PAGESIZE + math.ceil(megabytes * 2**20)
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def _has_child() -> bool:
-    """Say whether this process has a child, be it one that has ended."""
-    try:
-        os.waitpid(-1, os.WNOHANG)
-    except ChildProcessError:
-        return False
-    return True

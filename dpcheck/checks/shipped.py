@@ -28,6 +28,7 @@ from dpcheck.checks.expected import expected_verdicts, of_claims
 from dpcheck.errors import InputError
 from dpcheck.report.findings import Finding
 from dpcheck.running.store import Store, digest_of
+from dpcheck.running.trust import NEW_FOLDER, distrusted, tell_once
 
 if TYPE_CHECKING:
     from dpcheck.bounds.ledger import ClaimResult
@@ -191,16 +192,20 @@ def _as_kept(result: ClaimResult) -> dict[str, Any]:
 
 
 def _store() -> Store:
-    """Return the user's cache; InputError where it cannot be written."""
+    """Return the user's cache; InputError where it cannot be written, or by others too."""
     import pooch
 
     folder = Path(pooch.os_cache("dpcheck"))
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(NEW_FOLDER, parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"the cache {folder} must be writable") from error
+    file = folder / "claims.sqlite"
+    if wrong := distrusted(file):
+        tell_once(f"verdicts that were kept are not used, which takes longer: {wrong}")
+        raise InputError(wrong)
     deciding = ",".join(f"{name} {version}" for name, version in versions().items())
-    return Store(folder / "claims.sqlite", f"{theory_digest()} {deciding} {platform.python_version()}")
+    return Store(file, f"{theory_digest()} {deciding} {platform.python_version()}")
 
 
 def _kept(paper: str) -> dict[str, dict[str, Any]] | None:

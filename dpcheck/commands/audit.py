@@ -85,10 +85,17 @@ def add_options(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("a function with randomness of its own, or that is not trusted")
     group.add_argument("--unseeded", action="store_true", help="the function's randomness is its own, not rng's")
     group.add_argument(
-        "--isolate", action="store_true", help="run the function apart: it cannot print, start processes or run on"
+        "--isolate",
+        action="store_true",
+        help="run the function apart: it cannot print, start processes or run on; says what else holds",
     )
     group.add_argument("--call-seconds", type=float, help="longest call of the function, with --isolate (default 10)")
-    group.add_argument("--megabytes", type=float, help="memory that it may use, with --isolate (default 2048)")
+    group.add_argument(
+        "--total-seconds", type=float, help="longest time of all its calls, with --isolate (default 3600)"
+    )
+    group.add_argument(
+        "--megabytes", type=float, help="memory, and the largest file, that it may use, with --isolate (default 2048)"
+    )
 
     group = parser.add_argument_group("a project's mechanisms, and its known findings")
     group.add_argument(
@@ -151,7 +158,7 @@ def run(options: Namespace) -> int:
         _keep(store, report)
     searched = _searched(options) if options.neighbour is None else {}
     shown = {**flat(made.result), **searched} if searched else made.result.to_dict()
-    shown |= {"hint": made.hint} if made.hint else {}
+    shown |= {name: said for name in ("hint", "isolated") if (said := getattr(made, name))}
     text = to_json_text({"schema": "dpcheck.audit/1", **shown})
     lines = [_sentence(options, made.result) if searched else str(made.result)]
     lines += [_filled(f"hint: {made.hint}")] if made.hint and not searched else []
@@ -174,12 +181,13 @@ def _reproduction(options: Namespace) -> Reproduction | None:
 
 @dataclass(frozen=True)
 class _Made:
-    """An audit, of a pair that was searched where none was given; ``hint`` says what is wrong, where that shows."""
+    """An audit, of a pair that was searched where none was given, what is wrong where that shows, and what was held."""
 
     result: Any
     mechanism: Any
     pair: tuple[Any, Any]
     hint: str
+    isolated: str = ""
 
     @property
     def audit(self) -> Any:
@@ -222,7 +230,8 @@ def _audit_one(options: Namespace, store: Store | None) -> _Made:
     )
     require_seed(options.seed)
     with at_work(options) as (workers, watch):
-        data, limits = inputs.dataset(options.data, "data"), _limits(options)
+        measures = list[str]()
+        data, limits = inputs.dataset(options.data, "data"), _limits(options, measures)
         apart = limits is not None  # then it is imported where it runs
         path, vectorized = options.mechanism, options.vectorized
         made = inputs.Imported if apart else inputs.mechanism
@@ -251,7 +260,7 @@ def _audit_one(options: Namespace, store: Store | None) -> _Made:
         else:
             result = audit_privacy(mechanism, *pair, trials=options.trials, claim=claim, **shared)
         hint = "" if apart else named_part(result, mechanism, *pair, vectorized=vectorized)
-        return _Made(result, mechanism, pair, hint)
+        return _Made(result, mechanism, pair, hint, "".join(measures))
 
 
 def _searched(options: Namespace) -> dict[str, Any]:
@@ -293,14 +302,22 @@ def _filled(line: str) -> str:
     )  # fmt: skip
 
 
-def _limits(options: Namespace) -> Limits | None:
-    """Return the limits of an isolated mechanism, None where it is not to be isolated."""
+def _limits(options: Namespace, measures: list[str]) -> Limits | None:
+    """Return the limits of an isolated mechanism, None where it is not to be isolated; say which measures hold."""
     from dpcheck.audits.running.isolated import Limits
 
-    given = {"seconds": options.call_seconds, "megabytes": options.megabytes}
+    given = {
+        "seconds": options.call_seconds, "megabytes": options.megabytes, "total_seconds": options.total_seconds
+    }  # fmt: skip
     given = {name: value for name, value in given.items() if value is not None}
-    require(options.isolate or not given, "--isolate", "be given with --call-seconds and --megabytes", "them alone")
-    return Limits(**given) if options.isolate else None
+    must = "be given with --call-seconds, --total-seconds and --megabytes"
+    require(options.isolate or not given, "--isolate", must, "them alone")
+
+    def told(line: str) -> None:
+        measures.append(line)
+        terminal.tell(_filled(f"dpcheck: {line}"))
+
+    return Limits(**given, told=told) if options.isolate else None
 
 
 def _audit_all(options: Namespace) -> int:

@@ -9,7 +9,8 @@ import math
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import chdir
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -178,10 +179,12 @@ class Imported:
     path: str
     vectorized: bool = False
     function: Callable[..., Any] | None = None
+    folder: Path = field(default_factory=Path.cwd)
 
     def load(self) -> None:
-        """Import the function."""
-        self.function = mechanism(self.path, vectorized=self.vectorized)
+        """Import the function, in the working folder of the command."""
+        with chdir(self.folder):
+            self.function = mechanism(self.path, vectorized=self.vectorized)
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the function."""

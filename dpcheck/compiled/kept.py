@@ -6,7 +6,7 @@ and an edit anywhere below a kernel is an edit of the kernel.
 
 The folder is the user's cache, one file a kernel and signature, named by what is compiled in. A file is written whole
 or not at all, holds its own checksum, and is thrown away where that does not agree. Where the folder cannot be written,
-or the disk is full, code is compiled in each process anew.
+or by somebody else, or the disk is full, code is compiled in each process anew.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from typing import Any
 
 import numpy as np
 from numba import types
+
+from dpcheck.running.trust import NEW_FILE, NEW_FOLDER, distrusted, tell_once
 
 _PACKAGE = __name__.partition(".")[0]
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
@@ -143,6 +145,8 @@ def place() -> Path:
 def read(name: str) -> bytes | None:
     """Return what was kept under this name; None where nothing is, or nothing that is whole."""
     path = place() / name
+    if not _is_used(path):
+        return None
     try:
         data = path.read_bytes()
     except OSError:
@@ -161,13 +165,24 @@ def write(name: str, data: bytes) -> None:
     where = place()
     new = where / f"{name}.{uuid.uuid4().hex[:12]}"
     try:
-        where.mkdir(parents=True, exist_ok=True)
-        new.write_bytes(data + hashlib.sha256(data).digest())
+        where.mkdir(NEW_FOLDER, parents=True, exist_ok=True)
+        if not _is_used(where / name):
+            return
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, NEW_FILE), "wb") as file:
+            file.write(data + hashlib.sha256(data).digest())
         os.replace(new, where / name)
         _sweep(where)
     except OSError:
         with suppress(OSError):
             new.unlink(missing_ok=True)
+
+
+def _is_used(path: Path) -> bool:
+    """Say whether nobody else can have written a file, as its content is run."""
+    wrong = distrusted(path)
+    if wrong:
+        tell_once(f"compiled code that was kept is not used, which takes longer: {wrong}")
+    return not wrong
 
 
 def drop(name: str) -> None:

@@ -31,6 +31,7 @@ from dpcheck.experiments.experiment import CERTIFIED, CONTROLS, EPSILON, Cell, E
 from dpcheck.running.executor import Executor, Threads, workers
 from dpcheck.running.files import write_text
 from dpcheck.running.store import Store, digest_of
+from dpcheck.running.trust import NEW_FOLDER
 
 CONTROL_SEEDS = 3
 FILE = "reproduce.sqlite"  # of the store, in the folder that the user names
@@ -156,7 +157,7 @@ def opened(experiment: Experiment, folder: str) -> Store:
     """Open the store of a folder for an experiment's runs; a folder is made where there is none."""
     place = Path(folder)
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        place.mkdir(NEW_FOLDER, parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"--store must be a folder that can be written, got {folder}: {error.strerror}") from error
     return Store(place / FILE)  # whose key holds all of the package's code, and the libraries

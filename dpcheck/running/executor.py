@@ -55,6 +55,10 @@ class Executor(ABC):
         """Return a result as the work returned it."""
         return result
 
+    def _explained(self, error: Exception) -> Exception:
+        """Return what to raise for an error of a chunk."""
+        return error
+
     @abstractmethod
     def _end(self, *, now: bool) -> None:
         """Let go of the workers; ``now`` : without waiting for what they are at."""
@@ -85,6 +89,8 @@ class Executor(ABC):
                         for future, chunk in waiting.items()
                     }
                     continue
+                except Exception as error:
+                    raise self._explained(error) from error
                 lost = 0
                 yield waiting.pop(future), result
         finally:

@@ -13,6 +13,7 @@ import signal
 import sys
 import sysconfig
 import warnings
+from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
@@ -28,6 +29,7 @@ import numpy as np
 from dpcheck.errors import InputError, one_line, raised, require, require_count
 from dpcheck.running.executor import Executor, LostWorkersError, Result, Task, Threads, one_blas_thread, workers
 from dpcheck.running.processes import end_with_parent
+from dpcheck.running.store import code_and_libraries
 
 _INSTALLED = {"site-packages", "dist-packages"}
 _PYTHON = Path(sysconfig.get_path("stdlib")).resolve()  # once: it is slow, and thousands of modules are asked about
@@ -68,10 +70,11 @@ _unpacked: OrderedDict[bytes, Callable[[Any], Any]] = OrderedDict()
 _lock = Lock()
 
 
-def _unpack_and_run(work: bytes, chunk: Any) -> Any:
-    """Do the work on one chunk, in a worker."""
+def _unpack_and_run(work: bytes, code: str, chunk: Any) -> Any:
+    """Do the work on one chunk, in a worker whose code and libraries must be those of the command."""
     with _lock:
         if work not in _unpacked:
+            _require_same(code_and_libraries(), code)
             _unpacked[work] = pickle.loads(work)
             while len(_unpacked) > _KEPT:
                 _unpacked.popitem(last=False)
@@ -80,10 +83,60 @@ def _unpack_and_run(work: bytes, chunk: Any) -> Any:
         return function(chunk)
 
 
+def _require_same(there: str, here: str) -> None:
+    """Require that workers compute with what the command computes with; the kind of machine alone may differ."""
+    if there.split()[:-1] != here.split()[:-1]:
+        raise InputError(f"workers must have the code and libraries of this command, {here}, got {there}: install the "
+                         "same dpcheck there")  # fmt: skip
+
+
+def _code() -> str:
+    return code_and_libraries()  # which Ray takes for no function
+
+
+_LOST_SCHEDULER = (
+    "scheduler must stay reachable with its workers, got one that was lost; a store keeps what is done, and the same "
+    "command goes on with a new scheduler"
+)
 _WITHIN = 30.0  # seconds, a scheduler answers
 
 
-class Dask(Executor):
+class _Cluster(Executor):
+    """Workers of others, on machines that may be lost, and may have other code."""
+
+    _gone: tuple[type[BaseException], ...] = (OSError, TimeoutError, CancelledError)
+
+    @abstractmethod
+    def _share(self, work: Callable[[Any], Any]) -> None:
+        """Make the work known to the workers."""
+
+    @abstractmethod
+    def _there(self) -> list[str]:
+        """Return what workers compute with."""
+
+    def _begin(self, work: Callable[[Any], Any]) -> None:
+        try:
+            self._share(work)
+        except self._gone as error:
+            raise InputError(_LOST_SCHEDULER) from error
+
+    def _explained(self, error: Exception) -> Exception:
+        """Say so where workers have other code, on which the work may fail in any way."""
+        if isinstance(error, InputError):
+            return error
+        if isinstance(error, self._gone):
+            return InputError(_LOST_SCHEDULER)
+        try:
+            for there in self._there():
+                _require_same(there, code_and_libraries())
+        except InputError as other:
+            return other
+        except Exception as other:  # an older dpcheck, or none, or nobody answers
+            return InputError(f"workers must have the dpcheck of this command, got {raised(other)[:200]}")
+        return error
+
+
+class Dask(_Cluster):
     """The workers of the scheduler at ``address``, such as tcp://host:8786; without one, ``jobs`` processes here."""
 
     def __init__(self, jobs: int, address: str | None = None) -> None:
@@ -94,7 +147,8 @@ class Dask(Executor):
             raise InputError("backend dask must be installed: pip install 'dpcheck[dask]'") from error
         self._cloudpickle, self._cluster = cloudpickle, None
         self._lost = (distributed.scheduler.KilledWorker, distributed.client.FutureCancelledError, CancelledError)
-        logging.getLogger("distributed").setLevel(logging.ERROR)  # what it says of a lost worker is no news here
+        self._gone = (*_Cluster._gone, distributed.client.FutureCancelledError)
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what it says of what is lost is no news here
         try:
             if address is None:
                 self._cluster = distributed.LocalCluster(
@@ -112,7 +166,7 @@ class Dask(Executor):
         self._pool = self._client.get_executor(pure=False, retries=0)
         self._payload: Any = None
 
-    def _begin(self, work: Callable[[Any], Any]) -> None:
+    def _share(self, work: Callable[[Any], Any]) -> None:
         if self._work is not work or self._payload is None or self._payload.status != "finished":
             self._work = work
             # a task rather than data: it is made again where all workers that had it are lost
@@ -121,8 +175,11 @@ class Dask(Executor):
         self.jobs = max(1, sum(self._client.nthreads().values()))
 
     def _submit(self, chunk: Any) -> Future[Any]:
-        future: Future[Any] = self._pool.submit(_unpack_and_run, self._payload, chunk)
+        future: Future[Any] = self._pool.submit(_unpack_and_run, self._payload, code_and_libraries(), chunk)
         return future
+
+    def _there(self) -> list[str]:
+        return list(self._client.run(code_and_libraries).values())
 
     def _end(self, *, now: bool) -> None:
         self._pool.shutdown(wait=False)
@@ -131,7 +188,7 @@ class Dask(Executor):
             self._cluster.close()
 
 
-class Ray(Executor):
+class Ray(_Cluster):
     """The cluster at ``address``, such as ray://host:10001 or auto; without one, ``jobs`` processes here."""
 
     def __init__(self, jobs: int, address: str | None = None) -> None:
@@ -153,14 +210,17 @@ class Ray(Executor):
         self._remote = ray.remote(_unpack_and_run)
         self._payload: Any = None
 
-    def _begin(self, work: Callable[[Any], Any]) -> None:
+    def _share(self, work: Callable[[Any], Any]) -> None:
         if self._work is not work:
             self._work = work
             self._payload = self._ray.put(packed(work, self._ray.cloudpickle))
 
     def _submit(self, chunk: Any) -> Future[Any]:
-        future: Future[Any] = self._remote.remote(self._payload, chunk).future()
+        future: Future[Any] = self._remote.remote(self._payload, code_and_libraries(), chunk).future()
         return future
+
+    def _there(self) -> list[str]:
+        return [self._ray.get(self._ray.remote(_code).remote(), timeout=_WITHIN)]
 
     def _taken(self, result: Any) -> Any:
         """Ray's arrays lie in memory that all share, and cannot be written."""

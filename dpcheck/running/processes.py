@@ -59,19 +59,8 @@ def supervised(work: Callable[[], int]) -> int:
     raise InputError(f"the code under test must return, got one that ended its process ({how})")
 
 
-_answers: list[int] = []
-
-
-def forget_answer() -> None:
-    """Close the pipe for the exit code of :func:`supervised`, in a process that has no say in it."""
-    while _answers:
-        with suppress(OSError):
-            os.close(_answers.pop())
-
-
 def _report(work: Callable[[], int], pipe: int, token: bytes) -> NoReturn:
     """Do the work in the child, and write its exit code as the very last thing."""
-    _answers.append(pipe)
     os.setpgid(0, 0)  # an interrupt from the terminal reaches the parent alone, which forwards it
     # Nor may the terminal stop it: reading finds the end of the input, and writing goes on.
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.errors import StoreError, one_line
+from dpcheck.running.trust import NEW_FOLDER, distrusted
 
 VERSION = 1
 FILE = "dpcheck.sqlite"
@@ -57,7 +58,7 @@ def open_store(folder: str | PathLike[str], name: str = "--store", *, new: bool 
         raise StoreError(f"{name} must be a folder, got an empty name")
     if new:
         try:
-            place.mkdir(parents=True, exist_ok=True)
+            place.mkdir(NEW_FOLDER, parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{name} must be a folder that can be written, got {one_line(place)}: "
                              f"{error.strerror}") from error  # fmt: skip
@@ -76,6 +77,8 @@ class Store:
         sealed = reading and not written and not os.access(self._path.parent, os.W_OK)
         file = f"{self._path.absolute().as_uri()}?immutable=1" if sealed else self._path
         unusable = f"the store {self._path} must be a writable file of dpcheck"
+        if wrong := distrusted(self._path.absolute()):
+            raise StoreError(f"the store is not used: {wrong}")
         try:
             self._connection = sqlite3.connect(file, isolation_level=None, timeout=_PATIENCE, uri=sealed)
         except sqlite3.Error as error:

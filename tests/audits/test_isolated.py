@@ -1,10 +1,17 @@
-"""An isolated mechanism is contained: where it hangs, forks, prints or allocates, the audit says so and lives on."""
+"""An isolated mechanism is contained: whatever it does to its process, to others or to files, the audit lives on."""
 
 from __future__ import annotations
 
+import ctypes
+import fcntl
+import json
 import os
+import resource
+import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +22,9 @@ import pytest
 
 import dpcheck
 from dpcheck import InputError
-from dpcheck.audits.running.isolated import ContainedError, Limits
+from dpcheck.audits.running import Chunk, Runner
+from dpcheck.audits.running.isolated import ContainedError, IsolatedRunner, Limits
+from dpcheck.running.store import Store
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that forks")
 
@@ -73,6 +82,11 @@ def ends() -> None:
     os._exit(0)
 
 
+def closes_its_pipes() -> None:
+    os.closerange(3, 64)
+    time.sleep(60)
+
+
 TIME = "return within 1 s when it is isolated, got one that runs on"
 MEMORY = "work within 200 MB when it is isolated, got one that needs more"
 PROCESSES = "start no process when it is isolated, got one that does"
@@ -83,6 +97,7 @@ CASES = {
     "forks": (forks, "processes", PROCESSES),
     "forks without end": (forks_without_end, "processes", PROCESSES),
     "starts a program": (starts_a_program, "processes", PROCESSES),
+    "closes its pipes": (closes_its_pipes, "exit", "return, got one that ended its process (it closed its pipe)"),
     "ends its process": (ends, "exit", "return, got one that ended its process (exit code 0)"),
 }
 
@@ -124,17 +139,182 @@ def test_other_faults_are_named_as_ever() -> None:
 
 
 def test_limits_and_workers_are_checked() -> None:
-    for given in ({"seconds": 0}, {"seconds": float("nan")}, {"megabytes": -1}):
-        with pytest.raises(InputError, match=r"^(seconds|megabytes) must be a finite number > 0"):
+    for given in ({"seconds": 0}, {"seconds": float("nan")}, {"megabytes": -1}, {"total_seconds": 0}):
+        with pytest.raises(InputError, match=r"^(seconds|megabytes|total_seconds) must be a finite number > 0"):
             Limits(**given)
     with pytest.raises(InputError, match=r"^jobs must be 1 where the mechanism is isolated, got 2"):
         dpcheck.audit_privacy(laplace, 1, 0, epsilon=1.0, jobs=2, isolate=LIMITS)
+
+
+# Each does what must not work, to a process or a file that is not its own, and raises OSError where it is refused.
+# Signal 0 is refused as every other is, and harms nobody.
+ATTACKS: dict[str, tuple[str, Callable[[Any], object]]] = {
+    "signals by kill": ("signals", lambda given: os.kill(given["parent"], 0)),
+    "signals every process": ("signals", lambda given: os.kill(-1, 0)),
+    "signals a thread": ("signals", lambda given: called(234, given["parent"], given["parent"], 0)),
+    "signals by a descriptor": (
+        "signals", lambda given: signal.pidfd_send_signal(os.pidfd_open(given["parent"]), 0)
+    ),
+    "has signals sent": ("signals", lambda given: fcntl.fcntl(os.pipe()[0], fcntl.F_SETOWN, given["parent"])),
+    "limits the parent": ("signals", lambda given: resource.prlimit(given["parent"], resource.RLIMIT_CORE, (0, 0))),
+    "reads the parent's memory": ("files", lambda given: Path(f"/proc/{given['parent']}/mem").open("rb").close()),
+    "opens the parent's files": ("files", lambda given: os.open(f"/proc/{given['parent']}/fd/{given['left']}", 0)),
+    "connects": ("network", lambda given: socket.create_connection(("127.0.0.1", given["port"]), 1).close()),
+    "sends a packet": ("network", lambda given: socket.socket(type=socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 9))),
+    "asks a service": ("network", lambda given: socket.socket(socket.AF_UNIX).close()),
+    "pairs datagram sockets": ("network", lambda given: socket.socketpair(type=socket.SOCK_DGRAM)),
+    "writes a file": ("files", lambda given: os.write(os.open(given["file"], os.O_WRONLY), b"x")),
+    "cuts a file off": ("files", lambda given: os.truncate(given["file"], 0)),
+    "removes a file": ("files", lambda given: os.remove(given["other"])),
+    "moves a file": ("files", lambda given: os.rename(given["file"], given["file"] + "2")),
+    "makes a file": ("files", lambda given: Path(given["file"] + "3").touch()),
+    "writes beyond its limit": ("file size", lambda given: os.truncate("large", 300 * 2**20)),
+    "has the parent's files": ("", lambda given: opened(given["file"])),
+    "works elsewhere": ("", lambda given: folder_of_others(given["folder"])),
+}  # fmt: skip
+
+
+def called(number: int, *arguments: int) -> None:
+    """A system call of x86."""
+    if os.uname().machine != "x86_64" or ctypes.CDLL(None).syscall(number, *arguments):
+        raise OSError("refused")
+
+
+def opened(file: str) -> None:
+    """A file that the parent left open to whatever it starts."""
+    if file not in {os.path.realpath(f"/proc/self/fd/{entry}") for entry in os.listdir("/proc/self/fd")}:
+        raise OSError("not open")
+
+
+def folder_of_others(folder: str) -> None:
+    """The working folder of the parent, or where others keep temporary files."""
+    mine = Path.cwd()
+    tempfile.tempdir = None
+    if mine != Path(folder) and Path(tempfile.gettempdir()) == mine and [*mine.iterdir()] in ([], [mine / "large"]):
+        raise OSError("in its own folder")
+
+
+def attempts(given: Any, rng: np.random.Generator, worked: list[float] = []) -> Any:  # noqa: B006  # of the first call
+    """Which attacks work."""
+    Path("large").touch()
+    for _, attack in [] if worked else ATTACKS.values():
+        try:
+            attack(given)
+            worked.append(1.0)
+        except OSError:
+            worked.append(0.0)
+    return worked
+
+
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, bool], str]:
+    """Which attacks worked, and which measures hold by what is said."""
+    if not sys.platform.startswith("linux"):
+        pytest.skip("the attacks are those on Linux")
+    folder, said = tmp_path_factory.mktemp("others"), list[str]()
+    file, other = folder / "file", folder / "other"
+    for each in (file, other):
+        each.write_bytes(b"whole")
+    with file.open("r+b") as left_open, socket.create_server(("127.0.0.1", 0)) as server:
+        os.set_inheritable(left_open.fileno(), True)
+        given = {
+            "parent": os.getpid(), "file": str(file), "other": str(other), "left": left_open.fileno(),
+            "port": server.getsockname()[1], "folder": os.getcwd(),
+        }  # fmt: skip
+        limits = Limits(seconds=30, megabytes=200, told=said.append)
+        runner = IsolatedRunner(Runner(attempts, (given, given), False, 0), limits)
+        try:
+            runner.probe()
+            worked = runner(Chunk(0, 0, 1))[0]
+        finally:
+            runner.end()
+    return dict(zip(ATTACKS, worked > 0, strict=True)), said[0]
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_is_refused_where_the_command_says_so(attacked: tuple[dict[str, bool], str], name: str) -> None:
+    worked, said = attacked
+    measure = {"signals": "no signals", "network": "no network", "files": "writes to its own", "file size": "MB a file"}
+    held = said.partition("; not on this system")[0]
+    if measure.get(ATTACKS[name][0], "no inherited files") not in held:
+        pytest.skip(f"not on this system: {said}")
+    assert not worked[name]
+
+
+def test_what_does_not_hold_is_said() -> None:
+    said = Limits().measures({"memory": True, "network": False})
+    held, _, missing = said.partition("; not on this system: ")
+    assert "2048 MB of memory" in held
+    assert "network" not in held
+    assert "no network" in missing
+    assert "not on this system" not in Limits().measures(dict.fromkeys(["memory", "file size", "network", "signals",
+                                                                         "files"], True))  # fmt: skip
+
+
+def test_all_calls_together_end_in_time() -> None:
+    limits, started = Limits(seconds=30, megabytes=200, total_seconds=2), time.monotonic()
+    with pytest.raises(ContainedError, match=r"^mechanism must end all calls within 2 s when it is isolated") as ended:
+        dpcheck.audit_privacy(sleepy, 1, 0, epsilon=1.0, trials=1_000, isolate=limits)
+    assert ended.value.limit == "time"
+    assert time.monotonic() - started < 10
+
+
+def sleepy(data: Any, rng: np.random.Generator) -> Any:
+    time.sleep(0.1)
+    return laplace(data, rng)
+
+
+@pytest.mark.thorough
+def test_nothing_that_it_starts_outlives_it() -> None:
+    def escapes() -> None:
+        subprocess.Popen(["setsid", "sleep", "977.5"])
+        time.sleep(1)
+
+    with pytest.raises(ContainedError):
+        dpcheck.audit_privacy(after(0, escapes), 1, 0, epsilon=1.0, trials=1_000, isolate=LIMITS)
+    commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    assert not [command for command in commands if b"977.5" in command]
+
+
+LIES = (
+    b'{"shape": [1e999, 1], "words": []}', b"[" * 60_000, b"5", b'{"error": "x", "ran": 1e999}',
+    b'{"error": 1, "ran": -9}', b'{"shape": [1, 3], "words": 5}',
+    b'{"shape": [1, 3], "words": []}\n' + np.full(3, np.nan).tobytes(),
+    b'{"shape": [1, 3], "words": []}\n' + np.array([1e18, 1e18, 5.0]).tobytes(), b"9" * 5_000, b"\xff\x00",
+)  # fmt: skip
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("lie", range(len(LIES)))
+def test_an_answer_that_is_none_is_refused(lie: int) -> None:
+    text = LIES[lie] + b"\n"
+
+    def lies(data: Any, rng: np.random.Generator) -> Any:
+        for pipe in range(3, 32):
+            try:
+                os.write(pipe, text)
+            except OSError:
+                continue
+        return laplace(data, rng)
+
+    with pytest.raises(InputError) as refused:
+        dpcheck.audit_privacy(lies, 1, 0, epsilon=1.0, trials=1_000, isolate=SHORT)
+    assert "\n" not in str(refused.value)
 
 
 MECHANISMS = """
 import os, time
 def fine(data, rng): return data + rng.laplace()
 def hangs(data, rng): time.sleep(1000)
+def stops(data, rng):
+    os.kill(os.getppid(), 19)
+    time.sleep(1000)
+def destroys(data, rng):
+    for file in range(3, 64):
+        for write in (os.write, lambda file, text: os.pwrite(file, text, 0)):
+            try: write(file, b"nothing" * 1000)
+            except OSError: pass
+    return data + rng.laplace()
 def prints(data, rng):
     os.write(1, b"uproar"); print("uproar")
     return data + rng.laplace()
@@ -157,3 +337,28 @@ def test_the_command(tmp_path: Path, function: str, code: int) -> None:
         assert err.splitlines()[-1] == said
     else:
         assert out.startswith("consistent: ")
+    assert "isolated: a process of its own, no inherited files" in " ".join(err.split())
+
+
+@pytest.mark.thorough
+def test_neither_store_nor_parent_is_reached(tmp_path: Path) -> None:
+    (tmp_path / "others.py").write_text(MECHANISMS)
+    given = ("--data", "0", "--neighbour", "1", "--epsilon", "1", "--trials", "500", "--isolate", "--call-seconds", "2")
+
+    def run(function: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "dpcheck", "audit", f"others:{function}", *given, "--store", "kept"]
+        return subprocess.run(
+            [*command, "--format", "json"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        )  # fmt: skip
+
+    before = run("fine")
+    assert before.returncode == 0
+    for function in ("destroys", "stops"):
+        assert run(function).returncode == 2
+    store = Store(tmp_path / "kept" / "dpcheck.sqlite")
+    assert len(store.runs()) == 1
+    store.close()
+    after = run("fine")
+    one, other = (json.loads(done.stdout) for done in (before, after))
+    assert one == other
+    assert "no inherited files" in one["isolated"]

@@ -339,6 +339,15 @@ def test_damaged_cache_is_refused_removed_and_fetched_anew(monkeypatch, server, 
         assert path.read_bytes() == good
 
 
+def test_a_cache_that_others_can_write_is_refused(monkeypatch, server, cache):
+    server.files["toy"] = TEXT
+    add(monkeypatch, "toy", (File(server.url("toy"), sha256(TEXT)),))
+    datasets.load("toy")
+    (cache / "toy" / "toy").chmod(0o666)
+    with pytest.raises(InputError, match=r"the data set that is kept is not used: .*chmod go-w"):
+        datasets.load("toy")
+
+
 def test_second_file_missing_fails_but_keeps_the_first(monkeypatch, server, cache):
     server.files["toy"] = TEXT
     files = (File(server.url("toy"), sha256(TEXT)), File(server.url("gone.bz2"), "0"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -25,6 +27,7 @@ from dpcheck.commands.algorithms import Table
 from dpcheck.commands.mechanisms import sources
 from dpcheck.errors import StoreError
 from dpcheck.running.store import FILE, VERSION, Store, open_store
+from dpcheck.running.trust import distrusted
 
 linux = pytest.mark.skipif(
     not Path("/proc/self/environ").exists(), reason="needs /proc, to see what processes are left"
@@ -162,8 +165,117 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
     assert found.returncode == 2
     said = found.stderr.splitlines()[-1]
     assert said.startswith(f"dpcheck: error: the store kept/{FILE} must be readable and writable: ")
+    with closing(sqlite3.connect(tmp_path / "kept" / FILE)) as connection:
+        (before,) = connection.execute("SELECT count(*) FROM kept").fetchone()
+    assert before > 5
     again = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=True)
+    alone = subprocess.run(asked[:-2], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert again.stdout == alone.stdout
     assert len(again.stdout.splitlines()) == 401
+
+
+def test_a_clock_that_jumps_loses_nothing(tmp_path: Path) -> None:
+    """Runs are told apart by their numbers, and the last that was kept is the last, whatever its date."""
+    with closing(open_store(tmp_path)) as store:
+        for date in ("2030-01-01", "1970-01-01"):
+            store.add_run(date, date, "", "{}")
+    with closing(open_store(tmp_path)) as store:
+        assert [(run.number, run.date) for run in store.runs()] == [(1, "2030-01-01"), (2, "1970-01-01")]
+
+
+# Stores and caches that another user can write
+
+root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root, to give files away")
+
+
+def doubtful(folder: Path, file: Path, *, of: int | None = None, mode: int = 0o666) -> list[str]:
+    """What is said of a file, and of its folder, when each in turn is somebody else's or writable."""
+    said = []
+    for each in (folder, file):
+        before = each.stat()
+        os.chown(each, before.st_uid if of is None else of, -1)
+        each.chmod(before.st_mode | (mode if of is None else 0))
+        said.append(distrusted(file))
+        os.chown(each, before.st_uid, before.st_gid)
+        each.chmod(before.st_mode)
+        assert distrusted(file) == ""
+    return said
+
+
+def test_what_others_can_write_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("text")
+    tmp_path.chmod(0o700)
+    for said, place in zip(doubtful(tmp_path, file, mode=0o002), (tmp_path, file), strict=True):
+        assert said.startswith(f"{place} must be writable by you alone")
+        assert f"chmod go-w {place}" in said
+
+
+@root
+def test_what_belongs_to_others_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "file"
+    file.write_text("text")
+    for said, place in zip(doubtful(tmp_path, file, of=12_345), (tmp_path, file), strict=True):
+        assert said.startswith(f"{place} must belong to you or root")
+    # root in a container, with the files of whoever started it
+    (tmp_path / "work").mkdir()
+    os.chown(tmp_path / "work", 12_345, -1)
+    monkeypatch.chdir(tmp_path / "work")
+    os.chown(file, 12_345, -1)
+    assert distrusted(file) == ""
+
+
+@root
+@pytest.mark.parametrize(("group", "good"), [(0, True), (12_345, True), (12_346, False)])
+def test_a_group_may_write_that_is_the_users_own(group: int, good: bool) -> None:
+    """A user without a name, whose group has none either, with a umask of 002."""
+    with tempfile.TemporaryDirectory() as folder:  # which that user can reach
+        file = Path(folder, "file")
+        file.write_text("text")
+        for each, mode in ((file.parent, 0o770), (file, 0o660)):
+            os.chown(each, 12_345, group)
+            each.chmod(mode)
+        said = said_to(12_345, 12_346, file)
+    assert (said == "") == good
+    assert good or f"must be writable by you alone, got a folder that group {group} can write" in said
+
+
+def said_to(user: int, other_group: int, file: Path) -> str:
+    """What is said of a file to a user, who is in another group too."""
+    code = f"""
+import os, pathlib
+from dpcheck.running.trust import distrusted
+import grp, pwd
+os.setgroups([{other_group}]); os.setgid({user}); os.setuid({user})
+print(distrusted(pathlib.Path({str(file)!r})))
+"""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_a_store_that_others_can_write_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    open_store(tmp_path / "kept").close()
+    assert (tmp_path / "kept").stat().st_mode & 0o022 == 0
+    (tmp_path / "kept" / FILE).chmod(0o666)
+    said = refused([*MEASURE, "--store", str(tmp_path / "kept")], capsys)
+    assert said.startswith("dpcheck: error: the store is not used: ")
+    assert f"chmod go-w {tmp_path / 'kept' / FILE}" in said
+    assert "the store is not used" in refused(["history", str(tmp_path / "kept")], capsys)
+
+
+def test_claims_that_others_can_write_are_decided_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import pooch
+
+    from dpcheck.checks import shipped
+
+    monkeypatch.setattr(pooch, "os_cache", lambda project: tmp_path / project)
+    names = [id.partition(".")[2] for id in shipped.of_claims() if id.startswith("zhang2022.")]
+    shipped._keep("zhang2022", {name: {"place": ""} for name in names})
+    assert shipped._kept("zhang2022") is not None
+    (tmp_path / "dpcheck").chmod(0o777)
+    assert shipped._kept("zhang2022") is None
+    assert "verdicts that were kept are not used" in capsys.readouterr().err
 
 
 # What is kept, and what is not taken for it

@@ -138,6 +138,21 @@ def test_a_full_disk_is_no_error_and_leaves_nothing_behind(tmp_path: Path) -> No
     assert [file.name for file in tmp_path.iterdir() if file.name != "swept"] == []
 
 
+def test_code_that_others_can_write_is_not_run(cached: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(cached, tmp_path / "cache"))
+    for place in (folder, *folder.glob("*.code")):
+        before = place.stat().st_mode
+        place.chmod(before | 0o002)
+        with start(folder) as process:
+            out, err = process.communicate()
+        assert json.loads(out)[0] == pytest.approx(RESULT), err
+        if place == folder:
+            assert json.loads(out)[1] == 0
+        assert f"chmod go-w {place}" in err or json.loads(out)[1] == 1
+        place.chmod(before)
+    assert run(folder) == [pytest.approx(RESULT), 1]
+
+
 @pytest.mark.thorough
 def test_another_numba_compiles_anew_and_leaves_the_others_code(cached: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(cached, tmp_path / "cache"))

@@ -1,0 +1,149 @@
+"""What a process gives up for good, before it runs code that nobody trusts.
+
+Linux lets any process do so, without rights of its own and inside containers: a seccomp filter refuses system calls,
+and Landlock refuses to write files. Nothing here needs more than the standard library, since Landlock binds the thread
+that asks for it, and so must come before NumPy starts threads.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import struct
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+_NO_NEW_PRIVILEGES = 38
+# machine -> its name in a filter, and the numbers of its system calls
+_MACHINES = {
+    "x86_64": (0xC000003E, {
+        "ioctl": 16, "socket": 41, "socketpair": 53, "kill": 62, "fcntl": 72, "ptrace": 101, "setpgid": 109,
+        "setsid": 112, "rt_sigqueueinfo": 129, "tkill": 200, "tgkill": 234, "rt_tgsigqueueinfo": 297, "prlimit64": 302,
+        "process_vm_readv": 310, "process_vm_writev": 311, "seccomp": 317,
+    }),
+    "aarch64": (0xC00000B7, {
+        "ioctl": 29, "socket": 198, "socketpair": 199, "kill": 129, "fcntl": 25, "ptrace": 117, "setpgid": 154,
+        "setsid": 157, "rt_sigqueueinfo": 138, "tkill": 130, "tgkill": 131, "rt_tgsigqueueinfo": 240, "prlimit64": 261,
+        "process_vm_readv": 270, "process_vm_writev": 271, "seccomp": 277,
+    }),
+}  # fmt: skip
+_EVERYWHERE = {"pidfd_send_signal": 424, "io_uring_setup": 425, "pidfd_getfd": 438}
+_REFUSED = (
+    "socket", "io_uring_setup", "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "tkill",
+    "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal",
+    "setsid", "setpgid",  # whatever it starts stays in its group, which is ended as one
+)  # fmt: skip
+_SET_OWNER = (8, 15), (0x8901, 0x8902)  # of fcntl, of ioctl: who is sent a signal when a file has news
+_STREAM = 1  # a pair of datagram sockets could write to others, too
+
+
+def confine(folder: str) -> dict[str, bool]:
+    """Give up sockets, signals to others, and writing outside a folder; return which of these the system took away."""
+    if not sys.platform.startswith("linux"):
+        return {"network": False, "signals": False, "files": False}
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0):
+        return {"network": False, "signals": False, "files": False}
+    files, scoped = _write_only_in(libc, folder)
+    filtered = _filter_calls(libc)
+    return {"network": filtered, "signals": filtered or scoped, "files": files}
+
+
+def _filter_calls(libc: ctypes.CDLL) -> bool:
+    """Refuse the system calls that reach other processes; say whether the system does."""
+    if platform.machine() not in _MACHINES or sys.byteorder != "little" or sys.maxsize < 2**32:
+        return False
+    machine, numbers = _MACHINES[platform.machine()]
+    numbers = {**numbers, **_EVERYWHERE}
+    code = filter_code(machine, numbers, os.getpid())
+    held = ctypes.create_string_buffer(code, len(code))
+    program = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(held))
+    every_thread, full_speed = 1, 4
+    call = ctypes.c_long(numbers["seccomp"])
+    return bool(libc.syscall(call, ctypes.c_long(1), ctypes.c_long(every_thread | full_speed), program) == 0)
+
+
+def filter_code(machine: int, numbers: dict[str, int], process: int) -> bytes:
+    """Return the filter for a process of this number: instructions of 8 bytes, as the kernel reads them."""
+    load, mask, equal, at_least, answer = 0x20, 0x54, 0x15, 0x35, 0x06
+    allowed, refused = 0x7FFF0000, 0x00050000 | errno.EPERM
+    lines: list[tuple[int, int, int, int]] = [
+        (load, 0, 0, 4), (equal, 1, 0, machine), (answer, 0, 0, refused),
+        (load, 0, 0, 0), (at_least, 0, 1, 0x40000000), (answer, 0, 0, refused),  # the x32 calls of the same kernel
+    ]  # fmt: skip
+    for name in _REFUSED:
+        lines += [(equal, 0, 1, numbers[name]), (answer, 0, 0, refused)]
+
+    def decide(name: str, argument: int, bits: int, values: Sequence[int], *, good: bool) -> None:
+        """Allow or refuse a call by one argument."""
+        tests = [(equal, len(values) - place, 0, value) for place, value in enumerate(values)]
+        ends = [(answer, 0, 0, refused if good else allowed), (answer, 0, 0, allowed if good else refused)]
+        block = [(load, 0, 0, 16 + 8 * argument), (mask, 0, 0, bits), *tests, *ends]
+        lines.extend([(equal, 0, len(block), numbers[name]), *block])
+
+    for name in ("kill", "tgkill"):
+        decide(name, 0, 0xFFFFFFFF, (process,), good=True)
+    decide("prlimit64", 0, 0xFFFFFFFF, (0, process), good=True)
+    decide("socketpair", 1, 0xF, (_STREAM,), good=True)
+    for name, commands in zip(("fcntl", "ioctl"), _SET_OWNER, strict=True):
+        decide(name, 1, 0xFFFFFFFF, commands, good=False)
+    return b"".join(struct.pack("HBBI", *line) for line in [*lines, (answer, 0, 0, allowed)])
+
+
+_CREATE, _ADD, _RESTRICT = 444, 445, 446  # Landlock's system calls, of every machine
+_WRITE = 1 << 1
+# to write, remove, make (eight kinds), move and cut off files; reading is left as it is
+_CHANGES = _WRITE | sum(1 << bit for bit in range(4, 15))
+_SCOPE = 3  # abstract sockets and signals
+
+
+def _write_only_in(libc: ctypes.CDLL, folder: str) -> tuple[bool, bool]:
+    """Refuse to change files outside a folder; say whether the system does, and whether it keeps signals back, too."""
+    version = libc.syscall(ctypes.c_long(_CREATE), None, ctypes.c_long(0), ctypes.c_long(1))
+    with suppress(OSError):
+        if version < 3 or len(os.listdir("/proc/self/task")) != 1:  # an older one lets files be cut off
+            return False, False
+        scoped = version >= 6
+        rules = struct.pack("QQQ", _CHANGES, 0, _SCOPE) if scoped else struct.pack("Q", _CHANGES)
+        ruleset = libc.syscall(ctypes.c_long(_CREATE), rules, ctypes.c_long(len(rules)), ctypes.c_long(0))
+        if ruleset < 0:
+            return False, False
+        good = all(_allow(libc, ruleset, *rule) for rule in ((folder, _CHANGES), (os.devnull, _WRITE)))
+        good = good and libc.syscall(ctypes.c_long(_RESTRICT), ctypes.c_long(ruleset), ctypes.c_long(0)) == 0
+        os.close(ruleset)
+        return good, good and scoped
+    return False, False
+
+
+def _allow(libc: ctypes.CDLL, ruleset: int, path: str, changes: int) -> bool:
+    """Leave these changes possible below a path."""
+    opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    rule = struct.pack("=Qi", changes, opened)
+    done = libc.syscall(ctypes.c_long(_ADD), ctypes.c_long(ruleset), ctypes.c_long(1), rule, ctypes.c_long(0))
+    os.close(opened)
+    return bool(done == 0)
+
+
+def limit(name: str, most: int) -> bool:
+    """Set a limit of this process that it cannot raise again, such as "FSIZE"; say whether the system took it."""
+    with suppress(ImportError, AttributeError, ValueError, OSError):
+        import resource
+
+        which = getattr(resource, f"RLIMIT_{name}")
+        hardest = resource.getrlimit(which)[1]
+        most = most if hardest == resource.RLIM_INFINITY else min(most, hardest)
+        resource.setrlimit(which, (most, most))
+        return True
+    return False
+
+
+def memory_in_use() -> int | None:
+    """Return the bytes that this process has mapped, None where the system does not say."""
+    with suppress(OSError, ValueError, AttributeError):
+        return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    return None
