@@ -27,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dpcheck.cache import user_cache
 from dpcheck.data.entries import ENTRIES, Array, Entry, File, Rows
 from dpcheck.errors import InputError, one_line, require, require_count, require_known, require_positive
 
@@ -271,11 +272,12 @@ def _from_variable(entry: Entry) -> list[Array] | None:
 
 
 def _from_cache(name: str, entry: Entry) -> list[Array]:
-    import pooch  # only a download needs it
-
+    folder = user_cache()
+    if folder is None:
+        raise InputError(f"{name} must be kept where it is downloaded: set HOME, XDG_CACHE_HOME or {VARIABLE}")
     arrays: list[Array] = []
     for file in entry.public:
-        path = Path(pooch.os_cache("dpcheck")) / name / file.at.rpartition("/")[2]
+        path = folder / name / file.at.rpartition("/")[2]
         if not path.exists():
             arrays += _download(entry, file, path)
             continue
