@@ -111,10 +111,12 @@ def _check_columns(frame: object, response: str, factors: Sequence[str], cluster
 
 
 def _numbers(frame: pd.DataFrame, name: str) -> Array:
+    column = frame[name]
     try:
-        values: Array = real_numbers(frame[name].to_numpy(na_value=np.nan), name)
+        # asked for NaN, pandas 2.2 refuses a column of whole numbers
+        values: Array = real_numbers(column.to_numpy(na_value=np.nan) if column.hasnans else column.to_numpy(), name)
     except InputError as error:
-        raise InputError(f"{name} must be numeric, got {frame[name].dtype}") from error
+        raise InputError(f"{name} must be numeric, got {column.dtype}") from error
     _require_all(np.isfinite(values), values, name, "be finite")
     return values
 

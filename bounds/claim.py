@@ -39,6 +39,7 @@ from dpcheck.bounds.ledger import compared
 from dpcheck.bounds.statement import Carried, Statement
 from dpcheck.bounds.statement import carries as carries
 from dpcheck.errors import require
+from dpcheck.source import docstring
 
 _CONSTANT = re.compile(r"(?<!\{)\{([A-Z][A-Z_0-9]+)\}(?!\})")  # a place with the name of a constant of the module
 
@@ -209,7 +210,7 @@ def claim(
     """
 
     def decided_by(function: Callable[[], Decision]) -> Claim:
-        words = " ".join((function.__doc__ or "").split()) if statement is None else statement
+        words = " ".join(docstring(function).split()) if statement is None else statement
         require(bool(words), "the statement of a claim", "be given, or be the docstring of its function", repr(words))
         constants = getattr(function, "__globals__", {})
         stated = _filled(words, formulas, constants) if isinstance(words, str) else words

@@ -27,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dpcheck.cache import user_cache
 from dpcheck.data.entries import ENTRIES, Array, Entry, File, Rows
 from dpcheck.errors import InputError, one_line, require, require_count, require_known, require_positive
 from dpcheck.running.trust import NEW_FOLDER, distrusted
@@ -272,11 +273,12 @@ def _from_variable(entry: Entry) -> list[Array] | None:
 
 
 def _from_cache(name: str, entry: Entry) -> list[Array]:
-    import pooch  # only a download needs it
-
+    folder = user_cache()
+    if folder is None:
+        raise InputError(f"{name} must be kept where it is downloaded: set HOME, XDG_CACHE_HOME or {VARIABLE}")
     arrays: list[Array] = []
     for file in entry.public:
-        path = Path(pooch.os_cache("dpcheck")) / name / file.at.rpartition("/")[2]
+        path = folder / name / file.at.rpartition("/")[2]
         if wrong := distrusted(path):
             raise InputError(f"the data set that is kept is not used: {wrong}")
         if not path.exists():

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import sys
+import textwrap
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -29,6 +32,18 @@ def code_of(function: Any) -> CodeType | None:
         else:
             function = type(function).__call__
     return getattr(function, "__code__", None)
+
+
+def docstring(documented: Any) -> str:
+    """Return the docstring of a function or module, from its file where ``python -OO`` has dropped it."""
+    if documented.__doc__ or sys.flags.optimize < 2:
+        return documented.__doc__ or ""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(documented)))
+    except (OSError, SyntaxError):  # typed at a prompt
+        return ""
+    node = tree if inspect.ismodule(documented) else tree.body[0]
+    return (ast.get_docstring(node) or "") if isinstance(node, ast.Module | ast.FunctionDef) else ""
 
 
 def place_of(function: Callable[..., Any], line: int = 0) -> str:

@@ -24,7 +24,7 @@ def sources() -> dict[str, str]:
 def others() -> set[str]:
     """Files of the clone that belong to the sdist alone."""
     texts = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "MANIFEST.in"}
-    texts |= {"CITATION.cff"}
+    texts |= {"CITATION.cff", "SECURITY.md", ".github/workflows/installs.yml"}
     found = [path for folder in ("tests", "notebooks", "docs") for path in (ROOT / folder).rglob("*")]
     return texts | {".ci/run", ".ci/coq", ".ci/browser", ".ci/libraries"} | {
         path.relative_to(ROOT).as_posix() for path in found if path.is_file() and not generated(path.relative_to(ROOT))

@@ -20,6 +20,7 @@ from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from dpcheck.errors import InputError, did_you_mean, raised, require, require_known
+from dpcheck.source import docstring
 
 if TYPE_CHECKING:  # a run of a record needs neither
     from dpcheck.algorithms.declaration import Algorithm
@@ -105,7 +106,7 @@ def titles() -> tuple[dict[str, str], tuple[str, ...]]:
     """Return what comes with dpcheck: papers with their titles, the first lines of their folders, and algorithms."""
     from dpcheck.bounds.registry import PAPERS
 
-    heads = {paper: importlib.import_module(f"dpcheck.bounds.{paper}").__doc__ or "" for paper in PAPERS}
+    heads = {paper: docstring(importlib.import_module(f"dpcheck.bounds.{paper}")) for paper in PAPERS}
     return {paper: title.strip().partition("\n")[0] for paper, title in heads.items()}, tuple(records())
 
 

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dpcheck
+from dpcheck.cache import user_cache
 from dpcheck.checks.expected import expected_verdicts, of_claims
 from dpcheck.errors import InputError
 from dpcheck.report.findings import Finding
@@ -193,9 +194,9 @@ def _as_kept(result: ClaimResult) -> dict[str, Any]:
 
 def _store() -> Store:
     """Return the user's cache; InputError where it cannot be written, or by others too."""
-    import pooch
-
-    folder = Path(pooch.os_cache("dpcheck"))
+    folder = user_cache()
+    if folder is None:
+        raise InputError("the cache must have a place: set HOME or XDG_CACHE_HOME")
     try:
         folder.mkdir(NEW_FOLDER, parents=True, exist_ok=True)
     except OSError as error:

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from dpcheck.cache import user_cache
 from dpcheck.running.trust import NEW_FILE, NEW_FOLDER, distrusted, tell_once
 
 _PACKAGE = __name__.partition(".")[0]
@@ -132,21 +133,21 @@ _DAY = 86_400.0
 _SWEPT = "swept"  # the file whose time says when the folder was last looked through
 
 
-def place() -> Path:
-    """Return the folder: that of ``NUMBA_CACHE_DIR`` where it is set, else one in the user's cache."""
+def place() -> Path | None:
+    """Return the folder: that of ``NUMBA_CACHE_DIR`` where it is set, else one in the user's cache, if that exists."""
     named = os.environ.get("NUMBA_CACHE_DIR")
     if named:
         return Path(named)
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("dpcheck", appauthor=False)) / "compiled"
+    folder = user_cache()
+    return folder / "compiled" if folder else None
 
 
 def read(name: str) -> bytes | None:
     """Return what was kept under this name; None where nothing is, or nothing that is whole."""
-    path = place() / name
-    if not _is_used(path):
+    folder = place()
+    if folder is None or not _is_used(folder / name):
         return None
+    path = folder / name
     try:
         data = path.read_bytes()
     except OSError:
@@ -163,6 +164,8 @@ def read(name: str) -> bytes | None:
 def write(name: str, data: bytes) -> None:
     """Keep data under this name, where that is possible."""
     where = place()
+    if where is None:
+        return
     new = where / f"{name}.{uuid.uuid4().hex[:12]}"
     try:
         where.mkdir(NEW_FOLDER, parents=True, exist_ok=True)
@@ -187,8 +190,10 @@ def _is_used(path: Path) -> bool:
 
 def drop(name: str) -> None:
     """Throw away what was kept under this name."""
+    folder = place()
     with suppress(OSError):
-        (place() / name).unlink(missing_ok=True)
+        if folder is not None:
+            (folder / name).unlink(missing_ok=True)
 
 
 def _sweep(where: Path) -> None:

@@ -90,7 +90,7 @@ def test_arrays_are_read_only(a9a):
 
 def test_a9a_ignores_network_and_variable(monkeypatch, tmp_path):
     monkeypatch.setenv("DPCHECK_DATA", str(tmp_path / "absent"))
-    monkeypatch.setattr(pooch, "os_cache", None)
+    monkeypatch.setattr(datasets, "user_cache", None)
     assert datasets.load("a9a").name == "a9a"
 
 
@@ -218,7 +218,7 @@ def server():
 @pytest.fixture
 def cache(monkeypatch, tmp_path):
     folder = tmp_path / "cache"
-    monkeypatch.setattr(pooch, "os_cache", lambda project: folder / project)
+    monkeypatch.setattr(datasets, "user_cache", lambda: folder / "dpcheck")
     monkeypatch.delenv("DPCHECK_DATA", raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     return folder / "dpcheck"
