@@ -82,7 +82,9 @@ class Region:
 
     def __str__(self) -> str:
         """Return the relations in one line."""
-        return ", ".join(f"{relation.lts} <= {relation.gts}" for relation in self.relations) or "all positive values"
+        signs = ("<" if isinstance(relation, sympy.Lt | sympy.Gt) else "<=" for relation in self.relations)
+        shown = [f"{relation.lts} {sign} {relation.gts}" for relation, sign in zip(self.relations, signs, strict=True)]
+        return ", ".join(shown) or "all positive values"
 
 
 def terms_of(expression: Any) -> tuple[Any, ...]:

@@ -81,6 +81,8 @@ class Decision:
     basis : str
         Who reached the verdict: ``"judged"`` by the machine from the statement alone, or a person's argument whose
         steps the machine checked.
+    relations : tuple of Step
+        What a judged claim states, all of it.
 
     Raises
     ------
@@ -93,6 +95,7 @@ class Decision:
     evidence: Evidence
     note: str
     basis: Basis = BY_HAND
+    relations: tuple[Step, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a verdict whose evidence is not of the kind it needs."""

@@ -192,7 +192,7 @@ class Counterexample:
     def __post_init__(self) -> None:
         """Keep the values as pairs, exact."""
         _keep(self, "claimed")
-        require(hasattr(self.claimed, "rel_op"), "claimed", "be a relation that sympy leaves as it is", self.claimed)
+        require(hasattr(self.claimed, "rel_op"), "claimed", "be a relation", self.claimed)
         values = tuple((letter, exact(value)) for letter, value in dict(self.values).items())
         object.__setattr__(self, "values", values)
         require(all(type(letter) is sympy.Symbol for letter, _ in values), "values", "be of sympy Symbols", values)

@@ -91,6 +91,8 @@ class ClaimResult(Shown):
     kernel : str
         How much of the statement stands in theorems that Coq's kernel accepted: ``"all"``, ``"the inequality, the rest
         cited"``, ``"steps only"``, or nothing where it accepted no step.
+    judged, judged_latex : str
+        What was judged, of a judged claim: relations and domains, written from the steps that were checked.
     """
 
     claim: Claim
@@ -101,6 +103,18 @@ class ClaimResult(Shown):
     seconds: float
     basis: Basis
     kernel: str = ""
+    judged: str = ""
+    judged_latex: str = ""
+
+    @property
+    def statement(self) -> str:
+        """What the verdict is about: the relations that were judged, or the words that a person's argument is about."""
+        return self.judged or str(self.claim.statement)
+
+    @property
+    def words(self) -> str:
+        """The author's words for what was judged, which nobody checked; nothing where they are the statement."""
+        return str(self.claim.statement) if self.judged else ""
 
     @property
     def trust(self) -> str:
@@ -131,7 +145,8 @@ class ClaimResult(Shown):
     def _facts(self) -> dict[str, Any]:
         place = f"{self.claim.paper}, {self.claim.location}"
         checked = {"checked by": self.trust, "in the kernel": self.kernel or "nothing"}
-        return {"claim": str(self.claim.statement), "place": place, "method": self.method} | checked
+        words = {"in the author's words": self.words} if self.words else {}
+        return {"claim": self.statement, **words, "place": place, "method": self.method} | checked
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain text throughout, fit for JSON."""
@@ -139,8 +154,9 @@ class ClaimResult(Shown):
             "id": self.claim.id,
             "paper": self.claim.paper,
             "kind": self.claim.kind,
-            "statement": str(self.claim.statement),
-            "stated": None if isinstance(self.claim.statement, str) else self.claim.statement.latex(),
+            "statement": self.statement,
+            "stated": self.judged_latex or self._stated(),
+            "words": self.words,
             "location": self.claim.location,
             "verdict": self.verdict,
             "method": self.method,
@@ -151,6 +167,9 @@ class ClaimResult(Shown):
             "evidence": self.evidence,
             "note": self.note,
         }
+
+    def _stated(self) -> str | None:
+        return None if isinstance(self.claim.statement, str) else self.claim.statement.latex()
 
 
 class ClaimResults(tuple[ClaimResult, ...]):
@@ -172,7 +191,7 @@ class ClaimResults(tuple[ClaimResult, ...]):
         return [
             {
                 "claim": result.claim.id, "paper": result.claim.paper, "location": result.claim.location,
-                "verdict": result.verdict, "statement": str(result.claim.statement), "note": result.note,
+                "verdict": result.verdict, "statement": result.statement, "note": result.note,
                 "method": result.method, "checked by": result.trust, "in the kernel": result.kernel or "nothing",
             }
             for result in self

@@ -12,6 +12,7 @@ that says something else leaves the claim unresolved.
 
 from __future__ import annotations
 
+import re
 import string
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,6 +31,7 @@ from dpcheck.errors import require
 if TYPE_CHECKING:
     from dpcheck.bounds.theorem import Theorem
 
+_RELATIONS = re.compile(r"(?:For @(?:(?:,|,? and) @)*: )?@(?:(?:,|,? and) @)*\.?")  # @ stands for a formula
 _SETTINGS = ("samples", "seed", "bound")  # of a search
 
 
@@ -98,7 +100,9 @@ class Statement:
         )
 
     def is_stated_by(self, step: Any) -> bool:
-        """Say whether a formula is the relation of the step, and the others occur in it: if it is false, so is this.
+        """Say whether this is relations alone, of which the step is one, on no less than the step's domain.
+
+        If the step is false, so is this; words beside the relations may say anything, "it is false that" for example.
 
         Parameters
         ----------
@@ -110,7 +114,12 @@ class Statement:
         bool
             Whether the step states the statement.
         """
-        wanted = list(self.formulas.values())
+        places = [name for _, name, _, _ in string.Formatter().parse(self.template) if name is not None]
+        shape = self.template.format(**dict.fromkeys(places, "@"))
+        if not _RELATIONS.fullmatch(shape):
+            return False
+        given = shape.partition(":")[0].count("@") if ":" in shape else 0
+        wanted = [self.formulas[name] for name in places[given:]]
         judged = [one for one in spoken_of(step) if hasattr(one, "rel_op")]
         whole = any(is_relation(one, judged) for one in wanted if hasattr(one, "rel_op"))
         return whole and not self.loose([step])

@@ -60,6 +60,8 @@ def exact(value: Any, name: str = "a formula", *, ends: bool = False) -> Any:
     except sympy.SympifyError as error:
         shown = one_line(value)[:80]
         raise InputError(f"a formula must be a number or a sympy expression, got {shown!r}") from error
+    folded = expression is sympy.true or expression is sympy.false
+    require(not folded, name, "be a relation that sympy leaves open (Le(a, b, evaluate=False) is never folded)", value)
     fit = isinstance(expression, sympy.Expr | sympy.core.relational.Relational)
     require(fit, name, "be a number or an expression", value)
     return _exact(expression, name, ends)

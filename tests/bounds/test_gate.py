@@ -31,7 +31,7 @@ class Liar(Function):  # type: ignore[misc]
         return True
 
 
-class Any_(Fraction):
+class Equal(Fraction):
     """A fraction that is equal to everything."""
 
     def __eq__(self, other: object) -> bool:
@@ -54,7 +54,7 @@ FALSE = {
     "a half record": lambda: Counterexample("", sympy.Le(N, 1), {N: 1.5}),
     "a power of d": lambda: Dominated("", x + x * d, x, Region()),
     "a free power of d": lambda: Dominated("", x + x * d, x, Region(), (d,)),
-    "equal to everything": lambda: Enumerated("", lambda: Any_(2), (), Fraction(1)),
+    "equal to everything": lambda: Enumerated("", lambda: Equal(2), (), Fraction(1)),
     "a float that is enumerated": lambda: Enumerated("", lambda: 0.5, (), Fraction(1, 2)),
     "an endless sum": lambda: Identity("", Sum(k, (k, 1, Symbol("y", positive=True))), Symbol("y", positive=True)),
     "noise in binary": lambda: NotPrivate("", 5, 1, 0.5),
@@ -67,9 +67,9 @@ REFUSED = {
     "infinity": (lambda: AtMost("", x, oo), "without oo"),
     "two letters of a name": (lambda: Identity("", x - Symbol("x"), Integer(0)), "different names"),
     "text": (lambda: AtMost("", "x", x), "a formula must be a number or a sympy expression"),
-    "a value that equals all": (lambda: Enumerated("", lambda: Any_(2), (), Any_(1)), "whole number or a fraction"),
+    "a value that equals all": (lambda: Enumerated("", lambda: Equal(2), (), Equal(1)), "whole number or a fraction"),
     "a letter as a number": (lambda: Below("", x, 2 * x), "must be a number"),
-    "what sympy folded": (lambda: Counterexample("", N >= 1, {N: 1}), "a relation that sympy leaves as it is"),
+    "what sympy folded": (lambda: Counterexample("", N >= 1, {N: 1}), "a relation that sympy leaves open"),
 }
 
 
