@@ -8,7 +8,7 @@ import sympy
 
 from dpcheck.bounds import wording
 from dpcheck.bounds.claim import Decision, Evidence
-from dpcheck.bounds.evidence import Below, Cited, Counterexample, Identity, Inequality, Quoted, Searched, Step
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Inequality, Quoted, Searched, Step
 from dpcheck.bounds.formula import plain
 from dpcheck.bounds.kind import Method
 from dpcheck.errors import InputError, require
@@ -103,11 +103,14 @@ def _counterexample(step: Step) -> Counterexample | None:
     if isinstance(step, Below):
         broken = _broken(sympy.Lt(step.smaller, step.larger, evaluate=False), ())
         return broken if broken.holds() else None
-    if isinstance(step, Identity):
-        equal = sympy.Eq(step.left.doit(), step.right.doit(), evaluate=False)
-        letters = sorted(equal.free_symbols, key=str)
-        return next((failure for values in _points(letters) if (failure := _broken(equal, values)).holds()), None)
-    return None
+    if not isinstance(step, AtMost | Identity):
+        return None
+    if isinstance(step, AtMost):
+        relation = sympy.Le(step.smaller, step.larger, evaluate=False)
+    else:
+        relation = sympy.Eq(step.left.doit(), step.right.doit(), evaluate=False)
+    letters = sorted(relation.free_symbols, key=str)
+    return next((failure for values in _points(letters) if (failure := _broken(relation, values)).holds()), None)
 
 
 def _broken(relation: Any, values: tuple[tuple[Any, Any], ...]) -> Counterexample:

@@ -12,7 +12,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,11 +57,11 @@ def trust(step: Step) -> str:
     ``"kernel"``: the kernel of a proof assistant accepted its statement. ``"replayed"``: exact or
     ball arithmetic recomputes it each time. ``"solver"``: an SMT solver's word. A kind of step whose ``TRUST``
     says so: ``"cited"``, a source's; ``"search"``, nobody, since nothing was found; ``"compared"``, a registered
-    theorem says what the claim says.
+    theorem says what the claim says. ``"file"``: a function of a file returned it where the file was read.
     """
     from dpcheck.bounds.coq import kernel  # which writes steps out, and so imports them
 
-    kind: str = getattr(type(step), "TRUST", "")
+    kind: str = getattr(type(step), "TRUST", "") or getattr(type(getattr(step, "function", None)), "TRUST", "")
     if kind or kernel.accepted(step):
         return kind or "kernel"
     methods = step.outcome().methods if hasattr(step, "outcome") else ()
@@ -121,10 +121,11 @@ class ClaimResult(Shown):
         """Who vouches for the steps: the weakest word of the machine, and what is cited.
 
         ``kernel``, ``replayed`` or ``solver`` for the steps that a machine checked, with ``cited``
-        where the argument also rests on sources, and ``by hand`` where a person argued.
+        where the argument also rests on sources, and ``by hand`` where a person argued; ``file`` where a step is what
+        a function of the file returned.
         """
         words = {step["trust"] for step in self.evidence["steps"]}
-        machine = next((word for word in ("solver", "replayed", "kernel") if word in words), "")
+        machine = next((word for word in ("file", "solver", "replayed", "kernel") if word in words), "")
         by_hand = "by hand" if self.basis != "judged" else ""
         return ", ".join(word for word in (machine, "cited" if "cited" in words else "", by_hand) if word)
 
@@ -167,6 +168,10 @@ class ClaimResult(Shown):
             "evidence": self.evidence,
             "note": self.note,
         }
+
+    def fields(self) -> list[Any]:
+        """Return all but the claim, in order, fit to cross from one process to another."""
+        return [getattr(self, field.name) for field in fields(self)[1:]]
 
     def _stated(self) -> str | None:
         return None if isinstance(self.claim.statement, str) else self.claim.statement.latex()
