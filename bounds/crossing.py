@@ -7,9 +7,11 @@ that the file reports, and is called that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import sympy
@@ -18,7 +20,8 @@ from dpcheck.bounds import terms, wording
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region
 from dpcheck.bounds.calibration import NotPrivate, Private
 from dpcheck.bounds.claim import Claim
-from dpcheck.bounds.coq import kernel
+from dpcheck.bounds.coq import kernel, scripts
+from dpcheck.bounds.coq.statement import statement
 from dpcheck.bounds.decision import BY_HAND, Basis, Decision, decided
 from dpcheck.bounds.evidence import (
     AtMost,
@@ -41,6 +44,7 @@ STEPS = (AtMost, Below, Cited, Counterexample, Dominated, Enumerated, Exceeds, I
          Private, Quoted, Searched)  # fmt: skip
 _KINDS: dict[str, Any] = {kind.__name__: kind for kind in (*STEPS, Carried, Domain, Statement)}
 _ALL, _, _STEPS_ONLY, _ = SHARES
+_SECONDS = 20.0  # that Coq may take for one proof
 _ARGUED = ("verdict", "note", "readings", "condition", "repaired", "differs")
 
 
@@ -170,8 +174,39 @@ def result(stated: Claim, relations: tuple[Any, ...]) -> ClaimResult:
 
 
 def answer(request: Mapping[str, Any]) -> Any:
-    """Return what a claim is called, in plain words, and its result: what a worker that judges sends."""
+    """Return what a claim is called, in plain words, and its result: what a worker that judges sends.
+
+    With a ``library``, Coq is asked to prove the steps; with ``export`` they are written as a file of theorems.
+    """
     stated, relations = claim(request["claim"])
     require(stated.id == one_line(request["id"]), "a claim", "be the one that was asked for", stated.id)
     reached = result(stated, relations)
+    if request.get("library") or request.get("export"):
+        steps = stated.decision().evidence.steps or relations
+        proofs = scripts.prove(steps, _session(request["library"])) if request.get("library") else {}
+        if request.get("library"):
+            reached = _accepted(reached, steps, relations, proofs)
+        reached = replace(reached, coq=scripts.file(reached, steps, proofs) if request.get("export") else "")
     return (stated.id, stated.paper, str(stated.kind), str(stated.statement), stated.location), reached.fields()
+
+
+@functools.cache
+def _session(library: str) -> kernel.Session:
+    """Return the Coq of this process, which loads the real numbers once."""
+    return kernel.Session(Path(library), _SECONDS)
+
+
+def _accepted(
+    reached: ClaimResult, steps: Sequence[Any], relations: Sequence[Any], proofs: Mapping[str, str]
+) -> ClaimResult:
+    """Return the result with the word of the kernel for what it has just accepted, and for nothing else."""
+
+    def by_kernel(step: Any) -> bool:
+        stated = statement(step)
+        return stated is not None and stated.sha256 in proofs
+
+    for step, shown in zip(steps, reached.evidence["steps"], strict=False):
+        if by_kernel(step) or shown["trust"] == "kernel":
+            shown["trust"] = "kernel" if by_kernel(step) else "replayed"
+    everything = relations and reached.verdict == "proved" and all(map(by_kernel, relations))
+    return replace(reached, kernel=_ALL if everything else _STEPS_ONLY if proofs else "")

@@ -93,6 +93,8 @@ class ClaimResult(Shown):
         cited"``, ``"steps only"``, or nothing where it accepted no step.
     judged, judged_latex : str
         What was judged, of a judged claim: relations and domains, written from the steps that were checked.
+    coq : str
+        The claim of a file as theorems of Coq, where that was asked for.
     """
 
     claim: Claim
@@ -105,6 +107,7 @@ class ClaimResult(Shown):
     kernel: str = ""
     judged: str = ""
     judged_latex: str = ""
+    coq: str = ""
 
     @property
     def statement(self) -> str:
