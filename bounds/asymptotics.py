@@ -17,6 +17,7 @@ import sympy
 
 from dpcheck.bounds.formula import formula
 from dpcheck.bounds.kind import Method
+from dpcheck.bounds.terms import distinct, exact
 from dpcheck.errors import InputError, require
 
 _MARGIN = 1e-6  # by which the logarithms of a strict relation's sides differ
@@ -42,9 +43,10 @@ class Region:
     def __init__(self, *relations: Any) -> None:
         """Raise :class:`~dpcheck.errors.InputError` for a relation that is not between monomials."""
         require(sympy.false not in relations, "the relations", "leave something", "a false one")
-        kept = tuple(relation for relation in relations if relation is not sympy.true)
+        kept = tuple(exact(relation) for relation in relations if relation is not sympy.true)
         object.__setattr__(self, "relations", kept)
         for relation in kept:
+            require(hasattr(relation, "lts"), "a relation of a region", "be <=, <, >= or >", relation)
             as_monomial(relation.lts / relation.gts)
 
     def rows(self, *expressions: Any) -> list[Monomial]:
@@ -80,7 +82,9 @@ class Region:
 
     def __str__(self) -> str:
         """Return the relations in one line."""
-        return ", ".join(f"{relation.lts} <= {relation.gts}" for relation in self.relations) or "all positive values"
+        signs = ("<" if isinstance(relation, sympy.Lt | sympy.Gt) else "<=" for relation in self.relations)
+        shown = [f"{relation.lts} {sign} {relation.gts}" for relation, sign in zip(self.relations, signs, strict=True)]
+        return ", ".join(shown) or "all positive values"
 
 
 def terms_of(expression: Any) -> tuple[Any, ...]:
@@ -167,6 +171,12 @@ class Dominated:
     up_to: tuple[Any, ...] = ()
     METHOD: ClassVar[Method] = Method.EXPONENTS
 
+    def __post_init__(self) -> None:
+        """Keep exact sides."""
+        _keep(self)
+        require(isinstance(self.up_to, tuple), "up_to", "be a tuple of letters", self.up_to)
+        distinct((*self.terms.free_symbols, *map(exact, self.up_to)))
+
     def formula(self) -> str:
         """Return the domination of each term, with its weights and constant."""
         lines = []
@@ -178,17 +188,21 @@ class Dominated:
             means = [f"({mean})**({weight})" for mean, weight in pairs if weight]
             extra = [f"({letter})**({power})" for letter, power in proof.extra.items() if power]
             lines.append(f"{term} <= {proof.constant} * {' * '.join([*means, *extra])}")
-        return f"{self.terms} = O({self.rate}) for {self.region}: " + "; ".join(lines)
+        return f"{self.terms} = O({self.needed_rate()}) for {self.region}: " + "; ".join(lines)
 
     def latex(self) -> str:
         """Return the order."""
-        return rf"{sympy.latex(self.terms)} = O\left({sympy.latex(self.rate)}\right)"
+        return rf"{sympy.latex(self.terms)} = O\left({sympy.latex(self.needed_rate())}\right)"
 
     def holds(self) -> bool:
         """Say whether the region has a point, and multipliers are found for every term and check out exactly."""
         rate = terms_of(self.rate)
-        return not self.region.empty(self.terms, self.rate) and all(
-            proof is not None and proof.holds(rate, self.region) for proof in self._proofs()
+        used = [letter for letter, power in self.extra().items() if power]
+        return (
+            not self.region.empty(self.terms, self.rate)
+            and all(proof is not None and proof.holds(rate, self.region) for proof in self._proofs())
+            # a power of a letter serves the terms that need less of it only where the letter is bounded below
+            and all(dominate(sympy.Integer(1), (letter,), self.region) is not None for letter in used)
         )
 
     def extra(self) -> dict[Any, Fraction]:
@@ -221,6 +235,12 @@ class Exceeds:
     region: Region
     path: Mapping[Any, Any] | None = None
     METHOD: ClassVar[Method] = Method.EXPONENTS
+
+    def __post_init__(self) -> None:
+        """Keep exact sides and an exact path."""
+        _keep(self)
+        if self.path is not None:
+            object.__setattr__(self, "path", {letter: exact(value) for letter, value in self.path.items()})
 
     def formula(self) -> str:
         """Return the path and the ratio along it."""
@@ -352,6 +372,15 @@ def _program(costs: list[float], equations: list[tuple[list[Fraction], Fraction]
     for i, value in zip(support, values, strict=True):
         solution[i] = value
     return solution
+
+
+def _keep(step: Any) -> None:
+    """Keep the sides of an order exact, in letters that a reader can tell apart."""
+    for name in ("terms", "rate"):
+        object.__setattr__(step, name, exact(getattr(step, name)))
+    require(isinstance(step.region, Region), "region", "be a Region", step.region)
+    sides = (step.terms, step.rate, *step.region.relations)
+    distinct(set().union(*(side.free_symbols for side in sides)))
 
 
 def _limit(expression: Any) -> Any:

@@ -22,6 +22,8 @@ from dpcheck.bounds.kind import Method
 from dpcheck.bounds.prover import ball, ranges, search
 from dpcheck.bounds.prover.decide import decide
 from dpcheck.bounds.prover.domain import Domain
+from dpcheck.bounds.terms import exact
+from dpcheck.errors import require
 
 _LEAST = sympy.Rational(1, 10**12)  # what is at least this is positive
 
@@ -47,6 +49,12 @@ class Private:
     delta: Any
     METHOD: ClassVar[Method] = Method.PRIVACY_CURVE
 
+    def __post_init__(self) -> None:
+        """Keep exact formulas, in letters of the domain."""
+        _keep(self)
+        require(isinstance(self.over, Domain), "over", "be a Domain", self.over)
+        self.over.covers(self.multiplier, self.epsilon, self.delta)
+
     def formula(self) -> str:
         """Return the claim and its region."""
         where = f" for {self.over}" if self.over.intervals else ""
@@ -59,7 +67,7 @@ class Private:
 
     def holds(self) -> bool:
         """Say whether the tail bound holds, or ball arithmetic on the curve shows the guarantee."""
-        s, e, share = formula(self.multiplier), formula(self.epsilon), formula(self.delta)
+        s, e, share = self.multiplier, self.epsilon, self.delta
         if search.find(self.over, (s, e, share)) is None:
             return False
         if not all(_positive(quantity, self.over) for quantity in (s, share)):
@@ -87,6 +95,12 @@ class NotPrivate:
     delta: Any
     METHOD: ClassVar[Method] = Method.PRIVACY_CURVE
 
+    def __post_init__(self) -> None:
+        """Keep exact numbers."""
+        _keep(self)
+        letters = self.multiplier.free_symbols | self.epsilon.free_symbols | self.delta.free_symbols
+        require(not letters, "a noise that is not enough", "be stated in numbers", letters)
+
     def formula(self) -> str:
         """Return the curve's value."""
         least = sympy.N(curve(self.multiplier, self.epsilon), 6)
@@ -95,13 +109,19 @@ class NotPrivate:
 
     def latex(self) -> str:
         """Return the noise and the guarantee it misses."""
-        guarantee = rf"\left({sympy.latex(formula(self.epsilon))}, {sympy.latex(formula(self.delta))}\right)"
-        return rf"\sigma = {sympy.latex(formula(self.multiplier))} \not\Rightarrow {guarantee}\text{{-DP}}"
+        guarantee = rf"\left({sympy.latex(self.epsilon)}, {sympy.latex(self.delta)}\right)"
+        return rf"\sigma = {sympy.latex(self.multiplier)} \not\Rightarrow {guarantee}\text{{-DP}}"
 
     def holds(self) -> bool:
         """Say whether ball arithmetic shows that the difference is positive."""
-        noise = formula(self.multiplier)
-        return ball.sign(noise, {}) == 1 and ball.sign(curve(noise, self.epsilon) - formula(self.delta), {}) == 1
+        noise = self.multiplier
+        return ball.sign(noise, {}) == 1 and ball.sign(curve(noise, self.epsilon) - self.delta, {}) == 1
+
+
+def _keep(step: Private | NotPrivate) -> None:
+    """Keep the formulas of a release exact."""
+    for name in ("multiplier", "epsilon", "delta"):
+        object.__setattr__(step, name, exact(getattr(step, name)))
 
 
 def _positive(quantity: Any, over: Domain) -> bool:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dpcheck.bounds import wording
 from dpcheck.bounds.coq.share import share
 from dpcheck.bounds.decision import BY_HAND as BY_HAND
 from dpcheck.bounds.decision import Basis as Basis
@@ -115,14 +116,19 @@ class Claim:
         decision = self.decision()
         require(isinstance(decision, Decision), "a decision", "be a Decision", type(decision).__name__)
         verdict, note = self._checked(decision)
+        judged = decision.basis == "judged" and decision.relations and isinstance(self.statement, Statement)
+        relations = decision.relations if judged else ()
         shown = decision.evidence.to_dict()
         shown["steps"] += compared(self.carries)
         routes = dict.fromkeys(route for step in shown["steps"] for route in step.get("methods", ()))
         named = decision.method if isinstance(decision.method, str) else "; ".join(decision.method)
         method = named.replace(Method.PROVER, ", ".join(routes) or Method.PROVER)  # what it used in fact
-        basis = decision.basis if isinstance(self.statement, Statement) else BY_HAND  # a person reads words
         kernel = share(self.statement, verdict, decision.evidence.steps)
-        return ClaimResult(self, verdict, method, note, shown, time.perf_counter() - started, basis, kernel)
+        return ClaimResult(
+            self, verdict, method, note, shown, time.perf_counter() - started,
+            "judged" if judged else BY_HAND,  # a person reads words
+            kernel, wording.text(relations), wording.latex(relations),
+        )  # fmt: skip
 
     def _checked(self, decision: Decision) -> tuple[Verdict, str]:
         """Return the verdict and note that are left once every step has been recomputed."""

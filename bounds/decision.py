@@ -81,6 +81,8 @@ class Decision:
     basis : str
         Who reached the verdict: ``"judged"`` by the machine from the statement alone, or a person's argument whose
         steps the machine checked.
+    relations : tuple of Step
+        What a judged claim states, all of it.
 
     Raises
     ------
@@ -93,6 +95,7 @@ class Decision:
     evidence: Evidence
     note: str
     basis: Basis = BY_HAND
+    relations: tuple[Step, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a verdict whose evidence is not of the kind it needs."""
@@ -152,7 +155,7 @@ def proved(
     Decision
         The verdict with its evidence.
     """
-    return _decided("proved", steps, note, method, readings, repaired=repaired)
+    return decided("proved", steps, note, method, readings, repaired=repaired)
 
 
 def conditional(
@@ -164,7 +167,7 @@ def conditional(
     ``differs`` names the slip that has to be put right as well, if there is one. The other parameters are those of
     :func:`proved`.
     """
-    return _decided("conditional", steps, note, method, readings, condition, repaired, differs)
+    return decided("conditional", steps, note, method, readings, condition, repaired, differs)
 
 
 def misprint(
@@ -176,7 +179,7 @@ def misprint(
     ``differs`` says in what the two differ, ``repaired`` why what uses the claim holds with it; one step at least is a
     counterexample, one reading proved. The other parameters are those of :func:`proved`.
     """
-    return _decided("misprint", steps, note, method, readings, condition, repaired, differs)
+    return decided("misprint", steps, note, method, readings, condition, repaired, differs)
 
 
 def refuted(
@@ -188,7 +191,7 @@ def refuted(
     ``repaired`` says what holds instead, or why the result that is built on it stands. The other parameters are those
     of :func:`proved`.
     """
-    return _decided("refuted", steps, note, method, readings, repaired=repaired)
+    return decided("refuted", steps, note, method, readings, repaired=repaired)
 
 
 def unresolved(
@@ -196,7 +199,7 @@ def unresolved(
     method: str | tuple[str, ...] = (),
 ) -> Decision:  # fmt: skip
     """Return that a claim is open; parameters as for :func:`proved`, where the note says what is missing."""
-    return _decided("unresolved", steps, note, method, readings, repaired=repaired)
+    return decided("unresolved", steps, note, method, readings, repaired=repaired)
 
 
 _ROUTES = (
@@ -204,10 +207,11 @@ _ROUTES = (
 )  # fmt: skip
 
 
-def _decided(
+def decided(
     verdict: Verdict, steps: tuple[Step, ...], note: str, method: str | tuple[str, ...],
     readings: Mapping[str, Verdict] | None, condition: str = "", repaired: str = "", differs: Slip | Literal[""] = "",
 ) -> Decision:  # fmt: skip
+    """Return the decision with this verdict; parameters as for :func:`proved`."""
     kinds = {getattr(type(step), "METHOD", "") for step in steps}
     route = [method for method in _ROUTES if method in kinds][:1]
     cited = [Method.CITED] if verdict == "proved" and Method.CITED in kinds else []

@@ -6,19 +6,25 @@ carry less: a :class:`Cited` fact is not recomputed and names its source; a :cla
 catalogue and holds as far as that claim's verdict does; a :class:`Searched` one only says that a search found nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol
 
 import sympy
 
-from dpcheck.bounds.formula import formula, written
+from dpcheck.bounds.citations import Cited as Cited
+from dpcheck.bounds.citations import Quoted as Quoted
+from dpcheck.bounds.citations import Searched as Searched
+from dpcheck.bounds.formula import written
 from dpcheck.bounds.kind import Method
 from dpcheck.bounds.prover import ball
 from dpcheck.bounds.prover.domain import Domain as Domain
+from dpcheck.bounds.prover.domain import allows
 from dpcheck.bounds.prover.domain import over as over
 from dpcheck.bounds.prover.inequality import Inequality as Inequality
+from dpcheck.bounds.terms import distinct, exact
+from dpcheck.errors import InputError, require
 
 
 class Step(Protocol):
@@ -60,6 +66,7 @@ class Identity:
         """Keep the sides as written."""
         object.__setattr__(self, "left", written(self.left))
         object.__setattr__(self, "right", written(self.right))
+        distinct(self.left.free_symbols | self.right.free_symbols)
 
     def formula(self) -> str:
         """Return the equation."""
@@ -80,7 +87,12 @@ class Identity:
             return False
         left, right = self.left.doit(), self.right.doit()
         difference = sympy.cancel(sympy.together(sympy.expand(left - right)))
-        return bool(difference == 0 or sympy.simplify(difference) == 0)
+        if difference == 0:
+            return True
+        # what sympy simplifies may hold in general position only, so that it has to stand at a few points too
+        return bool(sympy.simplify(difference) == 0) and all(
+            _equal(left, right, values) is not False for values in _places(self.left.free_symbols)
+        )
 
 
 @dataclass(frozen=True)
@@ -103,6 +115,10 @@ class AtMost:
     smaller: Any
     larger: Any
     METHOD: ClassVar[Method] = Method.ALGEBRA
+
+    def __post_init__(self) -> None:
+        """Keep exact sides."""
+        _keep(self, "smaller", "larger")
 
     def formula(self) -> str:
         """Return the inequality."""
@@ -135,6 +151,12 @@ class Below:
     larger: Any
     METHOD: ClassVar[Method] = Method.ARITHMETIC
 
+    def __post_init__(self) -> None:
+        """Keep exact sides, which are numbers."""
+        _keep(self, "smaller", "larger")
+        for side in (self.smaller, self.larger):
+            require(not side.free_symbols, "a side", "be a number", side)
+
     def formula(self) -> str:
         """Return the inequality."""
         return f"{self.smaller} < {self.larger}"
@@ -145,7 +167,7 @@ class Below:
 
     def holds(self) -> bool:
         """Say whether the difference is positive, in ball arithmetic."""
-        return ball.sign(formula(self.larger) - formula(self.smaller), {}) == 1
+        return ball.sign(self.larger - self.smaller, {}) == 1
 
 
 @dataclass(frozen=True)
@@ -168,8 +190,13 @@ class Counterexample:
     METHOD: ClassVar[Method] = Method.ARITHMETIC
 
     def __post_init__(self) -> None:
-        """Keep the values as pairs."""
-        object.__setattr__(self, "values", tuple(dict(self.values).items()))
+        """Keep the values as pairs, exact."""
+        _keep(self, "claimed")
+        require(hasattr(self.claimed, "rel_op"), "claimed", "be a relation", self.claimed)
+        values = tuple((letter, exact(value)) for letter, value in dict(self.values).items())
+        object.__setattr__(self, "values", values)
+        require(all(type(letter) is sympy.Symbol for letter, _ in values), "values", "be of sympy Symbols", values)
+        distinct(self.claimed.free_symbols.union(letter for letter, _ in values))
 
     def formula(self) -> str:
         """Return the relation, the values, and what the two sides become."""
@@ -181,7 +208,7 @@ class Counterexample:
 
     def latex(self) -> str:
         """Return the relation and the values."""
-        at = ", ".join(f"{sympy.latex(symbol)} = {sympy.latex(formula(value))}" for symbol, value in self.values)
+        at = ", ".join(f"{sympy.latex(symbol)} = {sympy.latex(value)}" for symbol, value in self.values)
         return rf"\neg\left({sympy.latex(self.claimed)}\right) \text{{ at }} {at}"
 
     def holds(self) -> bool:
@@ -189,7 +216,7 @@ class Counterexample:
 
         Numbers are compared in ball arithmetic; letters that are left are compared symbolically.
         """
-        values = {letter: formula(value) for letter, value in self.values}
+        values = dict(self.values)
         if not all(_may_be(letter, value) for letter, value in values.items()):
             return False
         try:
@@ -215,6 +242,11 @@ class Enumerated:
         Its arguments.
     value : Fraction
         Its value.
+
+    Raises
+    ------
+    InputError
+        For a value, or an argument, that is another kind of number: equality is that of fractions.
     """
 
     says: str
@@ -222,6 +254,13 @@ class Enumerated:
     arguments: tuple[int | Fraction, ...]
     value: Fraction
     METHOD: ClassVar[Method] = Method.ENUMERATION
+
+    def __post_init__(self) -> None:
+        """Refuse what is not compared as fractions are."""
+        value = exact(self.value) if isinstance(self.value, sympy.Basic) else self.value
+        object.__setattr__(self, "value", Fraction(value.p, value.q) if isinstance(value, sympy.Rational) else value)
+        for name, part in (("the value", self.value), *(("an argument", argument) for argument in self.arguments)):
+            require(type(part) in (int, bool, Fraction), name, "be a whole number or a fraction", type(part).__name__)
 
     def formula(self) -> str:
         """Return the call and its value."""
@@ -236,131 +275,8 @@ class Enumerated:
 
     def holds(self) -> bool:
         """Enumerate again."""
-        return self.function(*self.arguments) == self.value
-
-
-@dataclass(frozen=True)
-class Cited:
-    """A textbook fact, used and not recomputed.
-
-    Parameters
-    ----------
-    says : str
-        The fact.
-    source : str
-        Where it is from.
-    """
-
-    says: str
-    source: str
-    METHOD: ClassVar[Method] = Method.CITED
-    TRUST: ClassVar[str] = "cited"
-
-    def formula(self) -> str:
-        """Return where the fact is from."""
-        return self.source
-
-    def latex(self) -> str:
-        """Return where the fact is from."""
-        return rf"\text{{{self.source}}}"
-
-    def holds(self) -> bool:
-        """Return true always: nothing is recomputed."""
-        return True
-
-
-@dataclass(frozen=True)
-class Quoted:
-    """A claim of the catalogue, used as a step: it carries that claim's verdict and conditions.
-
-    Parameters
-    ----------
-    says : str
-        What is taken from it.
-    claim : str
-        Its id, such as ``"Z10"``.
-    reading : str
-        The reading of it that is used, word for word, where the printed statement is not proved.
-    holds_here : str
-        Why the added assumption of that reading holds where it is used. Without it, the quoting
-        claim can only be conditional.
-    """
-
-    says: str
-    claim: str
-    reading: str = ""
-    holds_here: str = ""
-    METHOD: ClassVar[Method] = Method.CITED
-    TRUST: ClassVar[str] = "cited"
-
-    def formula(self) -> str:
-        """Return the claim, the reading and its verdict."""
-        reading = f', read as "{self.reading}"' if self.reading else ""
-        because = f"; here: {self.holds_here}" if self.holds_here else ""
-        return f"claim {self.claim}{reading}: {self.verdict()}{because}"
-
-    def latex(self) -> str:
-        """Return the claim's id."""
-        return rf"\text{{claim {self.claim}}}"
-
-    def verdict(self) -> str:
-        """Return the expected verdict of the claim, or of the reading that is used."""
-        from dpcheck.bounds.ledger import recorded  # the ledger is written from evidence
-
-        entry = recorded().get(self.claim, {})
-        verdict = entry.get("readings", {}).get(self.reading) if self.reading else entry.get("verdict")
-        return str(verdict or "unknown")
-
-    def holds(self) -> bool:
-        """Say whether the claim, or the reading that is used, holds as stated or under its named condition."""
-        return self.verdict() in ("proved", "conditional", "misprint")
-
-    def unconditional(self) -> bool:
-        """Say whether nothing has to be added where it is used."""
-        return self.verdict() == "proved" and (not self.reading or bool(self.holds_here))
-
-
-@dataclass(frozen=True)
-class Searched:
-    """An adversarial search with a fixed seed found no value above a bound; it supports a proof and never replaces one.
-
-    Parameters
-    ----------
-    says : str
-        What was searched for, in words.
-    function : callable
-        Takes a :class:`numpy.random.Generator` and returns one value.
-    bound : float
-        The largest value allowed.
-    samples : int
-        How often the function is called.
-    seed : int
-        Seed of the search.
-    """
-
-    says: str
-    function: Callable[[Any], float]
-    bound: float
-    samples: int
-    seed: int = 0
-    TRUST: ClassVar[str] = "search"
-
-    def formula(self) -> str:
-        """Return the search and its bound."""
-        name = f"{self.function.__module__}.{self.function.__name__}"
-        return f"{name} <= {self.bound:g} at each of {self.samples} points (seed {self.seed})"
-
-    def latex(self) -> str:
-        """Return the search and its bound."""
-        name = self.function.__name__.replace("_", r"\_")
-        return rf"\mathtt{{{name}}} \leq {self.bound:g}"
-
-    def holds(self) -> bool:
-        """Search again."""
-        import numpy as np
-
-        rng = np.random.default_rng(self.seed)
-        return all(self.function(rng) <= self.bound for _ in range(self.samples))
+        value = self.function(*self.arguments)
+        return type(value) in (int, Fraction) and Fraction(value) == Fraction(self.value)
 
 
 _SIGNS = tuple(
@@ -371,22 +287,55 @@ _SIGNS = tuple(
 _FALSE = {"<=": (1,), "<": (0, 1), ">=": (-1,), ">": (-1, 0), "==": (-1, 1), "!=": (0,)}  # signs of left - right
 
 
+def _keep(step: Any, *names: str) -> None:
+    """Keep these formulas of a step exact, in letters that a reader can tell apart."""
+    for name in names:
+        object.__setattr__(step, name, exact(getattr(step, name)))
+    distinct(set().union(*(getattr(step, name).free_symbols for name in names)))
+
+
 def _forwards(side: Any) -> bool:
-    """Say whether no sum or product in it has an upper limit more than one below its lower limit.
+    """Say whether every sum or product in it has whole limits, the upper one no more than one below the lower one.
 
     sympy takes such a sum to be the negative of what is left out, where readers expect 0.
     """
     ranges = [part.limits for part in side.atoms(sympy.Sum, sympy.Product)]
-    return all((high - low + 1).is_nonnegative is True for limits in ranges for _, low, high in limits)
+    return all(
+        low.is_integer and high.is_integer and (high - low + 1).is_nonnegative is True
+        for limits in ranges
+        for _, low, high in limits
+    )
+
+
+def _places(letters: set[Any]) -> Iterator[dict[Any, Any]]:
+    """Yield small exact values of either sign that the letters' symbols allow."""
+    drawn = [
+        sympy.Rational(*pair) for pair in ((1, 1), (2, 1), (-1, 1), (0, 1), (1, 3), (5, 1), (-2, 1), (7, 2), (4, 1))
+    ]
+    for k in range(6):
+        allowed = {letter: [value for value in drawn if allows(letter, value)] for letter in letters}
+        if all(allowed.values()):
+            ordered = enumerate(sorted(letters, key=str))
+            yield {letter: allowed[letter][(k * (i + 1) + i) % len(allowed[letter])] for i, letter in ordered}
+
+
+def _equal(left: Any, right: Any, values: dict[Any, Any]) -> bool | None:
+    """Say whether two expressions are equal at exact values, ``None`` where that is not known."""
+    try:
+        sign = ball.sign(left - right, values)
+    except InputError:  # a function that balls do not have
+        return None
+    return None if sign is None else sign == 0
 
 
 def _may_be(letter: Any, value: Any) -> bool:
-    """Say whether no assumption about a letter (integer, even, ...) is known to fail for a value.
+    """Say whether a letter may have a value: it is known to be whole if need be, and nothing else is known to fail.
 
     Zero is allowed for a positive letter: letters of quantities that are at least zero are positive ones.
     """
     known = {name: is_so for name, is_so in letter.assumptions0.items() if not (value == 0 and name in _SIGNS)}
-    return all(getattr(value, f"is_{name}") in (is_so, None) for name, is_so in known.items())
+    kinds = letter.is_integer and not value.free_symbols and value.is_integer is not True
+    return not kinds and all(getattr(value, f"is_{name}") in (is_so, None) for name, is_so in known.items())
 
 
 def _nonnegative(expression: Any) -> bool:
@@ -395,4 +344,4 @@ def _nonnegative(expression: Any) -> bool:
     for term in sympy.Add.make_args(sympy.expand(expression)):
         coefficient, powers = term.as_independent(*expression.free_symbols, as_Add=False)
         sums[powers] = sums.get(powers, 0) + coefficient
-    return all(value == 0 or (powers.is_positive and value.is_nonnegative) for powers, value in sums.items())
+    return all(powers.is_positive and ball.sign(value, {}) in (0, 1) for powers, value in sums.items() if value != 0)

@@ -6,11 +6,11 @@ from typing import Any
 import sympy
 from sympy.printing.str import StrPrinter
 
+from dpcheck.bounds.terms import exact
 from dpcheck.errors import InputError, one_line, require
 
 _DECIMALS_PER_BIT = 0.30103
 _LARGEST_EXPONENT = 4_000  # decimal digits of a floating-point number that are written out
-_NOT_REAL = (sympy.nan, sympy.zoo, sympy.oo, -sympy.oo, sympy.I)
 
 
 def formula(value: Any) -> Any:
@@ -37,10 +37,8 @@ def real(value: Any, name: str) -> Any:
     Raises :class:`~dpcheck.errors.InputError` for a relation, for NaN, infinity and the imaginary
     unit, and for a letter that cannot be a real number.
     """
-    expression = formula(value)
+    expression = exact(value, name)
     require(isinstance(expression, sympy.Expr), name, "be a number or an expression", expression)
-    strange = [constant for constant in _NOT_REAL if expression.has(constant)]
-    require(not strange, name, f"be made of real numbers, without {', '.join(map(str, strange))}", expression)
     require(
         bool(expression.free_symbols) or expression.is_real is not False, name, "be made of real numbers", expression
     )
@@ -114,9 +112,9 @@ def written(side: Any) -> Any:
     taken apart, which changes how the tree prints and nothing else.
     """
     if not callable(side) or isinstance(side, sympy.Basic):
-        return formula(side)
+        return exact(side)
     with sympy.evaluate(False):
-        tree = sympy.sympify(side(), strict=True)
+        tree = exact(side())
     return _flat(tree)
 
 

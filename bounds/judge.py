@@ -6,10 +6,12 @@ from typing import Any
 
 import sympy
 
+from dpcheck.bounds import wording
 from dpcheck.bounds.claim import Decision, Evidence
-from dpcheck.bounds.evidence import Below, Cited, Counterexample, Identity, Inequality, Quoted, Searched, Step
+from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Inequality, Quoted, Searched, Step
+from dpcheck.bounds.formula import plain
 from dpcheck.bounds.kind import Method
-from dpcheck.errors import require
+from dpcheck.errors import InputError, require
 
 
 def judge(*steps: Step, note: str = "", repaired: str = "") -> Callable[[], Decision]:
@@ -21,7 +23,7 @@ def judge(*steps: Step, note: str = "", repaired: str = "") -> Callable[[], Deci
         The relations that make up the statement. Citations are refused, since a citation is not the
         machine's own verdict.
     note : str
-        A sentence for the reader of a proved claim.
+        A sentence for the reader of a proved claim, which is shown as the author's.
     repaired : str
         What holds instead, for a claim that is known to fail. By default the critical constant is
         searched for.
@@ -54,23 +56,36 @@ def judge(*steps: Step, note: str = "", repaired: str = "") -> Callable[[], Deci
 
 def judged(*steps: Step, note: str = "", repaired: str = "") -> Decision:
     """Return the machine's own verdict on a claim that all ``steps`` hold; parameters as for :func:`judge`."""
-    methods = ", ".join(dict.fromkeys(_method(step) for step in steps))
-    broken = [step for step in steps if not step.holds()]
+    if unread:
+        return Decision("unresolved", Method.NONE, Evidence((), repaired=repaired), note, "judged", steps)
+    try:
+        broken = [step for step in steps if not step.holds()]
+        methods = ", ".join(dict.fromkeys(_method(step) for step in steps))
+    except InputError as error:  # no route takes a formula of it
+        evidence = Evidence(())
+        return Decision("unresolved", Method.NONE, evidence, f"Neither proved nor refuted: {error}.", "judged", steps)
     for step in broken:
         point = _counterexample(step)
         if point is not None:
-            rescue = repaired or _rescue(step)
-            return Decision("refuted", methods, Evidence((point,), repaired=rescue), f"Fails: {step.says}.", "judged")
+            rescue = f"{_AUTHOR}{repaired}" if repaired else _rescue(step)
+            evidence = Evidence((point,), repaired=rescue)
+            return Decision("refuted", methods, evidence, f"It fails: {point.says}.", "judged", steps)
     if broken:
         undecided = "; ".join(_open(step) for step in broken)
-        return Decision("unresolved", methods, Evidence(()), f"Neither proved nor refuted: {undecided}.", "judged")
-    return Decision("proved", methods, Evidence(steps), note or "Every relation holds as it stands.", "judged")
+        note = f"Neither proved nor refuted: {undecided}."
+        return Decision("unresolved", methods, Evidence(()), note, "judged", steps)
+    added = f" {_AUTHOR}{note}" if note else ""
+    return Decision("proved", methods, Evidence(steps), f"Every relation holds as it stands.{added}", "judged", steps)
+
+
+_AUTHOR = "In the author's words: "
+unread = False  # set where a file is read whose claims another process decides
 
 
 def _open(step: Step) -> str:
     """Return what is left open, and why where the prover says so."""
     why = step.outcome().note if isinstance(step, Inequality) else ""
-    return f"{step.says} ({why})" if why else step.says
+    return f"{wording.text([step])} ({why})" if why else wording.text([step])
 
 
 def _method(step: Step) -> str:
@@ -84,20 +99,24 @@ def _counterexample(step: Step) -> Counterexample | None:
         point = step.outcome().point
         if point is None:
             return None
-        at = ", ".join(f"{letter} = {value}" for letter, value in point.items())
-        where = f": fails at {at}" if at else ": fails"
-        return Counterexample(step.says + where, sympy.Le(*step.sides(), evaluate=False), tuple(point.items()))
+        return _broken(sympy.Le(*step.sides(), evaluate=False), tuple(point.items()))
     if isinstance(step, Below):
-        broken = Counterexample(step.says, sympy.Lt(step.smaller, step.larger, evaluate=False), ())
+        broken = _broken(sympy.Lt(step.smaller, step.larger, evaluate=False), ())
         return broken if broken.holds() else None
-    if isinstance(step, Identity):
-        equal = sympy.Eq(step.left.doit(), step.right.doit(), evaluate=False)
-        letters = sorted(equal.free_symbols, key=str)
-        return next(
-            (failure for values in _points(letters) if (failure := Counterexample(step.says, equal, values)).holds()),
-            None,
-        )
-    return None
+    if not isinstance(step, AtMost | Identity):
+        return None
+    if isinstance(step, AtMost):
+        relation = sympy.Le(step.smaller, step.larger, evaluate=False)
+    else:
+        relation = sympy.Eq(step.left.doit(), step.right.doit(), evaluate=False)
+    letters = sorted(relation.free_symbols, key=str)
+    return next((failure for values in _points(letters) if (failure := _broken(relation, values)).holds()), None)
+
+
+def _broken(relation: Any, values: tuple[tuple[Any, Any], ...]) -> Counterexample:
+    """Return the counterexample, which says what fails and where: what an author says of a step may be anything."""
+    at = ", ".join(f"{letter} = {plain(value)}" for letter, value in values)
+    return Counterexample(f"{plain(relation)} fails{f' at {at}' if at else ''}", relation, values)
 
 
 def _points(letters: list[Any]) -> Iterator[tuple[tuple[Any, Any], ...]]:

@@ -12,7 +12,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,11 +57,11 @@ def trust(step: Step) -> str:
     ``"kernel"``: the kernel of a proof assistant accepted its statement. ``"replayed"``: exact or
     ball arithmetic recomputes it each time. ``"solver"``: an SMT solver's word. A kind of step whose ``TRUST``
     says so: ``"cited"``, a source's; ``"search"``, nobody, since nothing was found; ``"compared"``, a registered
-    theorem says what the claim says.
+    theorem says what the claim says. ``"file"``: a function of a file returned it where the file was read.
     """
     from dpcheck.bounds.coq import kernel  # which writes steps out, and so imports them
 
-    kind: str = getattr(type(step), "TRUST", "")
+    kind: str = getattr(type(step), "TRUST", "") or getattr(type(getattr(step, "function", None)), "TRUST", "")
     if kind or kernel.accepted(step):
         return kind or "kernel"
     methods = step.outcome().methods if hasattr(step, "outcome") else ()
@@ -91,6 +91,10 @@ class ClaimResult(Shown):
     kernel : str
         How much of the statement stands in theorems that Coq's kernel accepted: ``"all"``, ``"the inequality, the rest
         cited"``, ``"steps only"``, or nothing where it accepted no step.
+    judged, judged_latex : str
+        What was judged, of a judged claim: relations and domains, written from the steps that were checked.
+    coq : str
+        The claim of a file as theorems of Coq, where that was asked for.
     """
 
     claim: Claim
@@ -101,16 +105,30 @@ class ClaimResult(Shown):
     seconds: float
     basis: Basis
     kernel: str = ""
+    judged: str = ""
+    judged_latex: str = ""
+    coq: str = ""
+
+    @property
+    def statement(self) -> str:
+        """What the verdict is about: the relations that were judged, or the words that a person's argument is about."""
+        return self.judged or str(self.claim.statement)
+
+    @property
+    def words(self) -> str:
+        """The author's words for what was judged, which nobody checked; nothing where they are the statement."""
+        return str(self.claim.statement) if self.judged else ""
 
     @property
     def trust(self) -> str:
         """Who vouches for the steps: the weakest word of the machine, and what is cited.
 
         ``kernel``, ``replayed`` or ``solver`` for the steps that a machine checked, with ``cited``
-        where the argument also rests on sources, and ``by hand`` where a person argued.
+        where the argument also rests on sources, and ``by hand`` where a person argued; ``file`` where a step is what
+        a function of the file returned.
         """
         words = {step["trust"] for step in self.evidence["steps"]}
-        machine = next((word for word in ("solver", "replayed", "kernel") if word in words), "")
+        machine = next((word for word in ("file", "solver", "replayed", "kernel") if word in words), "")
         by_hand = "by hand" if self.basis != "judged" else ""
         return ", ".join(word for word in (machine, "cited" if "cited" in words else "", by_hand) if word)
 
@@ -131,7 +149,8 @@ class ClaimResult(Shown):
     def _facts(self) -> dict[str, Any]:
         place = f"{self.claim.paper}, {self.claim.location}"
         checked = {"checked by": self.trust, "in the kernel": self.kernel or "nothing"}
-        return {"claim": str(self.claim.statement), "place": place, "method": self.method} | checked
+        words = {"in the author's words": self.words} if self.words else {}
+        return {"claim": self.statement, **words, "place": place, "method": self.method} | checked
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain text throughout, fit for JSON."""
@@ -139,8 +158,9 @@ class ClaimResult(Shown):
             "id": self.claim.id,
             "paper": self.claim.paper,
             "kind": self.claim.kind,
-            "statement": str(self.claim.statement),
-            "stated": None if isinstance(self.claim.statement, str) else self.claim.statement.latex(),
+            "statement": self.statement,
+            "stated": self.judged_latex or self._stated(),
+            "words": self.words,
             "location": self.claim.location,
             "verdict": self.verdict,
             "method": self.method,
@@ -151,6 +171,13 @@ class ClaimResult(Shown):
             "evidence": self.evidence,
             "note": self.note,
         }
+
+    def fields(self) -> list[Any]:
+        """Return all but the claim, in order, fit to cross from one process to another."""
+        return [getattr(self, field.name) for field in fields(self)[1:]]
+
+    def _stated(self) -> str | None:
+        return None if isinstance(self.claim.statement, str) else self.claim.statement.latex()
 
 
 class ClaimResults(tuple[ClaimResult, ...]):
@@ -172,7 +199,7 @@ class ClaimResults(tuple[ClaimResult, ...]):
         return [
             {
                 "claim": result.claim.id, "paper": result.claim.paper, "location": result.claim.location,
-                "verdict": result.verdict, "statement": str(result.claim.statement), "note": result.note,
+                "verdict": result.verdict, "statement": result.statement, "note": result.note,
                 "method": result.method, "checked by": result.trust, "in the kernel": result.kernel or "nothing",
             }
             for result in self

@@ -25,6 +25,7 @@ import importlib.util
 import pkgutil
 import re
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -263,7 +264,7 @@ def _says(claim: Claim, words: list[str]) -> bool:
 
 def prove(
     target: str | None = None, *, jobs: int | None = None, seconds: float = 60.0,
-    watch: Callable[[str, int, int], object] | None = None,
+    watch: Callable[[str, int, int], object] | None = None, kernel: bool = False, export: bool = False,
 ) -> ClaimResults:  # fmt: skip
     """Decide the claims of a paper, one claim, those of a theorem, of a Python file, or all.
 
@@ -280,6 +281,10 @@ def prove(
         Time that a claim may take, > 0, beyond which it is ``unresolved``.
     watch : callable, optional
         Called as ``watch(id, done, total)`` after each claim.
+    kernel : bool
+        Whether Coq is asked to prove the steps of a file, here and now; those of the papers are recorded.
+    export : bool
+        Whether the result of a claim of a file holds its theorems of Coq.
 
     Returns
     -------
@@ -290,7 +295,8 @@ def prove(
     Raises
     ------
     InputError
-        For a target that is none of these, and for a file that cannot be imported or states no claims.
+        For a target that is none of these, for a file that cannot be imported or states no claims, and for ``kernel``
+        without a file or without Coq.
 
     References
     ----------
@@ -303,11 +309,17 @@ def prove(
     >>> result.verdict, result.claim.location
     ('refuted', 'proof of Lemma 6(a), Appendix C.2')
     """
+    from dpcheck.bounds.coq.kernel import compile_library
     from dpcheck.bounds.workers import decide
 
     file = isinstance(target, str) and target.endswith(".py")
+    require(file or not kernel, "what Coq proves", "be a FILE.py (the papers' theorems are recorded)", target)
     chosen = None if file else find(target)  # a worker alone imports a file
-    return ClaimResults(decide(chosen, target, jobs=jobs, seconds=seconds, watch=watch))
+    with tempfile.TemporaryDirectory() as library:
+        if kernel:
+            compile_library(Path(library))
+        coq = {"export": export, "library": library if kernel else ""}
+        return ClaimResults(decide(chosen, target, jobs=jobs, seconds=seconds, watch=watch, coq=coq))
 
 
 def _load(path: str) -> tuple[Claim, ...]:

@@ -12,6 +12,7 @@ that says something else leaves the claim unresolved.
 
 from __future__ import annotations
 
+import re
 import string
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,13 +24,14 @@ import sympy
 
 from dpcheck.bounds.asymptotics import Region
 from dpcheck.bounds.evidence import Below, Domain
-from dpcheck.bounds.formula import formula as expression
 from dpcheck.bounds.formula import plain
+from dpcheck.bounds.terms import exact
 from dpcheck.errors import require
 
 if TYPE_CHECKING:
     from dpcheck.bounds.theorem import Theorem
 
+_RELATIONS = re.compile(r"(?:For @(?:(?:,|,? and) @)*: )?@(?:(?:,|,? and) @)*\.?")  # @ stands for a formula
 _SETTINGS = ("samples", "seed", "bound")  # of a search
 
 
@@ -60,6 +62,7 @@ class Statement:
         require(bare, "the places of a statement", "be names alone, so that formulas are printed whole", self.template)
         places = {name for name, _ in parts if name is not None}
         require(places == set(self.formulas), "the places of a statement", "name its formulas", sorted(places))
+        object.__setattr__(self, "formulas", {name: exact(value) for name, value in self.formulas.items()})
 
     def __str__(self) -> str:
         """Return the statement as plain text."""
@@ -67,7 +70,7 @@ class Statement:
 
     def latex(self) -> str:
         """Return the statement with its formulas in LaTeX, between dollar signs."""
-        shown = {name: f"${sympy.latex(exact(value), order='none')}$" for name, value in self.formulas.items()}
+        shown = {name: f"${sympy.latex(value, order='none')}$" for name, value in self.formulas.items()}
         return self.template.format(**shown)
 
     def loose(self, steps: Iterable[Any]) -> tuple[str, ...]:
@@ -86,7 +89,7 @@ class Statement:
         steps = list(steps)
         judged = [expression for step in steps for expression in spoken_of(step)]
         conditions = [condition for step in steps for condition in conditions_of(step)]
-        formulas = [(plain(value), exact(value)) for value in self.formulas.values()]
+        formulas = [(plain(value), value) for value in self.formulas.values()]
         shown = [_occurs(wanted, judged) for _, wanted in formulas]
         if not any(shown):
             return tuple(text for text, _ in formulas)
@@ -97,7 +100,9 @@ class Statement:
         )
 
     def is_stated_by(self, step: Any) -> bool:
-        """Say whether a formula is the relation of the step, and the others occur in it: if it is false, so is this.
+        """Say whether this is relations alone, of which the step is one, on no less than the step's domain.
+
+        If the step is false, so is this; words beside the relations may say anything, "it is false that" for example.
 
         Parameters
         ----------
@@ -109,7 +114,12 @@ class Statement:
         bool
             Whether the step states the statement.
         """
-        wanted = [exact(value) for value in self.formulas.values()]
+        places = [name for _, name, _, _ in string.Formatter().parse(self.template) if name is not None]
+        shape = self.template.format(**dict.fromkeys(places, "@"))
+        if not _RELATIONS.fullmatch(shape):
+            return False
+        given = shape.partition(":")[0].count("@") if ":" in shape else 0
+        wanted = [self.formulas[name] for name in places[given:]]
         judged = [one for one in spoken_of(step) if hasattr(one, "rel_op")]
         whole = any(is_relation(one, judged) for one in wanted if hasattr(one, "rel_op"))
         return whole and not self.loose([step])
@@ -234,13 +244,6 @@ def same(one: Any, other: Any) -> bool:
     return bool(sympy.cancel(sympy.together(sympy.expand((one - other).doit()))) == 0)
 
 
-def exact(value: Any) -> Any:
-    """Return a formula, or a number, as an expression."""
-    if isinstance(value, Fraction):
-        return sympy.Rational(value.numerator, value.denominator)
-    return sympy.sympify(value, strict=True)
-
-
 Decider = TypeVar("Decider", bound=Callable[..., Any])
 _POINTS, _DIGITS = 24, 30
 BELOW_1 = ("delta", "delta_1", "delta_2", "theta")  # letters below 1
@@ -302,7 +305,7 @@ class Carried:
 
     def fault(self) -> str:
         """Return where and by what factor the two differ; nothing where they agree."""
-        registered, stated = self.registered(), expression(self.stated).xreplace(dict(self.where))
+        registered, stated = self.registered(), exact(self.stated).xreplace(dict(self.where))
         if registered == stated:
             return ""
         seen = 0

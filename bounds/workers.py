@@ -2,8 +2,8 @@
 
 A worker is a program that runs :func:`main`: it reads a claim's id from its input, decides the claim,
 and writes the result. The caller's own program is never imported again, as it would be by
-``multiprocessing``, and a file of one's own is imported by workers alone, so that one that never
-ends or takes all memory stops nobody else.
+``multiprocessing``. A file of one's own runs in a worker that decides nothing, so that one that never ends, takes all
+memory or patches a module stops nobody else: what it states crosses as a plain tree to a worker that judges.
 
 A worker does not search the current folder for modules (``python -P``): a ``types.py`` or ``z3.py``
 that lies there has no say in a verdict. The folder of a file of claims comes last on its path, so
@@ -13,6 +13,7 @@ that the file can import its neighbours and they replace nothing.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import queue
@@ -22,7 +23,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -34,6 +35,7 @@ from dpcheck.running.executor import workers
 
 _LENGTH = struct.Struct("!Q")  # of a message, which goes before it
 _MEMORY = 4 * 2**30  # bytes of address space of a worker, and of each solver it starts
+_LONGEST = 2**26  # bytes of a message
 _STARTING = 60.0  # seconds the interpreter and this package may take to start
 
 _PACKAGE = __name__.partition(".")[0]
@@ -51,12 +53,15 @@ Watch = Callable[[str, int, int], object]
 
 
 def decide(
-    claims: Sequence[Claim] | None, target: str | None, *, jobs: int | None, seconds: float, watch: Watch | None = None
-) -> tuple[ClaimResult, ...]:
+    claims: Sequence[Claim] | None, target: str | None, *, jobs: int | None, seconds: float,
+    watch: Watch | None = None, coq: Mapping[str, Any] | None = None,
+) -> tuple[ClaimResult, ...]:  # fmt: skip
     """Return the result of each claim, in order; ``target`` is where :func:`registry.find` finds them.
 
-    Without ``claims`` they are those of the Python file ``target``, which is never imported here. An interrupt
-    kills the workers and is passed on.
+    Without ``claims`` they are those of the Python file ``target``, which runs in a process that decides nothing:
+    what it states crosses as plain trees to another, which never sees the file. ``coq`` is what a judge does besides:
+    ``library``, a folder in which Coq is asked to prove the steps, and ``export``, to write them as a file. An
+    interrupt kills the workers and is passed on.
 
     Raises :class:`~dpcheck.errors.InputError` for a file that cannot be imported within ``seconds``
     or states no claims.
@@ -64,120 +69,156 @@ def decide(
     require_positive(seconds, "seconds")
     if jobs is not None:
         require_count(jobs, "jobs")
-    worker = None
-    if claims is None:
-        worker = _Worker(target)
-        try:
-            claims = worker.claims(seconds)
-        except BaseException:
-            worker.kill()
-            raise
+    file = claims is None
+    first = _Decider(target, file, coq)
+    try:
+        known = first.claims(seconds) if claims is None else claims
+    except BaseException:
+        first.kill()
+        raise
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for index in range(len(claims)):
+    for index in range(len(known)):
         waiting.put(index)
     done: queue.SimpleQueue[tuple[int, ClaimResult]] = queue.SimpleQueue()
     stop = threading.Event()
-    count = min(workers(jobs), len(claims))
+    others = [_Decider(target, file, coq) for _ in range(min(workers(jobs), len(known)) - 1)]
     threads = [
-        threading.Thread(target=_serve, args=(claims, target, seconds, waiting, done, stop, started), daemon=True)
-        for started in (worker, *[None] * (count - 1))
+        threading.Thread(target=_serve, args=(known, seconds, waiting, done, stop, decider), daemon=True)
+        for decider in (first, *others)
     ]
     for thread in threads:
         thread.start()
     results: dict[int, ClaimResult] = {}
     try:
-        while len(results) < len(claims):
+        while len(results) < len(known):
             index, result = done.get()
             results[index] = result
             if watch is not None:
-                watch(claims[index].id, len(results), len(claims))
+                watch(known[index].id, len(results), len(known))
     finally:
         stop.set()
         for thread in threads:
             thread.join()
-    return tuple(results[index] for index in range(len(claims)))
+    return tuple(results[index] for index in range(len(known)))
 
 
 def _serve(
-    claims: Sequence[Claim], target: str | None, seconds: float, waiting: queue.SimpleQueue[int],
-    done: queue.SimpleQueue[tuple[int, ClaimResult]], stop: threading.Event, worker: _Worker | None,
+    claims: Sequence[Claim], seconds: float, waiting: queue.SimpleQueue[int],
+    done: queue.SimpleQueue[tuple[int, ClaimResult]], stop: threading.Event, decider: _Decider,
 ) -> None:  # fmt: skip
-    """Take claims until none is left, in one worker that is replaced when it has to be killed."""
+    """Take claims until none is left."""
     try:
         while not stop.is_set():
             try:
                 index = waiting.get_nowait()
             except queue.Empty:
                 return
-            worker = worker or _Worker(target)
-            result = worker.decide(claims[index], seconds, stop)
-            if result.method == Method.NONE:
-                worker.kill()
-                worker = None
-            done.put((index, result))
+            done.put((index, decider.decide(claims[index], seconds, stop)))
     finally:
-        if worker is not None:
-            worker.kill()
+        decider.kill()
 
 
-class _Worker:
-    """A process that decides claims one after the other."""
+class _Decider:
+    """What decides claims one after the other: a process, or for a file one that runs it and one that judges."""
 
-    def __init__(self, target: str | None) -> None:
-        root = str(Path(sys.modules[_PACKAGE].__file__ or "").parent.parent)
-        command = [sys.executable, "-P", "-c", _PROGRAM, root, *([target] if target else [])]
-        self._target = target
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
-        self._ready = False
+    def __init__(self, target: str | None, file: bool, coq: Mapping[str, Any] | None) -> None:
+        self._target, self._file, self._coq = target, file, dict(coq or {})
+        self._workers: list[_Worker] = []
+
+    def _started(self) -> list[_Worker]:
+        if not self._workers:
+            roles = (("judge", None), ("read", self._target)) if self._file else (("decide", self._target),)
+            self._workers = [_Worker(*role) for role in roles]
+        return self._workers
 
     def claims(self, seconds: float) -> tuple[Claim, ...]:
-        """Return the claims of the worker's file, to be decided by a worker; an error names what is wrong with the
-        file.
-        """
-        stop = threading.Event()
+        """Return the claims of the file, to be decided elsewhere; an error names what is wrong with the file."""
+        *_, reader = self._started()
         try:
-            stated = self._start(seconds, stop)
+            stated = reader.start(seconds, threading.Event())
         except TimeoutError:
             raise _bad_file(f"be imported within {seconds:g} s", self._target) from None
         except ValueError as error:
             raise _bad_file("leave the results alone", f"{self._target}: {one_line(error)}") from None
         except (EOFError, BrokenPipeError):
-            ended = f"{self._target}: the process that imported it ended with code {self._process.wait()}"
+            ended = f"{self._target}: the process that imported it ended with code {reader.code()}"
             raise _bad_file("be importable", ended) from None
         if isinstance(stated, str):
-            raise InputError(stated)
-        return tuple(
-            Claim(id, paper, kind, statement, place, _elsewhere) for id, paper, kind, statement, place in stated
-        )
+            raise InputError(one_line(stated))
+        alone = isinstance(stated, list) and all(isinstance(row, list) and len(row) == 5 for row in stated)
+        if not alone or not all(isinstance(word, str) and len(word) < 10_000 for row in stated for word in row):
+            raise _bad_file("leave the results alone", self._target)
+        return tuple(_named(*map(one_line, row)) for row in stated)
 
     def decide(self, claim: Claim, seconds: float, stop: threading.Event) -> ClaimResult:
         """Return the claim's result, or that there is none and why."""
-        assert self._process.stdin is not None
+        workers = self._started()
+        request: Any = claim.id
+        worker = workers[-1]
         try:
-            if not self._ready:
-                self._start(seconds, stop)
-            self._process.stdin.write(claim.id.encode() + b"\n")
-            self._process.stdin.flush()
-            answer = self._message(time.monotonic() + seconds, stop)
+            for worker in workers:
+                worker.start(seconds, stop)
+            deadline = time.monotonic() + seconds
+            for worker in reversed(workers):  # what reads comes before what judges
+                answer = worker.ask(request, deadline, stop)
+                if isinstance(answer, str):
+                    break
+                request = {"claim": answer, "id": claim.id, **self._coq}
         except TimeoutError:
-            return _undecided(claim, f"not decided within {seconds:g} s")
+            why = f"not decided within {seconds:g} s"
         except ValueError as error:
-            return _undecided(claim, f"the process that decided it wrote something else: {one_line(error)}")
+            why = f"the process that decided it wrote something else: {one_line(error)}"
         except (EOFError, BrokenPipeError):
-            return _undecided(claim, f"the process that decided it ended with code {self._process.wait()}")
-        if isinstance(answer, str):
-            return _undecided(claim, f"deciding it failed: {answer}")
-        return ClaimResult(claim, *answer)
+            why = f"the process that decided it ended with code {worker.code()}"
+        else:
+            if isinstance(answer, str):
+                return _undecided(claim, f"deciding it failed: {one_line(answer)}")
+            stated, reached = answer
+            return ClaimResult(_named(*stated) if stated else claim, *reached)
+        self.kill()
+        return _undecided(claim, why)
 
-    def _start(self, seconds: float, stop: threading.Event) -> Any:
-        """Wait until it runs, then until it has the claims; return what it says of them."""
+    def kill(self) -> None:
+        """End the processes; the next claim starts new ones."""
+        for worker in self._workers:
+            worker.kill()
+        self._workers = []
+
+
+class _Worker:
+    """A process that answers one request after the other."""
+
+    def __init__(self, role: str, target: str | None) -> None:
+        root = str(Path(sys.modules[_PACKAGE].__file__ or "").parent.parent)
+        command = [sys.executable, "-P", "-c", _PROGRAM, root, role, *([target] if target else [])]
+        self._target = target
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+        self._ready = False
+
+    def ask(self, request: Any, deadline: float, stop: threading.Event) -> Any:
+        """Return the answer."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(request).encode() + b"\n")
+        self._process.stdin.flush()
+        return self._message(deadline, stop)
+
+    def start(self, seconds: float, stop: threading.Event) -> Any:
+        """Wait until it runs, then until it has the claims; return what it says of them, once."""
+        if self._ready:
+            return None
         self._read(1, time.monotonic() + _STARTING, stop)
         answer = self._message(time.monotonic() + max(seconds, _STARTING if self._target is None else 0.0), stop)
         self._ready = True
         return answer
 
+    def code(self) -> int:
+        """Return the code with which it ended."""
+        return self._process.wait()
+
     def _message(self, deadline: float, stop: threading.Event) -> Any:
         (length,) = _LENGTH.unpack(self._read(_LENGTH.size, deadline, stop))
+        if length > _LONGEST:
+            raise ValueError("a message too long to be read")
         return json.loads(self._read(length, deadline, stop))  # plain text: a user's own file had a hand in it
 
     def kill(self) -> None:
@@ -211,12 +252,21 @@ def _bad_file(constraint: str, value: object) -> InputError:
     return InputError(f"the file of claims must {constraint}, got {value}")
 
 
+def _named(id: str, paper: str, kind: str, statement: str, location: str) -> Claim:
+    """Return a claim that is decided in a worker."""
+    return Claim(id, paper, kind, statement, location, _elsewhere)
+
+
 def _elsewhere() -> NoReturn:
     raise RuntimeError("a claim of a file is decided in a worker")
 
 
 def main(find: Callable[..., tuple[Claim, ...]]) -> None:
-    """Say which claims ``find`` finds, then decide those whose ids come in, one a line: the program of a worker."""
+    """Answer requests, one a line: the program of a worker.
+
+    One that *decides* gets ids of claims that ``find`` finds, one that *reads* a file says as a tree what the claim
+    with an id states, one that *judges* gets such trees.
+    """
     import resource
 
     from dpcheck.running.processes import end_with_parent
@@ -232,21 +282,38 @@ def main(find: Callable[..., tuple[Claim, ...]]) -> None:
         results.write(_LENGTH.pack(len(answer)) + answer)
         results.flush()
 
-    require(len(sys.argv) <= 2, "arguments", "be a target or nothing", sys.argv[1:])
+    role, *target = sys.argv[1:]
+    require(len(target) <= 1, "arguments", "be a target or nothing", target)
     results.write(b"!")
     results.flush()
-    if sys.argv[1:] and sys.argv[1].endswith(".py"):
-        sys.path.append(str(Path(sys.argv[1]).resolve().parent))
-    try:
-        known = {claim.id: claim for claim in find(*sys.argv[1:])}
-    except InputError as error:
-        send(str(error))
-        return
-    send([(claim.id, claim.paper, claim.kind, str(claim.statement), claim.location) for claim in known.values()])
+    if role == "judge":
+        from dpcheck.bounds import crossing
+
+        send(None)
+        answer: Callable[[Any], Any] = crossing.answer
+    else:
+        if role == "read":
+            sys.path.append(str(Path(target[0]).resolve().parent))
+        try:
+            known = {claim.id: claim for claim in find(*target)}
+        except InputError as error:
+            send(str(error))
+            return
+        send([(claim.id, claim.paper, claim.kind, str(claim.statement), claim.location) for claim in known.values()])
+        answer = functools.partial(_told if role == "read" else _decided, known)
     for line in sys.stdin:
         try:
-            result = known[line.rstrip("\n")].decide()
-            reached = (result.verdict, result.method, result.note, result.evidence, result.seconds)
-            send((*reached, result.basis, result.kernel))
+            send(answer(json.loads(line)))
         except Exception as error:
             send(f"{type(error).__name__}: {one_line(error)}")
+
+
+def _decided(known: Mapping[str, Claim], id: str) -> Any:
+    return None, known[id].decide().fields()
+
+
+def _told(known: Mapping[str, Claim], id: str) -> Any:
+    from dpcheck.bounds import crossing, judge
+
+    judge.unread = True
+    return crossing.tree(known[id])

@@ -79,6 +79,8 @@ class Writer:
 
     def _write(self, expression: Any) -> tuple[str, int]:
         if expression.is_Symbol:
+            if expression not in self._letters:
+                raise UntranslatedError(f"{expression} is bound within a formula")
             return self._letters[expression], _ATOM
         if expression.is_Integer:
             return str(expression), _ATOM if expression >= 0 else _UNARY

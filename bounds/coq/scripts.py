@@ -6,7 +6,8 @@ A script that does not fit costs Coq a moment.
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,13 @@ import sympy
 
 from dpcheck.bounds.asymptotics import Dominated, Domination, dominate
 from dpcheck.bounds.calibration import NotPrivate, Private
-from dpcheck.bounds.claim import Claim
 from dpcheck.bounds.coq import kernel, products
 from dpcheck.bounds.coq.expression import Writer, names
 from dpcheck.bounds.coq.statement import ordered, statement
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity, Inequality
 from dpcheck.bounds.formula import formula
 from dpcheck.bounds.ledger import ClaimResult
-from dpcheck.errors import raised
+from dpcheck.errors import require
 from dpcheck.running.files import require_new_folder, write_text
 
 _IDENTITIES = (
@@ -211,8 +211,8 @@ all:
 def export(results: Iterable[ClaimResult], folder: str | Path) -> tuple[Path, ...]:
     """Write one file a claim into ``folder``, with the library they share and what Coq needs to run them.
 
-    A proof that Coq has accepted is written as it was; for a step that has none, such as one of a
-    file of your own, the script that fits its kind is written, and Coq says whether it is enough.
+    A proof that Coq has accepted is written as it was; for a step that has none the script that fits its kind is
+    written, and Coq says whether it is enough. Coq refuses the file of a claim of which nothing is stated.
 
     Raises :class:`~dpcheck.errors.InputError` if ``folder`` is not an empty or a new one.
     """
@@ -222,7 +222,7 @@ def export(results: Iterable[ClaimResult], folder: str | Path) -> tuple[Path, ..
     files: dict[str, str] = {}
     for result in results:
         name = _identifier(result.claim.id, files)
-        files[name] = _file(name, result.claim, result.verdict)
+        files[name] = result.coq or file(result, _steps(result), {})
     for name, text in (*files.items(), ("Dpcheck", kernel.library())):
         write_text(place / f"{name}.v", text)
     names = ["Dpcheck.v", *(f"{name}.v" for name in files)]
@@ -231,22 +231,57 @@ def export(results: Iterable[ClaimResult], folder: str | Path) -> tuple[Path, ..
     return tuple(place / name for name in names)
 
 
-def _file(name: str, claim: Claim, verdict: str) -> str:
-    head = _comment(f"{claim.paper} {claim.id} ({claim.location}), {verdict}: {claim.statement}")
-    parts = [head, kernel.HEADER]
+def file(result: ClaimResult, steps: Iterable[Any], found: Mapping[str, str]) -> str:
+    """Return the file of a claim with these steps; ``found`` are further proofs, by the hash of what they prove."""
+    claim, name = result.claim, _identifier(result.claim.id, ())
+    head = _comment(f"{claim.paper} {claim.id} ({claim.location}), {result.verdict}: {result.statement}")
+    parts = [_step(f"{name}_step_{number}", step, found) for number, step in enumerate(steps, start=1)]
+    stated = any("\nTheorem " in part for part in parts)
+    parts += [] if stated else [NOTHING_STATED]
+    return "\n\n".join([head, kernel.HEADER, *parts]) + "\n"
+
+
+def prove(steps: Iterable[Any], coq: kernel.Session) -> dict[str, str]:
+    """Return the proofs that Coq accepts of these steps, by the hash of what they prove.
+
+    Raises :class:`~dpcheck.errors.InputError` if they rest on other axioms than those of the real numbers.
+    """
+    found: dict[str, str] = {}
+    for step in steps:
+        stated = statement(step)
+        if stated is not None and stated.sha256 not in found:
+            before = kernel.proof(stated)
+            tried = itertools.chain([before] if before else [], scripts(step))
+            script = next((script for script in tried if coq.check(stated, script) is None), None)
+            found |= {stated.sha256: script} if script else {}
+    strange = [axiom for axiom in (coq.assumptions() if found else ()) if not axiom.startswith(kernel.AXIOMS)]
+    require(not strange, "what the proofs rest on", "be the axioms of the real numbers", ", ".join(strange))
+    return found
+
+
+def refused(files: Iterable[Path]) -> list[str]:
+    """Return the names of the exported files that Coq does not accept, the library first."""
+    command = ["coqc", "-q", "-w", "none", "-R", ".", "Dpcheck"]
+    done = {path.name: subprocess.run([*command, path.name], cwd=path.parent, capture_output=True) for path in files}
+    return [name for name, process in done.items() if process.returncode]
+
+
+def _steps(result: ClaimResult) -> tuple[Any, ...]:
+    """Return the steps of a claim, none where its evidence failed or is in another process."""
     try:
-        steps = claim.decision().evidence.steps
-    except Exception as error:  # a claim of one's own may fail; its result says so
-        return f"{head}\n\n{_comment(f'no evidence: {raised(error)}')}\n"
-    parts += [_step(f"{name}_step_{number}", step) for number, step in enumerate(steps, start=1)]
-    return "\n\n".join(parts) + "\n"
+        return result.claim.decision().evidence.steps
+    except Exception:  # its result says so
+        return ()
 
 
-def _step(name: str, step: Any) -> str:
+NOTHING_STATED = 'Goal True. fail "nothing of this claim is stated in Coq".'  # an error, where a comment would pass
+
+
+def _step(name: str, step: Any, found: Mapping[str, str]) -> str:
     stated = statement(step)
     if stated is None:
         return _comment(f"{step.says}: {type(step).__name__.lower()}, not stated in Coq")
-    script = kernel.proof(stated)
+    script = found.get(stated.sha256) or kernel.proof(stated)
     comment = _comment(step.says if script else f"{step.says} (no proof of it is recorded)")
     return f"{comment}\n{kernel.theorem(name, stated, script or _candidate(step))}"
 

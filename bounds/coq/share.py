@@ -16,7 +16,7 @@ import sympy
 from dpcheck.bounds.coq import kernel
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Inequality, Quoted
 from dpcheck.bounds.ledger import SHARES
-from dpcheck.bounds.statement import BELOW_1, Statement, assumed, conditions_of, exact, is_relation, same, spoken_of
+from dpcheck.bounds.statement import BELOW_1, Statement, assumed, conditions_of, is_relation, same, spoken_of
 
 ALL, INEQUALITY, STEPS, NOTHING = SHARES
 
@@ -45,7 +45,7 @@ def share(statement: Statement | str, verdict: str, steps: Sequence[Any]) -> str
         return STEPS if accepted else NOTHING
     places = [name for _, name, _, _ in string.Formatter().parse(statement.template) if name is not None]
     shape = statement.template.format(**dict.fromkeys(places, "@"))
-    formulas = [exact(statement.formulas[name]) for name in places]
+    formulas = [statement.formulas[name] for name in places]
     holds = verdict in ("proved", "conditional")
     theorems = list(_theorems(accepted, holds))
     if verdict != "conditional" and _is_all(shape, formulas, theorems, holds):

@@ -198,6 +198,8 @@ def _inequality(step: Inequality) -> Statement:
 
 def _on(domain: Domain, parts: Iterable[Any], conclusion: Callable[[Writer], str]) -> Statement:
     """Return what is concluded about these formulas, on the domain and where they have values."""
+    if domain.empty:
+        raise UntranslatedError("a theorem about no value says nothing")
     letters = names(domain.intervals)
     write = Writer(letters)
     hypotheses: list[str] = []

@@ -129,11 +129,11 @@ def compile(expression: Any, letters: Sequence[Any]) -> Compiled:
     if expression in _CONSTANTS:
         constant = _CONSTANTS[expression]
         return lambda balls: constant()
+    if not expression.is_Pow and expression.func not in _FUNCTIONS:
+        raise InputError(f"a formula must be made of {', '.join(_KNOWN)}, got {expression.func.__name__}")
     parts = [compile(part, letters) for part in expression.args]
     if expression.is_Pow:
         return _power(expression, parts[0], parts[1])
-    if expression.func not in _FUNCTIONS:
-        raise InputError(f"a formula must be made of {', '.join(_KNOWN)}, got {expression.func.__name__}")
     function = _FUNCTIONS[expression.func]
     return lambda balls: function([part(balls) for part in parts])
 

@@ -12,9 +12,11 @@ import sympy
 from dpcheck.bounds.prover import ball, forms, ranges, search, slopes, smt
 from dpcheck.bounds.prover.certificate import Certificate
 from dpcheck.bounds.prover.domain import Domain
+from dpcheck.errors import InputError, raised
 
 Verdict = Literal["proved", "refuted", "unresolved"]
 NO_POINT = "no point of the domain was found at which both sides are defined"
+EMPTY = "the domain is empty: a relation of it is false of every value"
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,17 @@ def settle(smaller: Any, larger: Any, domain: Domain) -> Outcome:
     The inequality is about the points of the domain at which both sides are defined: every part of
     them is a real number. It is proved only if there is such a point, which is shown.
     """
-    outcome = decide(larger - smaller, domain, sides=(smaller, larger))
-    if outcome.verdict == "refuted":
-        return outcome
-    point = search.find(domain, (smaller, larger))
+    if domain.empty:
+        return Outcome("unresolved", (), (), None, 0.0, note=EMPTY)
+    try:
+        outcome = decide(larger - smaller, domain, sides=(smaller, larger))
+        if outcome.verdict == "refuted":
+            return outcome
+        point = search.find(domain, (smaller, larger))
+    except InputError:
+        raise
+    except (ArithmeticError, ValueError) as error:  # numbers too large for a route
+        return Outcome("unresolved", (), (), None, 0.0, note=f"a number is beyond the prover: {raised(error)}")
     if point is None:
         return replace(outcome, verdict="unresolved", note=NO_POINT)
     return replace(outcome, witness=point)

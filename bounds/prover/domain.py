@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import sympy
 
-from dpcheck.bounds.formula import formula, real
+from dpcheck.bounds.formula import real
 from dpcheck.bounds.prover import ball
+from dpcheck.bounds.terms import exact
 from dpcheck.errors import InputError, require
 
 _SIGNS = {
@@ -28,7 +29,7 @@ def require_distinct(symbols: Iterable[Any]) -> None:
     """Require that every letter is a symbol that can be a real number, and that no two have one name."""
     seen: set[str] = set()
     for letter in symbols:
-        require(isinstance(letter, sympy.Symbol), "a letter", "be a sympy Symbol", letter)
+        require(type(letter) is sympy.Symbol, "a letter", "be a sympy Symbol", letter)
         assumed = ", ".join(f"{key}={letter.assumptions0[key]}" for key in ("commutative", "real", "finite")
                             if letter.assumptions0.get(key) is False)  # fmt: skip
         require(not assumed, f"the letter {letter}", "stand for real numbers", assumed)
@@ -154,7 +155,8 @@ class Domain:
         even) holds too: an end at 0 of a positive letter is open, an integer letter takes integers only. A letter
         without assumptions is a real number.
     where : tuple of relations
-        Further relations (``<=``, ``<``, ``>=``, ``>``) between the letters; proofs cover their boundary too.
+        Further relations (``<=``, ``<``, ``>=``, ``>``) between the letters; proofs cover their boundary too. One that
+        is false of every value leaves nothing, and nothing is proved there.
 
     Raises
     ------
@@ -173,21 +175,23 @@ class Domain:
 
     intervals: Mapping[Any, tuple[Any, Any]]
     where: tuple[Any, ...] = ()
+    empty: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         """Refuse what has no meaning."""
         require(isinstance(self.intervals, Mapping), "the intervals of a domain", "be a mapping", self.intervals)
         require_distinct(self.intervals)
-        exact = {letter: _ends(letter, ends) for letter, ends in self.intervals.items()}
-        object.__setattr__(self, "intervals", exact)
+        intervals = {letter: _ends(letter, ends) for letter, ends in self.intervals.items()}
+        object.__setattr__(self, "intervals", intervals)
         _ = self.limits  # refuses what the symbols leave empty
         require(isinstance(self.where, tuple | list), "where", "be a tuple of relations", self.where)
-        require(all(relation != sympy.false for relation in self.where), "where", "leave something", "a false relation")
-        object.__setattr__(self, "where", tuple(formula(relation) for relation in self.where if relation != sympy.true))
+        object.__setattr__(self, "empty", sympy.false in self.where)
+        left = [relation for relation in self.where if relation not in (sympy.true, sympy.false)]
+        object.__setattr__(self, "where", tuple(map(exact, left)))
         for relation in self.where:
             require(isinstance(relation, _ORDERS), "where", "hold relations <=, <, >=, >", relation)
             real(relation.lhs - relation.rhs, "a relation of where")
-            loose = relation.free_symbols - exact.keys()
+            loose = relation.free_symbols - intervals.keys()
             require(not loose, "where", "speak of letters with an interval", ", ".join(sorted(map(str, loose))))
 
     def __hash__(self) -> int:
@@ -246,6 +250,8 @@ class Domain:
         bool
             False also where it is not known.
         """
+        if self.empty:
+            return False
         for letter, (low, high) in self.limits.items():
             at = values[letter]
             if not allows(letter, at):
@@ -287,7 +293,7 @@ class Domain:
         signed = mixed([*expressions, *(side for relation in self.where for side in relation.args)], new)
         new |= {letter: letter if letter.is_real else sympy.Symbol(letter.name, real=True) for letter in signed}
         where = tuple(relation.xreplace(new) for relation in self.where)
-        if any(relation == sympy.false for relation in where):
+        if self.empty or any(relation == sympy.false for relation in where):
             return new, None
         return new, Domain({new[letter]: ends for letter, ends in self.limits.items()}, where)
 
@@ -301,7 +307,7 @@ class Domain:
         for relation in self.where:
             sign = "<" if isinstance(relation, sympy.Lt | sympy.Gt) else "<="
             parts.append(f"{relation.lts} {sign} {relation.gts}")
-        return ", ".join(parts)
+        return ", ".join([*parts, *["no value at all"] * self.empty])
 
 
 def over(*parts: Any) -> Domain:
@@ -324,7 +330,7 @@ def over(*parts: Any) -> Domain:
     ------
     InputError
         For a relation that is true of every value, such as ``n >= 1`` of a positive integer (name the letter instead),
-        for one that is false of every value, and for what :class:`Domain` refuses.
+        and for what :class:`Domain` refuses.
 
     Examples
     --------
@@ -339,7 +345,10 @@ def over(*parts: Any) -> Domain:
     for part in _flat(parts):
         if isinstance(part, Domain):
             intervals |= part.intervals
-            where += part.where
+            where += [*part.where, *[sympy.false] * part.empty]
+            continue
+        if part is sympy.false:
+            where.append(part)
             continue
         plain = isinstance(part, sympy.Symbol | sympy.core.relational.Relational)
         require(plain, "a part of a domain", "be a letter, or a relation that leaves something open", part)
@@ -371,7 +380,7 @@ def _ends(letter: Any, ends: Any) -> tuple[Any, Any]:
     """Return the interval as exact numbers."""
     name = f"the interval of {letter}"
     require(isinstance(ends, tuple | list) and len(ends) == 2, name, "be a pair of numbers", ends)
-    low, high = (formula(end) for end in ends)
+    low, high = (exact(end, name, ends=True) for end in ends)
     for end in (low, high):
         require(isinstance(end, sympy.Expr), name, "have numbers for its ends", end)
         free = ", ".join(sorted(map(str, end.free_symbols)))

@@ -28,6 +28,7 @@ REACH = 12.0  # decades that stand for infinity
 _FAR = 150.0  # ... in the last search; squares are still floating-point numbers
 _NEAR = 2.0  # ... where powers can be written out exactly
 _STEPS = 40  # of the local descent
+_WHOLE = 2**1000  # a larger whole number is no floating-point number
 
 
 class Landscape:
@@ -182,7 +183,7 @@ class _Bend:
 
 def _range(low: Any, high: Any, letter: Any, reach: float) -> tuple[float, float, _Bend]:
     """Return numbers for the ends, and the scale between them."""
-    start, stop = float(low), float(high)
+    start, stop = _float(low), _float(high)
     if start == 0 and letter.is_positive:
         start = min(stop, 1.0) * 10**-reach
     if stop == np.inf:
@@ -192,8 +193,17 @@ def _range(low: Any, high: Any, letter: Any, reach: float) -> tuple[float, float
     return start, stop, _Bend(start > 0)
 
 
+def _float(end: Any) -> float:
+    try:
+        return float(end)
+    except OverflowError:
+        return math.copysign(math.inf, 1 if end > 0 else -1)
+
+
 def _numeric(expression: Any, letters: list[Any]) -> Any:
-    return sympy.lambdify(letters, expression, modules=["scipy", "numpy"])
+    beyond = [number for number in expression.atoms(sympy.Rational) if max(abs(number.p), number.q) > _WHOLE]
+    rounded = expression.xreplace({number: sympy.Float(number, 17) for number in beyond})  # to inf where it is larger
+    return sympy.lambdify(letters, rounded, modules=["scipy", "numpy"])
 
 
 _TRIED = 200  # points of the search

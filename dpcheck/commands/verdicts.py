@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
 from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dpcheck.commands import terminal
 from dpcheck.commands.command import (
@@ -19,6 +22,9 @@ from dpcheck.commands.command import (
 )
 from dpcheck.commands.files import File
 from dpcheck.errors import InputError, one_line
+
+if TYPE_CHECKING:
+    from dpcheck.bounds.ledger import ClaimResult
 
 
 def _check_options(parser: ArgumentParser) -> None:
@@ -83,6 +89,7 @@ def _prove_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--export-coq", type=File.FOLDER, metavar="FOLDER", help="write every claim's steps as theorems of Coq"
     )
+    parser.add_argument("--kernel", action="store_true", help="have Coq prove the steps of a FILE.py; 1 if it does not")
     add_format(parser, LISTED)
 
 
@@ -105,24 +112,29 @@ def _prove(options: Namespace) -> int:
     from dpcheck.shown import TABLE_FORMATS, table
 
     started = time.perf_counter()
+    written: tuple[Path, ...] = ()
     target = " ".join(options.target) or None
     _require_no_new_inequality(target or "")
     # stdout is for the result: what a file of one's own prints goes to stderr
     with redirect_stdout(sys.stderr), terminal.progress() as watch:
         results = prove(
-            target, jobs=options.jobs, seconds=options.seconds,
-            watch=lambda _, done, total: watch("claims", done, total),
+            target, jobs=options.jobs, seconds=options.seconds, kernel=options.kernel,
+            export=options.export_coq is not None, watch=lambda _, done, total: watch("claims", done, total),
         )  # fmt: skip
     if options.export_coq is not None:
-        from dpcheck.bounds.coq.scripts import export
+        from dpcheck.bounds.coq import scripts
 
-        export(results, options.export_coq)
+        written = scripts.export(results, options.export_coq)
     own_file = (target or "").endswith(".py")
+    asked = own_file and (options.kernel or written)
+    missing = _outside_kernel(results, options.kernel, written) if asked else []
+    for line in missing:
+        terminal.tell(line)
     # no verdict is expected of a file, nor of another package's paper: what is refuted there counts as broken
     expected = [result for result in results if not own_file and result.claim.paper in PAPERS]
     others = [result for result in results if own_file or result.claim.paper not in PAPERS]
     moved = changed(expected) if expected else None
-    broken = bool(moved) or any(result.verdict in ("refuted", "unresolved") for result in others)
+    broken = bool(moved or missing) or any(result.verdict in ("refuted", "unresolved") for result in others)
     if options.format == "json":
         terminal.say_json({"schema": "dpcheck.prove/2", "claims": [result.to_dict() for result in results]})
         return int(broken)
@@ -136,6 +148,22 @@ def _prove(options: Namespace) -> int:
     )  # fmt: skip
     terminal.say(text, as_it_is=terminal.coloured())
     return int(broken)
+
+
+def _outside_kernel(results: Iterable[ClaimResult], proved: bool, files: Iterable[Path]) -> list[str]:
+    """Say of which claims nothing is stated in Coq and, where it was to prove them, what it does not accept."""
+    from dpcheck.bounds.coq import scripts
+
+    lines = []
+    for result in results:
+        words = [step["trust"] for step in result.evidence["steps"]]
+        machine = [word for word in words if word not in ("cited", "search", "compared")]
+        if not machine or (not proved and scripts.NOTHING_STATED in result.coq):
+            lines.append(f"nothing of {result.claim.id} is stated in Coq")
+        elif proved and set(machine) != {"kernel"}:
+            count = len(machine) - machine.count("kernel")
+            lines.append(f"Coq accepts no proof of {count} of the {len(machine)} steps of {result.claim.id}")
+    return [*lines, *(f"Coq refuses {name}" for name in (scripts.refused(files) if proved else ()))]
 
 
 PROVE = Command(

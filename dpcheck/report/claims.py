@@ -60,7 +60,9 @@ def _claims_table(results: Sequence[ClaimResult], *, color: bool, width: int, fi
     if width < _NARROW:
         for result in results:
             say(console, _word(result).append(f"  {readable(result.claim.id)}", "bold"))
-            paragraph(console, f"{result.claim.location}: {result.claim.statement}", first="    ")
+            paragraph(console, f"{result.claim.location}: {result.statement}", first="    ")
+            if result.words:
+                paragraph(console, f"in the author's words: {result.words}", first="    ")
             if crux := _crux(result):
                 paragraph(console, crux, first="    ")
             say(console, Text(f"    {explain.format(shlex.quote(file or result.claim.id))}", "cyan"))
@@ -77,6 +79,8 @@ def _claims_table(results: Sequence[ClaimResult], *, color: bool, width: int, fi
             table.add_row(id, _word(result), *others)
         console.print(table)
         say(console, "")
+        for result in results if file else ():  # an id may be any words
+            paragraph(console, f"{result.claim.id}: {result.statement}", first="")
         say(
             console,
             Text.assemble("Every step of one: ", (explain.format(shlex.quote(file or results[0].claim.id)), "cyan")),
@@ -95,7 +99,9 @@ def _claim_explained(result: ClaimResult, width: int, code: str) -> str:
         f"{claim.id}  {standing(result.verdict).sign} {result.verdict}  ({result.method}, {result.seconds:.1f} s)",
         width,
     )
-    parts = [("", f"{claim.paper}, {claim.location}"), ("Claim: ", str(claim.statement)), ("Verdict: ", result.note)]
+    parts = [("", f"{claim.paper}, {claim.location}"), ("Claim: ", result.statement)]
+    parts += [("In the author's words, not judged: ", result.words)] if result.words else []
+    parts += [("Verdict: ", result.note)]
     heads = {
         "condition": "Should read" if result.verdict == "misprint" else "Condition",
         "differs": "Slip",

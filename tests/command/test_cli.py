@@ -34,7 +34,7 @@ OPTIONS = {
               "--verbose", "--explain"},
     "list": {"--format"},
     "show": {"--latex"},
-    "prove": {"--explain", "--jobs", "--seconds", "--format", "--export-coq"},
+    "prove": {"--explain", "--jobs", "--seconds", "--format", "--export-coq", "--kernel"},
     "audit": {"--data", "--neighbour", "--neighbours", "--group", "--records",
               "--epsilon", "--claim", "--delta", "--trials", "--confidence", "--seed",
               "--jobs", "--unseeded", "--isolate", "--call-seconds", "--megabytes", "--vectorized", "--sequential",

@@ -1,0 +1,142 @@
+"""What a formula may be made of, a closed list, and formulas as plain trees that cross from one process to another.
+
+Every step passes its formulas through :func:`exact`. A node counts by its very type, so that a class of one's own,
+whatever it says of itself, is refused, and a floating-point number is the binary fraction that it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import sympy
+
+from dpcheck.errors import InputError, one_line, require
+
+_WHOLE = (*map(type, (sympy.S.Zero, sympy.S.One, sympy.S.NegativeOne)), sympy.Integer)
+NUMBERS = {*_WHOLE, type(sympy.S.Half), sympy.Rational}
+_ENDS = {"oo": sympy.oo, "-oo": -sympy.oo}  # of intervals alone
+_CONSTANTS = {"E": sympy.E, "pi": sympy.pi, **_ENDS}
+_BOUND = ("Derivative", "Subs", "Sum", "Product")  # have letters of their own
+_RELATIONS = ("LessThan", "StrictLessThan", "GreaterThan", "StrictGreaterThan", "Equality", "Unequality")
+HEADS: dict[str, Any] = {
+    name: getattr(sympy, name)
+    for name in (
+        "Add", "Mul", "Pow", "exp", "log", "Max", "Min", "Abs", "floor", "ceiling", "sin", "cos", "tan", "erf", "erfc",
+        "Tuple", *_BOUND, *_RELATIONS,
+    )
+}  # fmt: skip
+_NAMES = {head: name for name, head in HEADS.items()}
+_SHOWN = "sums, products, powers, " + ", ".join(name for name in HEADS if name[0].islower() or name in ("Max", "Min"))
+_LARGEST_EXPONENT = 13_000  # bits of a floating-point number that are written out
+_LETTER = re.compile(r"[^\W\d]\w*'*(_\{?[\w,']+\}?)?")
+_RESERVED = {*_CONSTANTS, "I", "nan", "zoo", "sqrt", *HEADS}  # what a letter of this name would be read as
+_FACTS = sympy.Symbol("x", integer=True, positive=True).assumptions0.keys() | {
+    "prime", "composite", "even", "odd", "polar", "antihermitian",
+}  # fmt: skip
+
+
+def exact(value: Any, name: str = "a formula", *, ends: bool = False) -> Any:
+    """Return a number, a fraction or an expression as a sympy expression of known parts alone.
+
+    Parameters
+    ----------
+    value : number or sympy expression
+        A floating-point number is taken at its exact binary value: 0.1 is 3602879701896397/2^55. Nothing is evaluated
+        that was not.
+    name : str
+        What it is called where it is refused.
+    ends : bool
+        Whether ``oo`` is one of the parts, as in an end of an interval.
+
+    Raises
+    ------
+    InputError
+        For text, and for a part that is not in the closed list, which is named.
+    """
+    try:
+        expression = sympy.sympify(value, strict=True)
+    except sympy.SympifyError as error:
+        shown = one_line(value)[:80]
+        raise InputError(f"a formula must be a number or a sympy expression, got {shown!r}") from error
+    folded = expression is sympy.true or expression is sympy.false
+    require(not folded, name, "be a relation that sympy leaves open (Le(a, b, evaluate=False) is never folded)", value)
+    fit = isinstance(expression, sympy.Expr | sympy.core.relational.Relational)
+    require(fit, name, "be a number or an expression", value)
+    return _exact(expression, name, ends)
+
+
+def _exact(part: Any, name: str, ends: bool) -> Any:
+    kind = type(part)
+    if kind is sympy.Symbol or kind in NUMBERS or part is sympy.E or part is sympy.pi:
+        return part
+    if kind is sympy.Float:
+        return _binary(part)
+    if ends and (part is sympy.oo or part is -sympy.oo):
+        return part
+    strange = part in (sympy.nan, sympy.zoo, sympy.oo, -sympy.oo, sympy.I)
+    require(not strange, name, f"be made of real numbers, without {part}", part)
+    must = f"be made of numbers, letters (sympy.Symbol), {_SHOWN}"
+    require(kind in _NAMES, name, must, f"{kind.__module__}.{kind.__name__}")
+    args = tuple(_exact(arg, name, ends) for arg in part.args)
+    same = all(new is old for new, old in zip(args, part.args, strict=True))
+    return part if same else build(_NAMES[kind], args)
+
+
+def _binary(number: Any) -> Any:
+    """Return the binary fraction that a floating-point number is."""
+    sign, man, exp, bits = number._mpf_
+    fits = bits and abs(exp + bits) < _LARGEST_EXPONENT
+    require(fits or not man, "a floating-point number", "have an exponent below 4000", "one beyond")
+    return sympy.Rational(-int(man) if sign else int(man)) * sympy.Rational(2) ** int(exp)
+
+
+def build(head: str, args: Iterable[Any]) -> Any:
+    """Return the node of the closed list with these parts, not evaluated."""
+    if head in _BOUND or head == "Tuple":  # which evaluate nothing
+        return HEADS[head](*args)
+    return HEADS[head](*args, evaluate=False)
+
+
+def distinct(letters: Iterable[Any]) -> None:
+    """Require that no two letters have one name, since a reader could not tell them apart."""
+    seen: dict[str, Any] = {}
+    for letter in letters:
+        must = "have different names (a second symbol of a name has other assumptions)"
+        require(seen.setdefault(letter.name, letter) == letter, "letters", must, f"{letter.name} twice")
+
+
+def tree(expression: Any) -> Any:
+    """Return an expression as lists of words and numbers; :func:`grown` makes it an expression again."""
+    part = exact(expression, ends=True)
+    if type(part) is sympy.Symbol:
+        return ["letter", part.name, {fact: known for fact, known in part.assumptions0.items() if fact in _FACTS}]
+    if type(part) in NUMBERS:
+        return ["number", hex(part.p), hex(part.q)]
+    constant = next((name for name, value in _CONSTANTS.items() if part is value), None)
+    return ["constant", constant] if constant else [_NAMES[type(part)], *map(tree, part.args)]
+
+
+def grown(node: Any) -> Any:
+    """Return the expression of a tree that another process sent.
+
+    Raises :class:`~dpcheck.errors.InputError` for what :func:`tree` does not make, and for a letter that would be read
+    as a number, a function or a formula.
+    """
+    head, *rest = node if isinstance(node, list) and node and isinstance(node[0], str) else ("",)
+    match head, rest:
+        case "number", [str(above), str(below)]:
+            number = sympy.Rational(int(above, 16), int(below, 16))
+            require(type(number) in NUMBERS, "a number", "be a fraction", f"{above}/{below}")
+            return number
+        case "constant", [str(name)] if name in _CONSTANTS:
+            return _CONSTANTS[name]
+        case "letter", [str(name), dict(facts)]:
+            plain = _LETTER.fullmatch(name) and name not in _RESERVED
+            require(bool(plain), "a letter", "have a name that reads as a letter, such as x or eta_1", name)
+            known = facts.keys() <= _FACTS and all(type(fact) is bool for fact in facts.values())
+            require(known, f"the letter {name}", "be a sympy.Symbol with sympy's assumptions", facts)
+            return sympy.Symbol(name, **facts)
+    require(head in HEADS, "a tree", "be that of a formula", node)
+    return exact(build(head, [grown(part) for part in rest]), ends=True)

@@ -1,0 +1,118 @@
+"""What stands around the prover: one exact gate for the numbers and functions of every kind of step."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+import sympy
+from sympy import Float, Function, Integer, Rational, Sum, Symbol, binomial, exp, oo, sqrt, symbols
+
+from dpcheck.bounds.asymptotics import Dominated, Region
+from dpcheck.bounds.calibration import NotPrivate
+from dpcheck.bounds.claim import Claim
+from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity, Inequality
+from dpcheck.bounds.judge import judge
+from dpcheck.bounds.prover import Domain, over
+from dpcheck.bounds.terms import exact
+from dpcheck.errors import InputError
+
+a, x, d = symbols("a x d", positive=True)
+n, k = symbols("n k", integer=True)
+N, t = symbols("N t", integer=True, positive=True)
+UNIT = Domain({a: (0, 1)})
+
+
+class Liar(Function):  # type: ignore[misc]
+    """A function that says of itself what makes a proof of it."""
+
+    def _eval_is_positive(self) -> bool:
+        return True
+
+
+class Equal(Fraction):
+    """A fraction that is equal to everything."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = Fraction.__hash__
+
+
+FALSE = {
+    "a third in binary": lambda: AtMost("", a / 3, 0.3333333333333333 * a),
+    "beyond 2^53": lambda: AtMost("", (10**17 + 1) * a, 1e17 * a),
+    "below the rounding": lambda: Identity("", lambda: x + Float(1e-20) * x, x),
+    "a tenth is not 0.1": lambda: Identity("", 0.1 * x, x / 10),
+    "0.3 is below three tenths": lambda: AtMost("", 3 * a / 10, 0.3 * a),
+    "one tenth of an inequality": lambda: Inequality("", 0.1 * a, a / 10, UNIT),
+    "an end in binary": lambda: Inequality("", a, Rational(1, 10), Domain({a: (0, 0.1)})),
+    "a printed constant": lambda: Inequality("", x, d * x, Domain({x: (0, 1)}), (d, 1 - 1e-16)),
+    "a number": lambda: Below("", 0.1, Rational(1, 10)),
+    "a counterexample": lambda: Counterexample("", sympy.Le(x, Rational(1, 10)), {x: 0.09999999999999999}),
+    "a half record": lambda: Counterexample("", sympy.Le(N, 1), {N: 1.5}),
+    "a power of d": lambda: Dominated("", x + x * d, x, Region()),
+    "a free power of d": lambda: Dominated("", x + x * d, x, Region(), (d,)),
+    "equal to everything": lambda: Enumerated("", lambda: Equal(2), (), Fraction(1)),
+    "a float that is enumerated": lambda: Enumerated("", lambda: 0.5, (), Fraction(1, 2)),
+    "an endless sum": lambda: Identity("", Sum(k, (k, 1, Symbol("y", positive=True))), Symbol("y", positive=True)),
+    "noise in binary": lambda: NotPrivate("", 5, 1, 0.5),
+}
+REFUSED = {
+    "binomial coefficients at -2": (lambda: Identity("", binomial(n, k), binomial(n, n - k)), "binomial"),
+    "a function that lies": (lambda: AtMost("", x, x + Liar(x)), "Liar"),
+    "a function in a domain": (lambda: Domain({a: (0, 1)}, (Liar(a) <= a,)), "Liar"),
+    "a number that is none": (lambda: AtMost("", x, float("nan")), "without nan"),
+    "infinity": (lambda: AtMost("", x, oo), "without oo"),
+    "two letters of a name": (lambda: Identity("", x - Symbol("x"), Integer(0)), "different names"),
+    "text": (lambda: AtMost("", "x", x), "a formula must be a number or a sympy expression"),
+    "a value that equals all": (lambda: Enumerated("", lambda: Equal(2), (), Equal(1)), "whole number or a fraction"),
+    "a letter as a number": (lambda: Below("", x, 2 * x), "must be a number"),
+    "what sympy folded": (lambda: Counterexample("", N >= 1, {N: 1}), "a relation that sympy leaves open"),
+}
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_no_false_step_holds(name: str) -> None:
+    assert not FALSE[name]().holds()
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_in_the_closed_list_is_refused_by_name(name: str) -> None:
+    build, words = REFUSED[name]
+    with pytest.raises(InputError, match=words):
+        build()
+
+
+def test_exact_binary_values_hold() -> None:
+    assert exact(0.1) == Rational(3602879701896397, 2**55)
+    assert AtMost("", 0.5 * a, a / 2).holds()
+    assert AtMost("", a / 10, 0.1 * a).holds()
+    assert Identity("", 0.25 * x, x / 4).holds()
+    assert Enumerated("", lambda: 1, (), 1).holds()
+    assert Dominated("", x + x * d, x, Region(d >= 2), (d,)).formula().startswith("d*x + x = O(d*x) for")
+
+
+def test_what_is_simplified_has_to_stand_at_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sympy, "simplify", lambda _: Integer(0))
+    assert not Identity("", sqrt(x + 1), sqrt(x) + 1).holds()
+
+
+@pytest.mark.parametrize(
+    ("step", "verdict"),
+    [
+        (lambda: Identity("", Sum(t, (t, 1, N)), N * (N + 1) / 2), "proved"),
+        (lambda: Inequality("", Sum(1 / sqrt(t), (t, 1, N)), 2 * sqrt(N), Domain({N: (1, oo)})), "unresolved"),
+        (lambda: Inequality("", exp(a), Integer(10) ** 400, UNIT), "proved"),
+        (lambda: Inequality("", exp(a), Integer(10) ** 400, Domain({a: (0, oo)})), "refuted"),
+        (lambda: Inequality("", a, 10**400 - 1, Domain({a: (0, 10**400)})), "refuted"),
+        (lambda: Inequality("", exp(a), exp(Integer(10) ** 400), UNIT), "unresolved"),
+        (lambda: Inequality("", N, N - 1, Domain({N: (1, oo)}, (N <= 0,))), "unresolved"),
+        (lambda: Inequality("", N, N - 1, over(N, N <= 0)), "unresolved"),
+    ],
+)
+def test_nothing_crashes(step: Any, verdict: str) -> None:
+    result = Claim("X", "toy", "c", "words", "l", judge(step())).decide()
+    assert result.verdict == verdict
+    assert result.note
