@@ -136,8 +136,8 @@ def settings(problem: Quadratic, cell: Cell) -> dict[str, float]:
 def settings_as_printed(problem: Quadratic, cell: Cell) -> dict[str, float]:
     """T, q and S_2 of the proof of Lemma 5, which its statement prints otherwise; the escape's numbers as above."""
     schedule = theorem("xu2026.theorem_3").schedule(**constants_far(problem, cell))
-    more = escape(privacy_error(cell) ** (2 / 3), cell["d"])
-    return {"C_v": FAR_C_V, "F0": FAR_F_0, "steps": schedule["T"], "period": schedule["q"], "S2": schedule["S_2"], **more}
+    sizes = {"steps": schedule["T"], "period": schedule["q"], "S2": schedule["S_2"]}
+    return {"C_v": FAR_C_V, "F0": FAR_F_0, **sizes, **escape(privacy_error(cell) ** (2 / 3), cell["d"])}
 
 
 def multipliers(cell: Cell, S_1: int, S_2: int, refreshes: int, differences: int) -> tuple[float, float]:
