@@ -25,9 +25,7 @@ ALL, POINT = {"n", "d", "epsilon", LOG_DELTA}, "one point is held to the predict
 CERTIFIED = "certified noise grows faster than sqrt(log(1/delta)) at ordinary delta, and as that only far below"
 LEFT_OUT = {  # what a term names and no grid of the experiment varies, and why
     ("ada_dp_spider", "table_1"): ({LOG_DELTA}, CERTIFIED),
-    ("dp_rgda", "theorem_1"): ({LOG_DELTA}, CERTIFIED),
     ("dp_spider", "table_1"): ({"d", "epsilon", LOG_DELTA}, COST),
-    ("dp_spider", "table_1.as_printed"): ({"d", "epsilon", LOG_DELTA}, COST),
     ("sto_spider", "table_1"): ({"d", "epsilon", LOG_DELTA}, UNREACHED),
     ("dp_rgda", "theorem_3.as_printed"): ({"d", "epsilon", LOG_DELTA}, LARGE_STEPS),
     ("dp_rgda", "theorem_2.as_printed"): ({"d", "epsilon", LOG_DELTA}, LARGE_STEPS),

@@ -1,14 +1,16 @@
 r"""Theorems 1 and 3 of Xu et al. 2026 measured: DP-RGDA on the empirical risk of a quadratic game.
 
-f(x, y; (b, c)) = |x|^2/2 + <x, y>/2 - |y|^2/2 + <b, x> - <c, y>, records close to (0.18 e_1, 0) and in pairs about it,
-from x = y = 0. Phi is a quadratic of Hessian 1.25. alpha is a^{2/3}, a = sqrt(d log(1/delta))/(n epsilon), and the
-output's gradient, alpha's and the noise's share alike, is of that order; the small records are in place of a constant
-before a^{2/3}.
+f(x, y; (b, c)) = |x|^2/2 + <x, y>/2 - |y|^2/2 + <b, x> - <c, y>, records close to (s e_1, 0) and in pairs about it,
+from x = y = 0. Phi is a quadratic of Hessian 1.25. alpha is a^{2/3}, a = sqrt(d log(1/delta))/(n epsilon). A run stops
+where the estimate is below alpha, so that the output's gradient is a share of alpha. The noise is of that order too,
+times s^3, with a constant of the accountant's that grows with log(1/delta); the small records keep it below alpha, in
+place of a constant before a^{2/3}. Which share of alpha is left would hang on the start, as all steps have one length:
+s is drawn from a range of that length, anew for each data set.
 
-Repaired, the schedule is T = L_Phi F_0/alpha^2, eta = alpha/(2L), S_2 = n/sqrt T, and a period of the order 1/(T a^2)
-with a constant that makes several refreshes. The escape has the numbers of Lemmas 6 and 7 for rho = 1; Phi is convex,
-so that no perturbation is paid for. As printed (Theorem 3, the same as Theorem 1) the steps are 1/(2L) long, which is
-far beyond the minimiser, y never moves, and a run without an anchor returns its start.
+Repaired, the schedule is T = L_Phi F_0/alpha^2, eta = alpha/(2L), S_2 = n/sqrt T, C_u = L eta as the proof has it, and
+a period of the order 1/(T a^2) with a constant that makes several refreshes. The escape has the numbers of Lemmas 6 and
+7 for rho = 1; Phi is convex, so that no perturbation is paid for. As printed (Theorem 3, the same as Theorem 1) the
+steps are 1/(2L) long, which is far beyond the minimiser, y never moves, and a run without an anchor returns its start.
 
 Predictions are drawn from Algorithms 2 and 3 in plain NumPy on arrays of shape (runs, 2, d), the second axis for x and
 y; nothing is shared with the solver. Minibatches of differences bring no error, as these are the same for all records.
@@ -29,20 +31,22 @@ from dpcheck.accounting import calibrate
 from dpcheck.algorithms.problem import Array
 from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue import equal_records
-from dpcheck.checks.experiment import Cell, Experiment, Grid, Premise, cross
+from dpcheck.checks.experiment import LOG_DELTA, Cell, Experiment, Grid, Premise, cross, rows
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
 from dpcheck.problems.quadratic import Quadratic
 
 COUPLING, CURVATURE = 0.5, 1.25  # of x and y; of Phi
-CENTRE, SPREAD, RADIUS = 0.18, 0.01, 2.0
-C_V, F_0 = 0.2, CENTRE**2 / CURVATURE  # above every gradient on the way;  a bound on Phi(0) - min Phi, twice as large
-FAR_C_V = 1.0  # as printed the steps lead further away
+CENTRE, SPREAD, RADIUS = 0.08, 0.004, 2.0  # s, at most; and of the records about it
+C_V, F_0 = CENTRE + SPREAD, CENTRE**2 / CURVATURE  # above every gradient; a bound on Phi(0) - min Phi, twice as large
+# As printed: the noise needs no small records, and the steps lead further away.
+FAR_CENTRE, FAR_SPREAD, FAR_M, FAR_C_V = 0.18, 0.01, 0.2, 1.0
+FAR_F_0 = FAR_CENTRE**2 / CURVATURE
 L = math.sqrt(1 + COUPLING**2)  # |[[1, 1/2], [1/2, -1]]|
 L_PHI = L * (1 + L)
 ESCAPE, FAILURE = 4.0, 0.1  # C, delta_1 = delta_2
 ASCENT = 3  # K, of the order kappa, so that y keeps up with x
-OFTEN, ESCAPES = 0.02, 0  # the constant of the period; perturbations, of which a convex Phi needs none
-DRAWS = {"repaired": 3000, "as_printed": 400}
+OFTEN, ESCAPES = 0.0025, 0  # the constant of the period; perturbations, of which a convex Phi needs none
+STARTS, RUNS, DRAWS = 20, 150, 400  # of the simulation: places of s in its range, and runs from each; as printed
 
 
 class EqualDifferences(Quadratic):
@@ -62,8 +66,13 @@ def game(centre: float, radius: float, cell: Cell, rng: np.random.Generator, spr
 
 
 def sample(cell: Cell, rng: np.random.Generator) -> Quadratic:
-    """The data of the empirical risk."""
-    return game(CENTRE, RADIUS, cell, rng, SPREAD)
+    """The data of the empirical risk, s uniform in a range as long as one step changes the slope."""
+    return game(CENTRE - rng.random() * CURVATURE * length(cell), RADIUS, cell, rng, SPREAD)
+
+
+def sample_far(cell: Cell, rng: np.random.Generator) -> Quadratic:
+    """The data as printed."""
+    return game(FAR_CENTRE, RADIUS, cell, rng, FAR_SPREAD)
 
 
 def slopes(x: Array, b: Array, c: Array) -> float:
@@ -91,9 +100,19 @@ def constants(problem: Quadratic, cell: Cell) -> dict[str, float]:
     return {**cell, "L": problem.smoothness, "M": C_V, "F_0": F_0}
 
 
+def constants_far(problem: Quadratic, cell: Cell) -> dict[str, float]:
+    """Those as printed."""
+    return {**cell, "L": problem.smoothness, "M": FAR_M, "F_0": FAR_F_0}
+
+
 def privacy_error(cell: Cell) -> float:
     """The error a."""
     return math.sqrt(cell["d"] * math.log(1 / cell["delta"])) / (cell["n"] * cell["epsilon"])
+
+
+def length(cell: Cell) -> float:
+    """The length eta of a step, alpha/(2L)."""
+    return float(privacy_error(cell) ** (2 / 3) / (2 * L))
 
 
 def escape(alpha: float, d: float) -> dict[str, Any]:
@@ -110,14 +129,15 @@ def settings(problem: Quadratic, cell: Cell) -> dict[str, float]:
     steps = math.ceil(L_PHI * F_0 / a ** (4 / 3))
     period, batch = max(1, math.floor(OFTEN / (steps * a**2))), math.ceil(cell["n"] / math.sqrt(steps))
     more = escape(a ** (2 / 3), cell["d"])
-    return {"C_v": C_V, "F0": F_0, "period": period, "S2": batch, "escapes": ESCAPES, "K": ASCENT, **more}
+    given = {"C_v": C_V, "C_u": L * length(cell), "F0": F_0, "period": period, "S2": batch}
+    return given | {"escapes": ESCAPES, "K": ASCENT, **more}
 
 
 def settings_as_printed(problem: Quadratic, cell: Cell) -> dict[str, float]:
     """T, q and S_2 of the proof of Lemma 5, which its statement prints otherwise; the escape's numbers as above."""
-    schedule = theorem("xu2026.theorem_3").schedule(**constants(problem, cell))
-    more = escape(privacy_error(cell) ** (2 / 3), cell["d"])
-    return {"C_v": FAR_C_V, "F0": F_0, "steps": schedule["T"], "period": schedule["q"], "S2": schedule["S_2"], **more}
+    schedule = theorem("xu2026.theorem_3").schedule(**constants_far(problem, cell))
+    sizes = {"steps": schedule["T"], "period": schedule["q"], "S2": schedule["S_2"]}
+    return {"C_v": FAR_C_V, "F0": FAR_F_0, **sizes, **escape(privacy_error(cell) ** (2 / 3), cell["d"])}
 
 
 def multipliers(cell: Cell, S_1: int, S_2: int, refreshes: int, differences: int) -> tuple[float, float]:
@@ -139,23 +159,23 @@ def multipliers(cell: Cell, S_1: int, S_2: int, refreshes: int, differences: int
 
 def repaired(cell: Cell) -> Plan:
     """The repaired schedule with the accountant's noise."""
-    n, a, K = int(cell["n"]), privacy_error(cell), ASCENT
-    alpha = a ** (2 / 3)
+    n, a, K, eta = int(cell["n"]), privacy_error(cell), ASCENT, length(cell)
+    alpha, C_u = a ** (2 / 3), L * eta
     steps = math.ceil(L_PHI * F_0 / alpha**2)
     period = max(1, math.floor(OFTEN / (steps * a**2)))
     periods = math.ceil(steps / period)
     S_2 = math.ceil(n / math.sqrt(steps))
     z_v, z_u = multipliers(cell, n, S_2, min(steps, periods + ESCAPES), steps * K)
     return Plan(
-        steps=steps, period=period, K=K, alpha=alpha, eta=alpha / (2 * L), eta_H=1 / L_PHI, lam=1 / (6 * L), C_u=alpha,
-        sigma_v=z_v * 2 * C_V / n, sigma_u=z_u * 2 * alpha / S_2,
+        steps=steps, period=period, K=K, alpha=alpha, eta=eta, eta_H=1 / L_PHI, lam=1 / (6 * L), C_u=C_u,
+        sigma_v=z_v * 2 * C_V / n, sigma_u=z_u * 2 * C_u / S_2,
         escapes=ESCAPES, repaired=True, **escape(alpha, cell["d"]),
     )  # fmt: skip
 
 
 def printed(cell: Cell) -> Plan:
     """Theorem 3's own schedule and noise."""
-    statement, letters = theorem("xu2026.theorem_3"), {**cell, "L": L, "M": C_V, "F_0": F_0}
+    statement, letters = theorem("xu2026.theorem_3"), {**cell, "L": L, "M": FAR_M, "F_0": FAR_F_0}
     schedule = statement.schedule(**letters)
     eta, alpha = schedule["eta"], privacy_error(cell) ** (2 / 3)
     noise = statement.noise(**letters, C_v=FAR_C_V, C_u=L * eta)
@@ -167,15 +187,18 @@ def printed(cell: Cell) -> Plan:
 
 
 @cache
-def _simulated(law: str, cell: tuple[tuple[str, float], ...]) -> float:
-    at = dict(cell)
-    plan = {"repaired": repaired, "as_printed": printed}[law](at)
-    return simulated_slope(plan, CENTRE, int(at["d"]), DRAWS[law], np.random.default_rng(0))
+def _simulated(far: bool, cell: tuple[tuple[str, float], ...]) -> float:
+    at, rng = dict(cell), np.random.default_rng(0)
+    plan, d = (printed if far else repaired)(at), int(at["d"])
+    if far:
+        return simulated_slope(plan, FAR_CENTRE, d, DRAWS, rng)
+    step, places = CURVATURE * plan.eta, (np.arange(STARTS) + 0.5) / STARTS
+    return float(np.mean([simulated_slope(plan, CENTRE - place * step, d, RUNS, rng) for place in places]))
 
 
-def simulated(law: str, problem: Quadratic, cell: Cell) -> float:
+def simulated(far: bool, problem: Quadratic, cell: Cell) -> float:
     """The mean gradient norm of runs in NumPy."""
-    return _simulated(law, tuple(sorted(cell.items())))
+    return _simulated(far, tuple(sorted(cell.items())))
 
 
 def premises(problem: Quadratic, cell: Cell) -> Iterable[Premise]:
@@ -330,29 +353,28 @@ def _in_ball(runs: int, d: int, rng: np.random.Generator) -> Array:
 
 
 COMMON: dict[str, Any] = {
-    "algorithm": "dp_rgda", "quantity": "gradient norm of the primal function at the output", "sample": sample,
-    "measure": norm, "constants": constants, "regime": "privacy",
+    "algorithm": "dp_rgda", "quantity": "gradient norm of the primal function at the output", "measure": norm,
+    "regime": "privacy",
 }  # fmt: skip
-DELTA, HIGH = 1e-5, 0.95
-
-
-BASE = {"n": 2600, "d": 4, "epsilon": HIGH, "delta": DELTA}
-EMPIRICAL = (
-    *cross(BASE, n=(1200, 2600, 6000), d=(2, 16)), *cross(BASE | {"n": 6000}, epsilon=(0.3, 0.53)),
+# Steps reach far enough and the start is far; of such points these tell four exponents apart best.
+EMPIRICAL = rows(
+    ("n", "d", "epsilon", "delta"), (4000, 4, 0.53, 1e-5), (4000, 8, 0.95, 1e-5), (9000, 4, 0.3, 1e-8),
+    (9000, 4, 0.95, 1e-20), (9000, 16, 0.95, 1e-12), (20_000, 4, 0.95, 1e-12), (20_000, 8, 0.3, 1e-20),
+    (20_000, 8, 0.95, 1e-5), (20_000, 16, 0.3, 1e-5),
 )  # fmt: skip
-LARGE_STEPS = cross(BASE, n=(800, 1800, 4000))
+LARGE_STEPS = cross({"d": 4, "epsilon": 0.95, "delta": 1e-5}, n=(800, 1800, 4000))
 
 EXPERIMENTS = (
     Experiment(
-        name="theorem_1", theorem="xu2026.theorem_1", settings=settings, factors=("n", "d", "epsilon"),
-        grid=Grid(EMPIRICAL, 40), runs=lambda cell: math.ceil(120 / cell["d"]),
-        predicted=partial(simulated, "repaired"), within=1.15, premises=premises,
-        **COMMON,
+        name="theorem_1", theorem="xu2026.theorem_1", sample=sample, constants=constants, settings=settings,
+        factors=("n", "d", "epsilon", LOG_DELTA), grid=Grid(EMPIRICAL, 72), runs=4,
+        predicted=partial(simulated, False), within=1.15, premises=premises,
+        attains="the instance attains the order", **COMMON,
     ),
     Experiment(
-        name="theorem_3.as_printed", theorem="xu2026.theorem_3", variant="as_printed", factors=("n",),
-        grid=Grid(LARGE_STEPS, 32), runs=9, predicted=partial(simulated, "as_printed"), within=1.25, clear=None,
-        settings=settings_as_printed,
+        name="theorem_3.as_printed", theorem="xu2026.theorem_3", variant="as_printed", sample=sample_far,
+        constants=constants_far, settings=settings_as_printed, factors=("n",), grid=Grid(LARGE_STEPS, 32), runs=9,
+        predicted=partial(simulated, True), within=1.25, clear=None,
         attains="steps of constant length, and a start that is returned, do not attain it on this instance",
         **COMMON,
     ),

@@ -5,8 +5,9 @@ projection moves while the domains' ends are far, so that the expected strong ga
 
     (mu_x + a^2/mu_y)/2 (E |w_S - w*|^2 + d sigma_x^2) + (mu_y + a^2/mu_x)/2 (E |v_S - v*|^2 + d sigma_y^2),
 
-two terms with the powers of the theorem's, of which the sampling errors are small here. With one joint Gaussian, by
-inequality (12), sigma_x and sigma_y are those of the theorem for twice the epsilon and delta.
+two terms with the powers of the theorem's: for privacy the records differ little, for the statistical term they lie
+on a cube's corners. With one joint Gaussian, by inequality (12), sigma_x and sigma_y are those of the theorem for twice
+the epsilon and delta.
 
 Theorem 4.5, Algorithms 4 and 5, apart and together, for privacy; Corollary B.6 and its mirror image, with one strongly
 curved side. Games are linear in what is released, as in the measurement of Theorem 3.4, with the slope mu D/5, so that
@@ -28,7 +29,7 @@ import numpy as np
 from dpcheck.algorithms.problem import Array, Constants, ball
 from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue.zhang2022.rate_minimisation import Moments, moments, phases
-from dpcheck.checks.experiment import LOG_DELTA, Cell, Experiment, Grid, Premise, cross, rows
+from dpcheck.checks.experiment import LOG_DELTA, Cell, Experiment, Grid, Premise, cross, doubling, rows
 from dpcheck.problems.quadratic import Quadratic
 
 AT_ONCE, PHASED, ONE_SIDED = "zhang2022.theorem_4_3", "zhang2022.theorem_4_5", "zhang2022.corollary_b_6"
@@ -40,12 +41,14 @@ class Game(Quadratic):
     """mu_x/2 |w|^2 + a <w, v> - mu_y/2 |v|^2 + <b, w> - <c, v>, (b, c) about means with the saddle (p e_1, p e_1).
 
     lipschitz : declared L >= hypot(G_w, G_v), a public constant;  at : p
-    spread : no entry of b or c is further than spread/sqrt(d) from its mean, uniformly
+    spread : no entry of b or c is further than spread/sqrt(d) from its mean
+    variance : of a record over spread^2, 1/3 where it is uniform and 1 where it is on the corners
     """
 
     lipschitz: float = 1.0
     at: float = 0.0
     spread: float = 0.0
+    variance: float = 1 / 3
     name: str = "game"
 
     def constants(self) -> Constants:
@@ -59,28 +62,40 @@ class Game(Quadratic):
         return own + self.coupling**2 / other
 
     def sampling(self, part: str) -> float:
-        """Deviation of one record's solution over that of an entry of b or c."""
-        return math.hypot(1, self.coupling / (self.mu_y if part == "w" else self.mu_x)) / self.bend(part)
+        """E |w_S - w*|^2, or of v."""
+        one = math.hypot(1, self.coupling / (self.mu_y if part == "w" else self.mu_x)) / self.bend(part)
+        return one**2 * self.variance * self.spread**2 / len(self.records)
 
 
 def game(
-    n: int, d: int, rng: np.random.Generator, *, mu_x: float, mu_y: float, coupling: float, at: float, spread: float
-) -> Game:
+    n: int, d: int, rng: np.random.Generator, *, mu_x: float, mu_y: float, coupling: float, at: float, spread: float,
+    corners: bool = False, radius: float = 1.0,
+) -> Game:  # fmt: skip
     """``n`` records of a population with its saddle there; L is the least."""
     means = np.zeros((2, d))
     means[:, 0] = -(mu_x + coupling) * at, (coupling - mu_y) * at
-    records = spread / math.sqrt(d) * (2 * rng.random((n, 2 * d)) - 1) + means.ravel()
+    places: Array = rng.integers(0, 2, (n, 2 * d)).astype(float) if corners else rng.random((n, 2 * d))
+    records = spread / math.sqrt(d) * (2 * places - 1) + means.ravel()
     bound = float(np.abs(means[:, 0]).max()) + spread
-    lipschitz = math.sqrt(2) * (max(mu_x, mu_y) + coupling + bound)
-    return Game(records, mu_x, mu_y, coupling, bound, lipschitz=lipschitz, at=at, spread=spread)
+    lipschitz = math.sqrt(2) * ((max(mu_x, mu_y) + coupling) * radius + bound)
+    return Game(
+        records, mu_x, mu_y, coupling, bound, radius, lipschitz=lipschitz, at=at, spread=spread,
+        variance=1.0 if corners else 1 / 3,
+    )  # fmt: skip
 
 
 DISTANCE = 0.05  # of the saddle from the start, in w and in v
+MODULI = {"mu_x": 1.0, "mu_y": 1.1, "coupling": 0.1, "at": DISTANCE}
 
 
 def sample_at_once(cell: Cell, rng: np.random.Generator) -> Game:
-    """mu_x = 1, mu_y = 1.1, coupling 0.1: few passes for a solver, and a small L."""
-    return game(int(cell["n"]), int(cell["d"]), rng, mu_x=1.0, mu_y=1.1, coupling=0.1, at=DISTANCE, spread=0.01)
+    """Moduli with which a solver takes few passes, and a small L."""
+    return game(int(cell["n"]), int(cell["d"]), rng, **MODULI, spread=0.01)
+
+
+def sample_corners(cell: Cell, rng: np.random.Generator) -> Game:
+    """The same with records that differ much, in a smaller domain, which makes L small beside their spread."""
+    return game(int(cell["n"]), int(cell["d"]), rng, **MODULI, spread=0.9, corners=True, radius=0.2)
 
 
 def gap(problem: Game, outputs: Array) -> float:
@@ -89,6 +104,15 @@ def gap(problem: Game, outputs: Array) -> float:
     away[:, :, 0] -= problem.at
     squares = (away**2).sum(2).mean(0)
     return 0.5 * sum(problem.bend(part) * float(square) for part, square in zip(PARTS, squares, strict=True))
+
+
+def expected_gap(problem: Game, outputs: Array) -> float:
+    """The same; the part of it that the records' saddle has is replaced by its expectation, which spares chance."""
+    chance = 0.0
+    for part, solution in zip(PARTS, problem.saddle(), strict=True):
+        away = solution - problem.at * np.eye(len(solution))[0]
+        chance += 0.5 * problem.bend(part) * (float(away @ away) - problem.sampling(part))
+    return gap(problem, outputs) - chance
 
 
 def constants_at_once(problem: Game, cell: Cell) -> dict[str, float]:
@@ -108,8 +132,8 @@ def noise(problem: Game, cell: Cell, joint: bool) -> dict[str, float]:
 
 def predicted_at_once(problem: Game, cell: Cell, *, joint: bool) -> float:
     """Sampling error and noise."""
-    squares, entries = noise(problem, cell, joint), problem.spread**2 / (3 * cell["n"])
-    return 0.5 * sum(problem.bend(part) * (squares[part] + problem.sampling(part) ** 2 * entries) for part in PARTS)
+    squares = noise(problem, cell, joint)
+    return 0.5 * sum(problem.bend(part) * (squares[part] + problem.sampling(part)) for part in PARTS)
 
 
 def premises_at_once(problem: Game, cell: Cell, *, joint: bool) -> Iterable[Premise]:
@@ -218,15 +242,14 @@ def premises_phased(problem: Slopes, cell: Cell, *, curved: float) -> Iterable[P
     yield Premise("the measure at the start over the predicted one", apart, 1.2)
 
 
-def at_once(algorithm: str, joint: bool, cells: tuple[Cell, ...]) -> Experiment:
-    """Theorem 4.3 with one of the two ways to add noise."""
+def at_once(algorithm: str, regime: str, grid: Grid, *, joint: bool = False, **more: Any) -> Experiment:
+    """One regime of Theorem 4.3 with one of the two ways to add noise."""
     return Experiment(
-        name="theorem_4_3.privacy", regime="privacy", algorithm=algorithm, theorem=AT_ONCE,
-        quantity="strong population gap", sample=sample_at_once, measure=gap, constants=constants_at_once,
+        name=f"theorem_4_3.{regime}", regime=regime, algorithm=algorithm, theorem=AT_ONCE,
+        quantity="strong population gap", constants=constants_at_once,
         predicted=partial(predicted_at_once, joint=joint), premises=partial(premises_at_once, joint=joint), clear=None,
-        settings=lambda problem, cell: {"base": "gda"}, factors=FACTORS, grid=Grid(cells, 12),
-        runs=lambda cell: round(20_000 / cell["d"]), within=1.08,
-        attains="the instance attains the order",
+        settings=lambda problem, cell: {"base": "gda"}, grid=grid, within=1.08,
+        attains="the instance attains the order", **more,
     )  # fmt: skip
 
 
@@ -288,12 +311,25 @@ ONE_SIDED_CELLS = rows(
     (2**15, 64, 0.1, 1e-5),
 )  # fmt: skip
 NOISE_CELLS = rows(SIZES, (2**12, 64, 0.4, 1e-5))
+LARGE_AT_ONCE = cross({"d": 1, "epsilon": 1.0, "delta": 9e-7}, n=doubling(2**17, 2**20))
 
+SMALL: dict[str, Any] = {
+    "sample": sample_at_once, "measure": gap, "factors": FACTORS, "runs": lambda cell: round(20_000 / cell["d"]),
+}  # fmt: skip
 EXPERIMENTS = (
     phased("phased_convex_strongly_concave", ("w",), "saddle_svrg", ONE_SIDED_CELLS, 16, 90, curved=CURVED),
     phased("phased_strongly_convex_concave", ("v",), "saddle_svrg", ONE_SIDED_CELLS, 16, 90, curved=CURVED),
-    at_once("minimax_output_perturbation", False, AT_ONCE_CELLS),
-    at_once("minimax_output_perturbation_joint", True, HALF),
+    at_once("minimax_output_perturbation", "privacy", Grid(AT_ONCE_CELLS, 12), **SMALL),
+    at_once("minimax_output_perturbation_joint", "privacy", Grid(HALF, 12), joint=True, **SMALL),
+    at_once(
+        "minimax_output_perturbation",
+        "statistical",
+        Grid(LARGE_AT_ONCE, 12),
+        sample=sample_corners,
+        measure=expected_gap,
+        factors=("n",),
+        runs=lambda cell: int(2**25 / cell["n"]),
+    ),
     phased("phased_minimax_output_perturbation", PARTS, "gda", PHASED_CELLS, 16, 600),
     phased("phased_primal", ("w",), "gda", PHASED_CELLS, 16, 600),
     phased("phased_dual", ("v",), "gda", PHASED_CELLS, 16, 600),
