@@ -25,14 +25,14 @@ def one_line(value: object) -> str:
     """Return the text of a value without line breaks, and with control characters written out."""
     try:
         text = " ".join(str(value).split())
-    except Exception:  # a whole number too long for Python to print, or an object that does not say what it is
+    except BaseException:  # a whole number too long for Python to print, or an object whose own text raises anything
         text = f"{type(value).__name__} that has no text"
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def raised(error: BaseException) -> str:
     """Say on one line what kind of error it is and what it says."""
-    return one_line(f"{type(error).__name__}: {error}")
+    return f"{type(error).__name__}: {one_line(error)}"
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
+from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from dpcheck import __version__
 from dpcheck.commands import inputs, terminal
 from dpcheck.commands.command import Command, Picture, add_format, add_shared, at_work, chosen_store, require_writable
 from dpcheck.errors import InputError, one_line, require, require_count
+from dpcheck.reading import rows_of, text_of, typed, within
 from dpcheck.running.files import write_text
 
 if TYPE_CHECKING:
@@ -203,16 +205,14 @@ class Table:
         for row in experiment.rows if store is not None else ():
             assert store is not None
             known = store.get(self._key(row.key))
-            if known is not None:
-                self.rows[row.key] = tuple(known)
+            with suppress(InputError):  # what is not as it was kept is measured again
+                self.rows[row.key] = typed(tuple[str, ...], known, "a row")
         if self.file is None or not self.file.exists():
             return
         require(self.file.is_file(), "--output", "be a file that rows can be added to", self.file)
-        try:
-            kept = self.file.read_text("utf-8")
-            lines = list(csv.reader(StringIO(kept[: kept.rfind("\n") + 1]), strict=True))
-        except (OSError, ValueError, csv.Error) as error:
-            raise self._refused(one_line(error)) from error
+        with within(self.file):
+            kept = text_of(self.file)
+            lines = rows_of(kept[: kept.rfind("\n") + 1])
         if kept and (not lines or tuple(lines[0]) != experiment.columns):
             raise self._refused(f"columns {', '.join(lines[0]) if lines else one_line(kept[:80])}")
         asked, keys = {row.key for row in experiment.rows}, len(experiment.keys)

@@ -20,6 +20,7 @@ from dpcheck.commands.command import (
     require_writable,
 )
 from dpcheck.errors import InputError, require, require_seed
+from dpcheck.reading import json_of, text_of, typed, within
 from dpcheck.report.results import to_json_text
 
 if TYPE_CHECKING:
@@ -238,8 +239,11 @@ def _audit_one(options: Namespace, store: Store | None) -> _Made:
             result = audit_around(mechanism, path, data, **_searched(options), **shared)
             pair = result.pair.data, result.pair.neighbour
         elif one:
-            earlier = None if options.earlier is None else inputs.saved(options.earlier, "earlier")
             shared["delta"] = options.delta or 0.0
+            earlier = None
+            if options.earlier is not None:
+                with within(options.earlier):
+                    earlier = typed(dict[str, Any], json_of(text_of(options.earlier), "earlier"), "earlier")
             result = audit_sequential(mechanism, *pair, most=options.trials, earlier=earlier, **shared)
         else:
             result = audit_privacy(mechanism, *pair, trials=options.trials, claim=claim, **shared)

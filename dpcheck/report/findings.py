@@ -118,7 +118,7 @@ class Report(Results):
         InputError
             For any other text.
         """
-        return cls(**parsed(text), catalogue=catalogue)
+        return cls(**parsed(text) | {"catalogue": catalogue})
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with one row for each finding."""
