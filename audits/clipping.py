@@ -20,7 +20,7 @@ import numpy as np
 
 from dpcheck.arrays import Floats, real_numbers
 from dpcheck.audits.running.datasets import brief, plain, read
-from dpcheck.errors import InputError, raised, require, require_count, require_positive, require_seed
+from dpcheck.errors import InputError, raised, require, require_positive, require_seed, require_work
 from dpcheck.shown import Shown
 
 # A record is multiplied by these factors: fine steps find a norm that is clipped too late, large factors one that is
@@ -163,9 +163,9 @@ def audit_clipping(
     require_positive(bound, "bound")
     if divisor != "size":
         require_positive(divisor, "divisor")
-    require_count(batches, "batches")
+    require_work(batches, "batches")
     for size in sizes:
-        require_count(size, "sizes", least=2)
+        require_work(size, "sizes", least=2)
     require_seed(seed)
     by_size = divisor == "size"
 

@@ -25,7 +25,7 @@ from dpcheck.audits.output_sets import OutputSet
 from dpcheck.audits.running import SIDES, KeptRuns, Runner, require_runs
 from dpcheck.audits.running.datasets import plain
 from dpcheck.audits.running.pool import Pool
-from dpcheck.errors import require_confidence, require_count
+from dpcheck.errors import require_confidence, require_work
 from dpcheck.shown import Shown
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def audit_privacy(
     """
     jobs = 1 if jobs is None else jobs
     require_runs(mechanism, data, neighbour, seed, seeded, jobs, isolate, executor)
-    require_count(trials, "trials", least=_LEAST_TRIALS)
+    require_work(trials, "trials", least=_LEAST_TRIALS)
     require_confidence(confidence)
     claimed, delta = PrivacyClaim.stated(epsilon, delta, claim)
     stated = claimed.epsilon_at(delta)

@@ -15,7 +15,16 @@ from dpcheck.audits.columns import range_of, read_columns
 from dpcheck.audits.proposals import adding, replacing
 from dpcheck.audits.running import Runner
 from dpcheck.audits.running.datasets import same
-from dpcheck.errors import InputError, raised, require, require_count, require_known, require_positive, require_seed
+from dpcheck.errors import (
+    InputError,
+    raised,
+    require,
+    require_count,
+    require_known,
+    require_positive,
+    require_seed,
+    require_work,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +76,7 @@ def patterns(width: int, *, size: float = 1.0) -> list[Pair]:
     >>> len(patterns(3)), patterns(3)[0].neighbour.tolist()
     (9, [2.0, 1.0, 1.0])
     """
-    require_count(width, "width")
+    require_work(width, "width")
     require_positive(size, "size")
     flat, half = np.ones(width), (np.arange(width) < (width + 1) // 2).astype(float)
     one = (np.arange(width) == 0).astype(float)
@@ -176,7 +185,7 @@ def around(data: Any, *, relation: str = "replace_one", group: int = 1, records:
     """
     require_known(relation, RELATIONS, "relation")
     require_known(records, RECORDS, "records")
-    require_count(group, "group")
+    require_work(group, "group")
     table = read_columns(data)
     require(len(table) >= group, "group", f"be at most the number of records, {len(table)}", group)
     ranges = [range_of(column) for column in table.values]
@@ -212,7 +221,7 @@ def drawn(strategy: Any, count: int = 100, *, seed: int = 0) -> list[Pair]:
     """
     import hypothesis
 
-    require_count(count, "count")
+    require_work(count, "count")
     pairs: list[Pair] = []
 
     @hypothesis.seed(seed)

@@ -27,7 +27,7 @@ from scipy import stats
 from dpcheck.arrays import Floats, real_numbers, returned_numbers
 from dpcheck.audits.noise_laws import LAWS, grid, tested
 from dpcheck.audits.running.datasets import fingerprint, require_unchanged
-from dpcheck.errors import require, require_confidence, require_count, require_positive, require_seed
+from dpcheck.errors import require, require_confidence, require_positive, require_seed, require_work
 from dpcheck.events import Gaussian, Laplace, Measured
 from dpcheck.shown import Result
 
@@ -162,7 +162,7 @@ def audit_noise(
     ('violated', 1.0)
     """
     require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
-    require_count(trials, "trials", least=50)
+    require_work(trials, "trials", least=50)
     require_seed(seed)
     rng, before = np.random.default_rng(seed), fingerprint(data)
     rows: list[Floats] = []

@@ -32,7 +32,7 @@ from dpcheck.arrays import Floats, real_numbers, returned_numbers
 from dpcheck.audits.claim import PrivacyClaim, deltas_of
 from dpcheck.audits.limits.guesses import IndependentBound, epsilon_lower, independent_bound, joint_p_value, p_value
 from dpcheck.audits.running.datasets import plain
-from dpcheck.errors import require, require_confidence, require_count
+from dpcheck.errors import require, require_confidence, require_count, require_work
 from dpcheck.shown import Result
 
 if TYPE_CHECKING:
@@ -111,8 +111,8 @@ def audit_one_run(
     'consistent'
     """
     require(callable(algorithm), "algorithm", "be callable", type(algorithm).__name__)
-    require_count(canaries, "canaries")
-    require_count(runs, "runs")
+    require_work(canaries, "canaries")
+    require_work(runs, "runs")
     require_count(seed, "seed", least=0)
     settings = _settings(canaries * runs, epsilon, delta, claim, confidence, guesses)  # before the time is spent
     scores, included = np.empty((runs, canaries)), np.empty((runs, canaries), bool)

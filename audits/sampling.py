@@ -20,7 +20,7 @@ from scipy import special, stats
 
 from dpcheck.arrays import Floats, real_numbers
 from dpcheck.compiled import njit
-from dpcheck.errors import require, require_confidence, require_count, require_seed
+from dpcheck.errors import require, require_confidence, require_seed, require_work
 from dpcheck.shown import Result
 
 Index = NDArray[np.int64]
@@ -107,8 +107,8 @@ def audit_sampling(
     require(good, "drawn", "have shape (>= 10, capacity >= 1)", drawn.shape)
     require(drawn.dtype.kind in "iu", "drawn", "hold whole numbers", drawn.dtype)
     require(scheme in _SCHEMES, "scheme", f"be one of {', '.join(_SCHEMES)}", scheme)
-    require_count(population, "population")
-    require_count(batch, "batch")
+    require_work(population, "population")
+    require_work(batch, "batch")
     require(batch <= population, "batch", f"be at most the population, {population}", batch)
     require_confidence(confidence)
     require(bool((drawn < population).all()), "drawn", f"hold numbers below {population}", drawn.max())

@@ -23,7 +23,7 @@ from dpcheck.audits.output_sets import choose
 from dpcheck.audits.running import KeptRuns, Runner
 from dpcheck.audits.running.datasets import equal_datasets
 from dpcheck.audits.shrinking import smaller
-from dpcheck.errors import InputError, raised, require, require_confidence, require_count, require_seed
+from dpcheck.errors import InputError, raised, require, require_confidence, require_seed, require_work
 from dpcheck.shown import Shown
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def audit_neighbours(
     """
     claimed, delta = PrivacyClaim.stated(epsilon, delta, claim)
     require_confidence(confidence)
-    require_count(trials, "trials", least=100)
+    require_work(trials, "trials", least=100)
     require_seed(seed)
     known = []
     for k, pair in enumerate(pairs):

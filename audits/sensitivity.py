@@ -14,7 +14,7 @@ import numpy as np
 
 from dpcheck.arrays import Floats, returned_numbers, widened
 from dpcheck.audits.running.datasets import fingerprint, plain, read, require_unchanged
-from dpcheck.errors import InputError, raised, require, require_count, require_positive, require_seed
+from dpcheck.errors import InputError, raised, require, require_positive, require_seed, require_work
 from dpcheck.shown import Shown
 
 
@@ -147,7 +147,7 @@ def audit_sensitivity(
         require(len(records) > 0, name, "hold at least one record", "none")
     require(norm in (1, 2, np.inf), "norm", "be 1, 2 or inf", norm)
     require_positive(claimed, "claimed", zero=True)
-    require_count(budget, "budget", least=10)
+    require_work(budget, "budget", least=10)
     require_seed(seed)
 
     def evaluated(data: Any) -> Any:

@@ -41,6 +41,7 @@ from dpcheck.errors import (
     require_count,
     require_delta,
     require_epsilon,
+    require_work,
 )
 from dpcheck.shown import Shown
 
@@ -224,7 +225,7 @@ def audit_sequential(
     require_delta(delta)
     require_confidence(confidence)
     require(seeded or earlier is None, "earlier", "be left out where seeded is False", type(earlier).__name__)
-    require_count(most, "most", least=FIRST + 1)
+    require_work(most, "most", least=FIRST + 1)
     claim: dict[str, Any] = {
         "epsilon": float(epsilon), "delta": float(delta), "confidence": float(confidence),
         "seed": int(seed) if seeded else None,

@@ -24,11 +24,11 @@ from dpcheck.errors import (
     raised,
     require,
     require_confidence,
-    require_count,
     require_delta,
     require_epsilon,
     require_known,
     require_seed,
+    require_work,
 )
 from dpcheck.shown import Result
 
@@ -182,7 +182,7 @@ def audit_tables(
     require_epsilon(epsilon)
     require_delta(delta)
     require_known(neighbours, ("add_or_remove_one", "replace_one"), "neighbours")
-    require_count(runs, "runs")
+    require_work(runs, "runs")
     require_confidence(confidence)
     require_seed(seed)
     same = neighbour is not None and equal_datasets(data, neighbour)

@@ -26,10 +26,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from dpcheck.bounds.claim import Claim, Evidence
+from dpcheck.bounds.claim import Basis, Claim, Evidence, Verdict
 from dpcheck.bounds.kind import Method
 from dpcheck.bounds.ledger import ClaimResult
-from dpcheck.errors import InputError, one_line, require, require_count, require_positive
+from dpcheck.errors import InputError, one_line, raised, require, require_count, require_positive
+from dpcheck.reading import json_of, shown, typed
 from dpcheck.running.executor import workers
 
 _LENGTH = struct.Struct("!Q")  # of a message, which goes before it
@@ -46,6 +47,8 @@ del sys.path[0]
 from {_PACKAGE}.bounds import registry, workers
 workers.main(registry.find)
 """
+
+_ANSWER = (Verdict, str, str, dict[str, Any], float, Basis, str)  # what a worker says of a claim
 
 Watch = Callable[[str, int, int], object]
 
@@ -137,6 +140,7 @@ class _Worker:
         stop = threading.Event()
         try:
             stated = self._start(seconds, stop)
+            stated = stated if isinstance(stated, str) else typed(list[list[str]], stated, "claims")
         except TimeoutError:
             raise _bad_file(f"be imported within {seconds:g} s", self._target) from None
         except ValueError as error:
@@ -159,6 +163,7 @@ class _Worker:
             self._process.stdin.write(claim.id.encode() + b"\n")
             self._process.stdin.flush()
             answer = self._message(time.monotonic() + seconds, stop)
+            answer = answer if isinstance(answer, str) else _result(claim, answer)
         except TimeoutError:
             return _undecided(claim, f"not decided within {seconds:g} s")
         except ValueError as error:
@@ -167,7 +172,7 @@ class _Worker:
             return _undecided(claim, f"the process that decided it ended with code {self._process.wait()}")
         if isinstance(answer, str):
             return _undecided(claim, f"deciding it failed: {answer}")
-        return ClaimResult(claim, *answer)
+        return answer
 
     def _start(self, seconds: float, stop: threading.Event) -> Any:
         """Wait until it runs, then until it has the claims; return what it says of them."""
@@ -178,7 +183,7 @@ class _Worker:
 
     def _message(self, deadline: float, stop: threading.Event) -> Any:
         (length,) = _LENGTH.unpack(self._read(_LENGTH.size, deadline, stop))
-        return json.loads(self._read(length, deadline, stop))  # plain text: a user's own file had a hand in it
+        return json_of(self._read(length, deadline, stop).decode(), "the results")  # a user's file had a hand in them
 
     def kill(self) -> None:
         """End the process and the solvers it started."""
@@ -200,6 +205,12 @@ class _Worker:
                     raise EOFError
                 parts += part
         return parts
+
+
+def _result(claim: Claim, answer: Any) -> ClaimResult:
+    """Return the result in an answer, InputError for one of another shape."""
+    require(isinstance(answer, list) and len(answer) == len(_ANSWER), "a result", "have all its parts", shown(answer))
+    return ClaimResult(claim, *(typed(kind, each, "a result") for kind, each in zip(_ANSWER, answer, strict=True)))
 
 
 def _undecided(claim: Claim, why: str) -> ClaimResult:
@@ -239,8 +250,12 @@ def main(find: Callable[..., tuple[Claim, ...]]) -> None:
         sys.path.append(str(Path(sys.argv[1]).resolve().parent))
     try:
         known = {claim.id: claim for claim in find(*sys.argv[1:])}
-    except InputError as error:
-        send(str(error))
+    except BaseException as error:  # a file may raise anything
+        send(
+            str(error)
+            if isinstance(error, InputError)
+            else f"the file of claims must be importable, got {raised(error)}"
+        )
         return
     send([(claim.id, claim.paper, claim.kind, str(claim.statement), claim.location) for claim in known.values()])
     for line in sys.stdin:
@@ -248,5 +263,5 @@ def main(find: Callable[..., tuple[Claim, ...]]) -> None:
             result = known[line.rstrip("\n")].decide()
             reached = (result.verdict, result.method, result.note, result.evidence, result.seconds)
             send((*reached, result.basis, result.kernel))
-        except Exception as error:
-            send(f"{type(error).__name__}: {one_line(error)}")
+        except BaseException as error:
+            send(raised(error))

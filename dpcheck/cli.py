@@ -17,7 +17,8 @@ from dpcheck import __version__
 from dpcheck.commands import algorithms, audit, certify, lookups, rate, runs, verdicts, write
 from dpcheck.commands.command import Command
 from dpcheck.commands.terminal import tell
-from dpcheck.errors import InputError, one_line
+from dpcheck.commands.under_test import place_of_failure
+from dpcheck.errors import InputError, one_line, raised
 
 # In the order in which `dpcheck --help` lists them.
 _IN_ORDER = (
@@ -67,9 +68,13 @@ def _run(options: argparse.Namespace) -> int:
         tell(f"dpcheck: interrupted; {error.args[0] if error.args else 'no result was written'}")
         return _INTERRUPTED
     except BaseException as error:  # of other people's code, too: none of them may leave with an exit code of its own
-        too_large = isinstance(error, MemoryError) or str(error).startswith(_TOO_LARGE)
+        too_large = isinstance(error, MemoryError) or one_line(error).startswith(_TOO_LARGE)
         if isinstance(error, InputError) or too_large:
             tell(f"dpcheck: error: {f'the work must fit into memory: {error}' if too_large else error}")
+            return 2
+        place = place_of_failure(error) if COMMANDS[options.command].runs_others_code else ""
+        if place:
+            tell(f"dpcheck: error: the code under test must leave dpcheck alone, got {raised(error)} at {place}")
             return 2
         import traceback
 

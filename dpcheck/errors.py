@@ -9,6 +9,8 @@ from decimal import Decimal
 from numbers import Real
 from typing import Any
 
+MOST_WORK = 1_000_000_000
+
 
 class InputError(ValueError):
     """Wrong usage or input; the message is one line that names the argument, the constraint and the value.
@@ -32,7 +34,7 @@ def one_line(value: object) -> str:
 
 def raised(error: BaseException) -> str:
     """Say on one line what kind of error it is and what it says."""
-    return f"{type(error).__name__}: {one_line(error)}"
+    return ": ".join(filter(None, (type(error).__name__, one_line(error))))
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
@@ -96,6 +98,12 @@ def require_count(value: int, name: str, *, least: int = 1) -> None:
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not (whole and value >= least):
         _refuse(value, name, f"be a whole number >= {least}")
+
+
+def require_work(value: int, name: str, *, least: int = 1) -> None:
+    """Require a whole number of what takes time or memory, and no slip that no machine would come to the end of."""
+    require_count(value, name, least=least)
+    require(value <= MOST_WORK, name, f"be at most {MOST_WORK:,}", value)
 
 
 def require_mechanism(function: Any, *, vectorized: bool = False) -> None:

@@ -5,6 +5,7 @@ A script that does not fit costs Coq a moment.
 
 import functools
 import itertools
+import os
 import re
 from collections.abc import Iterable, Iterator
 from importlib import resources
@@ -22,7 +23,7 @@ from dpcheck.bounds.coq.statement import ordered, statement
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity, Inequality
 from dpcheck.bounds.formula import formula
 from dpcheck.bounds.ledger import ClaimResult
-from dpcheck.errors import raised, require
+from dpcheck.errors import InputError, one_line, raised, require
 
 _IDENTITIES = (
     "dp_identity.",
@@ -207,6 +208,22 @@ all:
 """
 
 
+def require_new(folder: str | Path) -> Path:
+    """Require a folder that holds nothing and can be written; InputError for any other. It is left as it was."""
+    place, must = Path(folder).absolute(), "be new or empty, and one that can be written"
+    try:
+        made = [path for path in (place, *place.parents) if not path.exists()]
+        place.mkdir(parents=True, exist_ok=True)  # whether it can be made shows when it is
+        good = bool(str(folder)) and not any(place.iterdir()) and os.access(place, os.W_OK)
+        for path in made:
+            path.rmdir()
+    except (OSError, ValueError) as error:
+        why = f"{one_line(folder)[:200]}: {one_line(error)[:200]}"
+        raise InputError(f"the folder of --export-coq must {must}, got {why}") from error
+    require(good, "the folder of --export-coq", must, str(folder))
+    return place
+
+
 def export(results: Iterable[ClaimResult], folder: str | Path) -> tuple[Path, ...]:
     """Write one file a claim into ``folder``, with the library they share and what Coq needs to run them.
 
@@ -215,9 +232,7 @@ def export(results: Iterable[ClaimResult], folder: str | Path) -> tuple[Path, ..
 
     Raises :class:`~dpcheck.errors.InputError` if ``folder`` is not an empty or a new one.
     """
-    place = Path(folder)
-    fresh = not place.exists() or (place.is_dir() and not any(place.iterdir()))
-    require(fresh, "the folder of --export-coq", "be new or empty", str(folder))
+    place = require_new(folder)
     place.mkdir(parents=True, exist_ok=True)
     files: dict[str, str] = {}
     for result in results:

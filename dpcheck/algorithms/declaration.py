@@ -23,7 +23,7 @@ import numpy as np
 from dpcheck.arrays import Floats
 from dpcheck.audits.running import numbers
 from dpcheck.audits.running.memory import Memory
-from dpcheck.errors import InputError, raised, require, require_count, require_delta, require_epsilon
+from dpcheck.errors import InputError, raised, require, require_count, require_delta, require_epsilon, require_work
 from dpcheck.events import Disjoint, Event, Laplace, Neighbours, RandomAllocation, Repeated, Sampled, read_events
 
 
@@ -84,7 +84,7 @@ class RateClaim:
         require(good, "grid", "have at least three levels of each setting", self.grid)
         require(bool(self.claimed) != (self.theorem is not None), "claimed", "be given, or a theorem", self.claimed)
         require(set(self.claimed) <= set(self.grid), "claimed", "name settings of the grid", dict(self.claimed))
-        require_count(self.seeds, "seeds", least=3)
+        require_work(self.seeds, "seeds", least=3)
 
 
 _MEMORIES = WeakKeyDictionary["Algorithm", Memory]()  # apart from the declaration, which may go to other processes

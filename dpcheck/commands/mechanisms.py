@@ -38,7 +38,7 @@ from dpcheck.audits.running import SIDES, Chunk
 from dpcheck.audits.running.datasets import fingerprint
 from dpcheck.audits.search import NeighbourAudit, audit_neighbours
 from dpcheck.commands import inputs
-from dpcheck.errors import InputError, one_line, require, require_confidence, require_count
+from dpcheck.errors import InputError, one_line, require, require_confidence, require_count, require_work
 from dpcheck.reading import record_of, toml_of, within
 from dpcheck.report.findings import Finding, Report, provenance
 from dpcheck.report.results import AUDIT
@@ -174,7 +174,7 @@ def audit_around(
     seed: int, vectorized: bool, **how: Any,
 ) -> NeighbourAudit:  # fmt: skip
     """Search a pair around a data set and audit it, by ``trials`` runs on either dataset in all."""
-    require_count(trials, "trials", least=100)
+    require_work(trials, "trials", least=100)
     pairs = around(data, relation=relation, group=group, records=records)
 
     def kept(ours: Any, theirs: Any) -> StoredRuns:

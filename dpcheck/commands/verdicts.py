@@ -106,6 +106,10 @@ def _prove(options: Namespace) -> int:
     started = time.perf_counter()
     target = " ".join(options.target) or None
     _require_no_new_inequality(target or "")
+    if options.export_coq is not None:
+        from dpcheck.bounds.coq.scripts import export, require_new
+
+        require_new(options.export_coq)
     # stdout is for the result: what a file of one's own prints goes to stderr
     with redirect_stdout(sys.stderr), terminal.progress() as watch:
         results = prove(
@@ -113,8 +117,6 @@ def _prove(options: Namespace) -> int:
             watch=lambda _, done, total: watch("claims", done, total),
         )  # fmt: skip
     if options.export_coq is not None:
-        from dpcheck.bounds.coq.scripts import export
-
         export(results, options.export_coq)
     own_file = (target or "").endswith(".py")
     # no verdict is expected of a file, nor of another package's paper: what is refuted there counts as broken
