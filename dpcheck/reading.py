@@ -51,60 +51,60 @@ def within(file: str | Path) -> Iterator[None]:
 # Files
 
 
-def content_of(path: str | Path, largest: int = LARGEST) -> bytes:
+def content_of(path: str | Path, name: str = "the file", largest: int = LARGEST) -> bytes:
     """Return the bytes of a file that has an end; InputError for any other."""
     try:
         kind = os.stat(path).st_mode
         named_pipe = stat.S_ISFIFO(kind) and not str(path).startswith(("/dev/", "/proc/"))
         endless = stat.S_ISBLK(kind) or (stat.S_ISCHR(kind) and not os.path.samestat(os.stat(path), os.fstat(0)))
-        require(not (named_pipe or endless), "the file", "have an end", "a pipe" if named_pipe else "a device")
+        require(not (named_pipe or endless), name, "have an end", "a pipe" if named_pipe else "a device")
         with open(path, "rb") as stream:
             content = stream.read(largest + 1)
     except (OSError, ValueError) as error:  # a name with a null character
         if isinstance(error, InputError):
             raise
         why = error.strerror if isinstance(error, OSError) and error.strerror else one_line(error)
-        raise InputError(f"the file must be readable, got: {why}") from error
-    require(len(content) <= largest, "the file", f"hold at most {largest // 1_000_000} megabytes", "more")
+        raise InputError(f"{name} must be readable, got: {why}") from error
+    require(len(content) <= largest, name, f"hold at most {largest // 1_000_000} megabytes", "more")
     return content
 
 
-def text_of(path: str | Path, largest: int = LARGEST) -> str:
+def text_of(path: str | Path, name: str = "the file", largest: int = LARGEST) -> str:
     """Return the text of a file, with or without the mark that some editors begin it with."""
-    content = content_of(path, largest)
+    content = content_of(path, name, largest)
     try:
         return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         wrong = f"byte {error.object[error.start]:#x} at {error.start}"
-        raise InputError(f"the file must be text in UTF-8, got {wrong}") from error
+        raise InputError(f"{name} must be text in UTF-8, got {wrong}") from error
 
 
-def array_of(path: str | Path) -> NDArray[Any]:
+def array_of(path: str | Path, name: str = "the file") -> NDArray[Any]:
     """Return the array of a .npy file."""
     import numpy as np
 
-    require(os.path.isfile(path), "the file", "exist, and be one of NumPy", "none")
+    require(os.path.isfile(path), name, "be an existing file of NumPy", path)
     try:
         found = np.load(path, allow_pickle=False)
     except Exception as error:  # what a damaged header makes of NumPy's parsers
-        raise InputError(f"the file must hold an array of NumPy, got: {one_line(error)[:200]}") from error
-    require(isinstance(found, np.ndarray), "the file", "hold one array of NumPy", type(found).__name__)
+        raise InputError(f"{name} must hold an array of NumPy, got: {one_line(error)[:200]}") from error
+    require(isinstance(found, np.ndarray), name, "hold one array of NumPy", type(found).__name__)
     array: NDArray[Any] = found
     return array
 
 
-def parquet_of(path: str | Path) -> Any:
+def parquet_of(path: str | Path, name: str = "the file") -> Any:
     """Return the table of a Parquet file."""
     import pandas as pd
 
-    require(os.path.isfile(path), "the file", "exist, and be Parquet", "none")
+    require(os.path.isfile(path), name, "be an existing file of Parquet", path)
     try:
         return pd.read_parquet(path)
     except ImportError as error:
-        must = "the file must be read with pyarrow, which is not installed: pip install 'dpcheck[parquet]'"
+        must = f"{name} must be read with pyarrow, which is not installed: pip install 'dpcheck[parquet]'"
         raise InputError(must) from error
     except Exception as error:  # of pyarrow, whose errors have no common kind
-        raise InputError(f"the file must be Parquet, got: {one_line(error)[:200]}") from error
+        raise InputError(f"{name} must be Parquet, got: {one_line(error)[:200]}") from error
 
 
 # Texts
@@ -126,7 +126,7 @@ def json_of(text: str, name: str, wanted: str = "be JSON") -> Any:
 
 def toml_of(path: str | Path, table: str) -> Any:
     """Return a table such as ``"tool.dpcheck"`` of a file in TOML; an empty one where it is missing."""
-    text = text_of(path, _LARGEST_SETTINGS)
+    text = text_of(path, largest=_LARGEST_SETTINGS)
     try:
         found: Any = tomllib.loads(text)
     except RecursionError:
@@ -141,12 +141,12 @@ def toml_of(path: str | Path, table: str) -> Any:
     return _plain(found, f"[{table}]")
 
 
-def rows_of(text: str, separator: str = ",") -> list[list[str]]:
+def rows_of(text: str, name: str = "the file", separator: str = ",") -> list[list[str]]:
     """Return the cells of each line of a text with a separator between them."""
     try:
         return list(csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True, strict=True))
     except csv.Error as error:
-        raise InputError(f"the file must be a table, got: {one_line(error)}") from error
+        raise InputError(f"{name} must be a table, got: {one_line(error)}") from error
 
 
 def _whole(text: str) -> int:

@@ -119,10 +119,10 @@ def read_encoder(path: str) -> NDArray[np.float64]:
     """Read a matrix (rows, steps) from a file of NumPy (.npy) or of numbers apart by commas; InputError otherwise."""
     with within(path):
         if path.endswith(".npy"):
-            loaded = real_numbers(array_of(path), "--encoder")
+            loaded = real_numbers(array_of(path, "--encoder"), "--encoder")
             require(loaded.ndim == 2, "--encoder", "be a matrix", f"an array of shape {loaded.shape}")
             return loaded
-        lines = text_of(path).split("\n")
+        lines = text_of(path, "--encoder").split("\n")
         try:
             with warnings.catch_warnings(action="ignore"):  # of an empty file
                 return np.loadtxt(lines, delimiter=",", ndmin=2, dtype=np.float64)

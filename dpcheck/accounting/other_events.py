@@ -282,7 +282,7 @@ _KINDS = {kind.__name__: kind for kind in (Gaussian, Laplace, Sampled, RandomAll
 def read_event_file(path: str) -> Any:
     """Read a file of events; InputError if it holds anything else."""
     with within(path):
-        found = json_of(text_of(path), "the file")
+        found = json_of(text_of(path, "FILE.json"), "FILE.json")
         if isinstance(found, dict) and "history" in found:
             found = found["history"]
             require(found != [], "the history", "be that of a training that began", "an empty one")

@@ -211,8 +211,8 @@ class Table:
             return
         require(self.file.is_file(), "--output", "be a file that rows can be added to", self.file)
         with within(self.file):
-            kept = text_of(self.file)
-            lines = rows_of(kept[: kept.rfind("\n") + 1])
+            kept = text_of(self.file, "--output")
+            lines = rows_of(kept[: kept.rfind("\n") + 1], "--output")
         if kept and (not lines or tuple(lines[0]) != experiment.columns):
             raise self._refused(f"columns {', '.join(lines[0]) if lines else one_line(kept[:80])}")
         asked, keys = {row.key for row in experiment.rows}, len(experiment.keys)

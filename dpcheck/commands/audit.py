@@ -243,7 +243,9 @@ def _audit_one(options: Namespace, store: Store | None) -> _Made:
             earlier = None
             if options.earlier is not None:
                 with within(options.earlier):
-                    earlier = typed(dict[str, Any], json_of(text_of(options.earlier), "earlier"), "earlier")
+                    earlier = typed(
+                        dict[str, Any], json_of(text_of(options.earlier, "--earlier"), "earlier"), "earlier"
+                    )
             result = audit_sequential(mechanism, *pair, most=options.trials, earlier=earlier, **shared)
         else:
             result = audit_privacy(mechanism, *pair, trials=options.trials, claim=claim, **shared)

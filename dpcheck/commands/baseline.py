@@ -37,7 +37,7 @@ class Baseline:
     def read(cls, path: str) -> Baseline:
         """Read a file of known findings; InputError for a file that is no baseline."""
         with within(path):
-            content = json_of(text_of(path), "the baseline")
+            content = json_of(text_of(path, "the baseline"), "the baseline")
             schema = content.get("schema") if isinstance(content, dict) else None
             known = schema in (BASELINE, _OLD_WORDS, _VERDICTS_ALONE)
             require(known, "the baseline", f"be of schema {BASELINE}", shown(schema))

@@ -212,9 +212,9 @@ def _rows(path: str, name: str) -> Any:
 
     import numpy as np
 
-    lines = text_of(path).split("\n")
+    lines = text_of(path, name).split("\n")
     first = next((number for number, line in enumerate(lines) if line.partition("#")[0].strip()), len(lines))
-    names = [name.strip() for row in rows_of("".join(lines[first : first + 1])) for name in row]
+    names = [name.strip() for row in rows_of("".join(lines[first : first + 1]), name) for name in row]
     headed = any(names) and len(set(names)) == len(names) and not any(map(_is_number, names))
     try:
         with warnings.catch_warnings():
@@ -234,7 +234,7 @@ def _table(text: str, names: list[str] | None, name: str) -> Any:
 
     import pandas as pd
 
-    widths = {len(row) for row in rows_of(text) if row} or {0}
+    widths = {len(row) for row in rows_of(text, name) if row} or {0}
     require(
         len(widths) == 1, name, "have rows of equal length", f"{min(widths, default=0)} to {max(widths, default=0)}"
     )
@@ -251,8 +251,8 @@ def _table(text: str, names: list[str] | None, name: str) -> Any:
 
 
 _READERS: dict[str, Callable[[str, str], Any]] = {
-    ".npy": lambda path, name: array_of(path), ".parquet": lambda path, name: parquet_of(path), ".csv": _rows,
-    ".json": lambda path, name: json_of(text_of(path), name),
+    ".npy": array_of, ".parquet": parquet_of, ".csv": _rows,
+    ".json": lambda path, name: json_of(text_of(path, name), name),
 }  # fmt: skip
 
 

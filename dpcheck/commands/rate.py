@@ -88,14 +88,16 @@ def read_table(file: str) -> pd.DataFrame:
     import pandas as pd
 
     with within(file):
-        lines = [line for line in text_of(file).splitlines() if line.strip() and not line.startswith(_COMMENT)]
-        rows = rows_of("\n".join(lines), max(_SEPARATORS, key=lines[0].count) if lines else ",")
-        require(len(rows) > 0, "the file", "be a table", "no line of names")
+        lines = [
+            line for line in text_of(file, "FILE.csv").splitlines() if line.strip() and not line.startswith(_COMMENT)
+        ]
+        rows = rows_of("\n".join(lines), "FILE.csv", max(_SEPARATORS, key=lines[0].count) if lines else ",")
+        require(len(rows) > 0, "FILE.csv", "be a table", "no line of names")
         names = [name.strip() for name in rows[0]]
         twice = [name for name, count in Counter(names).items() if count > 1]
-        require(not twice, "the file", "name each column once", f"{', '.join(map(repr, twice))} twice")
+        require(not twice, "FILE.csv", "name each column once", f"{', '.join(map(repr, twice))} twice")
         for number, row in enumerate(rows[1:]):
-            require(len(row) == len(names), f"row {number}", f"have {len(names)} values", len(row))
+            require(len(row) == len(names), f"row {number} of FILE.csv", f"have {len(names)} values", len(row))
     columns = list(zip(*rows[1:], strict=True)) or [()] * len(names)
     return pd.DataFrame({name: _column(values) for name, values in zip(names, columns, strict=True)})
 

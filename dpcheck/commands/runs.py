@@ -95,7 +95,7 @@ def _report(options: Namespace) -> int:
     if options.file in NAMES:
         return _report_kept(options)
     with within(options.file):
-        report = Report.from_json(text_of(options.file), Catalogue(*titles()))
+        report = Report.from_json(text_of(options.file, "REPORT.json"), Catalogue(*titles()))
         require(bool(report.findings), "the report", "hold findings, of which to say something", "none")
     return deliver(report, options)
 

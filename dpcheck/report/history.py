@@ -100,7 +100,7 @@ def find(text: str) -> Named:
     with suppress(OSError):  # of a name that is too long for a file
         if path.is_file():
             with within(text):
-                return Named(text, read(text_of(path)))
+                return Named(text, read(text_of(path, "a report")))
     folder, wanted = (text, "") if path.is_dir() else text.rpartition(":")[::2]
     if not Path(folder or text).is_dir():
         raise InputError(
