@@ -92,6 +92,9 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         if near:
             parser.error(f"unknown command {name}: did you mean dpcheck {near[0]}?")
         return parser.parse_args([name, *rest])  # which knows --help and --version, and what is wrong with the rest
+    for word in rest:  # of which argparse would leave nothing
+        if word.startswith("--") and word.endswith("=--"):
+            commands[name].error(f"argument {word.removesuffix('=--')}: expected another value than --")
     options = commands[name].parse_intermixed_args(rest, argparse.Namespace(command=name))
     COMMANDS[name].require(commands[name], options)
     return options

@@ -10,6 +10,7 @@ from numbers import Real
 from typing import Any
 
 MOST_WORK = 1_000_000_000
+_LONGEST = 200  # letters of a part of a sentence
 
 
 class InputError(ValueError):
@@ -46,7 +47,13 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 def require(condition: bool, name: str, constraint: str, value: object) -> None:
     """Raise :class:`InputError` ``"{name} must {constraint}, got {value}"`` unless ``condition``."""
     if not condition:
-        raise InputError(f"{name} must {constraint}, got {one_line(value)[:200]}")
+        raise InputError(f"{_short(name)} must {constraint}, got {_short(value)}")
+
+
+def _short(value: object) -> str:
+    """Return a text on one line, the middle of a long one left out."""
+    text = one_line(value)
+    return text if len(text) <= _LONGEST else f"{text[:120]} ... {text[-60:]}"
 
 
 def _refuse(value: object, name: str, constraint: str) -> None:
