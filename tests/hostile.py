@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import importlib
 import io
 import itertools
 import json
@@ -113,8 +114,7 @@ LITERALS = ("3", "-1", "0", "1.5", "1e400", "nan", "inf", '"x"', '""', "[]", "{}
             "[2020-01-01]", "[[[[1]]]]", "1" * 400, '"\\u001b[2J"', '[{a = 1}, "b"]')  # fmt: skip
 # What else may stand where a value stands.
 VALUES: tuple[Any, ...] = (
-    None, True, 0, -1, 2.5, 1e308, 10**399, float("nan"), "", "x", "inf", "=cmd|' /C calc'!A0", "\x1b[2J\u202e", [], {}, [[1], "a"],
-    {"a": [None]}, "1" * 500, "2020-01-01",
+    None, True, -1, 2.5, 10**399, float("nan"), "", "x", "inf", "=cmd|' /C calc'!A0", "\x1b[2J\u202e", [], {}, [[1], "a"],
 )  # fmt: skip
 
 
@@ -228,7 +228,7 @@ LINES = {
     "solve": ("solve", "dp_sgda", "steps=3"), "measure": ("measure", "dp_sgda", "n=50", "steps=3", "--seeds", "1"), "report": ("report", "report.json"),
     "history": ("history", "kept"), "compare": ("compare", "report.json", "known.json"), "list": ("list",), "show": ("show", "yang2022.theorem_1"),
     "bugs": ("bugs", "no-such-bug"), "reproduce": ("reproduce", "xu2026.table_2", "--only", "nothing"), "write": ("write", "m.py"),
-    "prove": ("prove", "nosuch.py"),
+    "prove": ("prove", "nosuch.py", "--seconds", "0"),
 }  # fmt: skip
 
 
@@ -267,14 +267,11 @@ def trials(folder: Path) -> Iterator[Trial]:
         for number, line in enumerate(lines):
             for fault, content in (damaged(good) | REPLACED).items():
                 yield Trial(f"{line[0]} {number} {file} {fault}", line, ANY, file, content)
-            if file.endswith(".json") and file != "data.json":
+            if file.endswith(".json") and file != "data.json" and not number:
                 value = json.loads(good)
-                kinds = (..., *VALUES) if not number else VALUES[:4]
-                for at, to in itertools.product((at for at in places(value) if len(at) < 5), kinds):
-                    where = ".".join(map(str, at))[:60]
-                    yield Trial(
-                        f"{line[0]} {number} {file} {where} {to!r}"[:110], line, ANY, file, changed(value, at, to)
-                    )
+                for at, to in itertools.product((at for at in places(value) if len(at) < 5), (..., *VALUES)):
+                    where = ".".join(map(str, at))
+                    yield Trial(f"{line[0]} {file}: {where} {to!r}"[:110], line, ANY, file, changed(value, at, to))
     for name, literal in itertools.product(TOML, LITERALS):
         yield Trial(
             f"audit --all {name} {literal[:20]}",
@@ -395,11 +392,10 @@ def tried(trial: Trial, good: Path, folder: Path) -> Outcome:
 
 def all_trials(good: Path) -> list[Trial]:
     """Make the good files, and return all trials on them."""
-    import dpcheck.audits.sequential
-    import dpcheck.checks
-    import dpcheck.report.html
-    import dpcheck.solvers  # noqa: F401  (imported once, before processes are forked)
-
+    for module in ("audits.sequential", "checks", "report.html", "solvers", "experiments.runner", "audits.bugs.bug"):
+        importlib.import_module(f"dpcheck.{module}")  # once, before processes are forked
+    registry = importlib.import_module("dpcheck.bounds.registry")
+    registry.theorems(), registry.claims()
     make(good)
     return list(trials(good))
 

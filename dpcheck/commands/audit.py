@@ -240,17 +240,19 @@ def _audit_one(options: Namespace, store: Store | None) -> _Made:
             pair = result.pair.data, result.pair.neighbour
         elif one:
             shared["delta"] = options.delta or 0.0
-            earlier = None
-            if options.earlier is not None:
-                with within(options.earlier):
-                    earlier = typed(
-                        dict[str, Any], json_of(text_of(options.earlier, "--earlier"), "earlier"), "earlier"
-                    )
+            earlier = None if options.earlier is None else earlier_of(options.earlier)
             result = audit_sequential(mechanism, *pair, most=options.trials, earlier=earlier, **shared)
         else:
             result = audit_privacy(mechanism, *pair, trials=options.trials, claim=claim, **shared)
         seen = _Made(result, mechanism, pair)
         return seen if apart else replace(seen, hint=named_part(seen.audit, mechanism, *pair, vectorized=vectorized))
+
+
+def earlier_of(path: str) -> dict[str, Any]:
+    """Read a sequential audit to go on with, whose checksum :func:`audit_sequential` looks at."""
+    with within(path):
+        saved: dict[str, Any] = typed(dict[str, Any], json_of(text_of(path, "--earlier"), "earlier"), "earlier")
+        return saved
 
 
 def _searched(options: Namespace) -> dict[str, Any]:
