@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcheck import __version__
+from dpcheck.arguments import checked
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits import epsilon_lower, p_value
 from dpcheck.audits.looks import Look, Plan, Strength, in_family, strength, take_looks
@@ -40,6 +41,7 @@ _CHUNK = 1_000
 _CHUNK_VECTORIZED = 10_000
 
 
+@checked
 def audit_privacy(
     mechanism: Callable[..., Any],
     data: Any,

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from dpcheck.arguments import checked
 from dpcheck.arrays import Floats, real_numbers, returned_numbers
 from dpcheck.audits.noise_laws import LAWS, grid, tested
 from dpcheck.audits.running.datasets import fingerprint, require_unchanged
@@ -112,6 +113,7 @@ class NoiseAudit(Result):
         return Measured(law(self.scale_lower / sensitivity), self.confidence)
 
 
+@checked
 def audit_noise(
     mechanism: Callable[[Any, np.random.Generator], Any], data: Any, *, distribution: str = "gaussian",
     scale: float, trials: int = 10_000, confidence: float = 0.95, seed: int = 0,
@@ -173,6 +175,7 @@ def audit_noise(
     return audit_noise_sample(np.array(rows), distribution=distribution, scale=scale, confidence=confidence, seed=seed)
 
 
+@checked
 def audit_noise_sample(
     sample: Floats, *, distribution: str = "gaussian", scale: float, centred: bool = False, rounded: bool = False,
     confidence: float = 0.95, seed: int = 0,

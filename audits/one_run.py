@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from dpcheck import __version__
+from dpcheck.arguments import checked
 from dpcheck.arrays import Floats, real_numbers, returned_numbers
 from dpcheck.audits.claim import PrivacyClaim, deltas_of
 from dpcheck.audits.limits.guesses import IndependentBound, epsilon_lower, independent_bound, joint_p_value, p_value
@@ -50,6 +51,7 @@ _UNFAIR = 1e-9
 _CUT = 0.05
 
 
+@checked
 def audit_one_run(
     algorithm: Callable[[Bools, np.random.Generator], ArrayLike], canaries: int, *, epsilon: float | None = None,
     delta: float | None = None, claim: Any = None, confidence: float = 0.95,
@@ -126,6 +128,7 @@ def audit_one_run(
     return _audit(scores, included, settings, seed)
 
 
+@checked
 def audit_one_run_scores(
     scores: ArrayLike, included: ArrayLike, *, epsilon: float | None = None, delta: float | None = None,
     claim: Any = None, confidence: float = 0.95, guesses: int | Sequence[int] | None = None,

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
+from dpcheck.arguments import checked
 from dpcheck.arrays import Floats, real_numbers
 from dpcheck.compiled import njit
 from dpcheck.errors import require, require_confidence, require_seed, require_work
@@ -59,6 +60,7 @@ class SamplingAudit(Result):
     reason: str
 
 
+@checked
 def audit_sampling(
     drawn: Index | Sequence[Any], *, scheme: str, population: int, batch: int, confidence: float = 0.95, seed: int = 0
 ) -> SamplingAudit:

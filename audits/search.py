@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcheck.arguments import checked
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.neighbours import Pair
@@ -119,6 +120,7 @@ class NeighbourAudit(Shown):
         return found
 
 
+@checked
 def audit_neighbours(
     mechanism: Callable[..., Any], pairs: Iterable[Pair | tuple[Any, Any]], *, epsilon: float | None = None,
     delta: float | None = None, claim: Any = None, trials: int = 100_000, confidence: float = 0.95, seed: int = 0,
@@ -201,6 +203,8 @@ def audit_neighbours(
     require_confidence(confidence)
     require_work(trials, "trials", least=100)
     require_seed(seed)
+    if search is not None:
+        require_work(search, "search", least=0)
     known = []
     for k, pair in enumerate(pairs):
         good = isinstance(pair, Pair) or (isinstance(pair, Sequence) and len(pair) == 2)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.arguments import checked
 from dpcheck.arrays import Floats, returned_numbers, widened
 from dpcheck.audits.running.datasets import fingerprint, plain, read, require_unchanged
 from dpcheck.errors import InputError, raised, require, require_positive, require_seed, require_work
@@ -85,6 +86,7 @@ class SensitivityAudit(Shown):
         return shown
 
 
+@checked
 def audit_sensitivity(
     query: Callable[[Any], Any], dataset: Any, replacements: Sequence[Any], *, claimed: float,
     norm: float = 2, seed: int = 0, budget: int = 20_000,

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck import __version__
+from dpcheck.arguments import checked
 from dpcheck.audits.betting import FIRST, Standing, State, Wealth, digest, kept_runs
 from dpcheck.audits.output_sets import OutputSet
 from dpcheck.audits.running import Chunk, KeptRuns, Runner, require_runs
@@ -131,6 +132,7 @@ class SequentialAudit(Shown):
         return pd.DataFrame(asdict(look) for look in self.looks)
 
 
+@checked
 def audit_sequential(
     mechanism: Callable[..., Any],
     data: Any,

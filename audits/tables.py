@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpcheck.arguments import checked
 from dpcheck.audits.limits import epsilon_lower, rejects
 from dpcheck.audits.neighbours import Pair
 from dpcheck.audits.running.datasets import equal_datasets, fingerprint, require_unchanged
@@ -118,6 +119,7 @@ class TablesAudit(Result):
         return "\n".join([f"{self.verdict}: {self.reason}", *lines, *(f"- not judged: {o}" for o in self.left_out)])
 
 
+@checked
 def audit_tables(
     pipeline: Callable[[Any, np.random.Generator], Any], data: Any, neighbour: Any = None, *, epsilon: float,
     delta: float = 0.0, neighbours: str = "add_or_remove_one", runs: int = 2000, confidence: float = 0.95,

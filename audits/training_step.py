@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dpcheck.arguments import checked, has_records
 from dpcheck.arrays import Floats, real_numbers
 from dpcheck.audits.claim import PrivacyClaim, delta_of
 from dpcheck.audits.membership import audit_privacy
@@ -63,6 +64,7 @@ _ACCURACY = 2e-3  # relative: claims are calibrated by accountants that round
 
 
 @compilations_said()
+@checked
 def audit_training_step(
     step: TrainingStep | Callable[[Any], TrainingStep], records: Any, *, batch: int, steps: int,
     scheme: Scheme | Literal["cyclic_poisson"] = "poisson", cycle: int = 1,
@@ -150,7 +152,7 @@ def audit_training_step(
 
     given = read(records)
     records = given.values
-    require(len(records) >= 8, "records", "hold at least 8", len(records))
+    require(has_records(records) and len(records) >= 8, "records", "hold at least 8", type(records).__name__)
     require_work(batch, "batch")
     require(batch <= len(records), "batch", f"be at most the number of records, {len(records)}", batch)
     require_work(steps, "steps")

@@ -13,6 +13,7 @@ from typing import Any
 from dpcheck import __version__
 from dpcheck.algorithms.declaration import Algorithm
 from dpcheck.algorithms.registry import find, require_unshadowed, titles
+from dpcheck.arguments import checked
 from dpcheck.checks.context import Context, Stage, Tables
 from dpcheck.checks.declared import Declared
 from dpcheck.checks.expected import expected_verdicts, missing, with_expected
@@ -31,6 +32,7 @@ from dpcheck.solvers import ALGORITHMS, algorithm
 Named = str | Algorithm | PathLike[str]
 
 
+@checked
 def check(
     names: Named | Iterable[Named] | None = None, *, profile: str = "quick", seed: int = 0,
     jobs: int | None = None, watch: Callable[[str, int, int], object] | None = None,
