@@ -33,7 +33,7 @@ from dpcheck.arrays import Floats, real_numbers, returned_numbers
 from dpcheck.audits.claim import PrivacyClaim, deltas_of
 from dpcheck.audits.limits.guesses import IndependentBound, epsilon_lower, independent_bound, joint_p_value, p_value
 from dpcheck.audits.running.datasets import plain
-from dpcheck.errors import require, require_confidence, require_count, require_work
+from dpcheck.errors import InputError, one_line, require, require_confidence, require_count, require_work
 from dpcheck.shown import Result
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def audit_one_run_scores(
     >>> dpcheck.audit_one_run_scores(scores, included, epsilon=0.1).verdict
     'violated'
     """
-    values, coins = np.atleast_2d(real_numbers(scores, "scores")), np.atleast_2d(np.asarray(included))
+    values, coins = np.atleast_2d(real_numbers(scores, "scores")), np.atleast_2d(_coins(included))
     require(values.ndim == 2 and values.size > 0, "scores", "have shape (canaries,) or (runs, canaries)", values.shape)
     require(not np.isnan(values).any(), "scores", "be numbers", "nan")
     require(coins.dtype == np.bool_, "included", "be boolean", coins.dtype)
@@ -254,6 +254,13 @@ class Guesses:
     epsilon_lower: float
 
 
+def _coins(included: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(included)
+    except ValueError as error:  # rows of different lengths
+        raise InputError(f"included must be an array, got: {one_line(error)[:100]}") from error
+
+
 _Settings = tuple[PrivacyClaim, float, float, tuple[int, ...]]  # claim, delta of the bound, confidence, guesses
 
 
@@ -269,7 +276,8 @@ def _settings(
         while numbers[-1] >= _FEWEST * _RATIO:
             numbers.append(numbers[-1] // _RATIO)
         return claimed, delta, confidence, tuple(numbers)
-    numbers = list(guesses) if isinstance(guesses, Sequence | np.ndarray) else [guesses]
+    several = isinstance(guesses, Sequence) or getattr(guesses, "ndim", 0) > 0
+    numbers = list(guesses) if several else [guesses]
     require(len(numbers) > 0, "guesses", "hold at least one number", "none")
     for number in numbers:
         require_count(number, "guesses")

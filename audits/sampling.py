@@ -21,7 +21,7 @@ from scipy import special, stats
 from dpcheck.arguments import checked
 from dpcheck.arrays import Floats, real_numbers
 from dpcheck.compiled import njit
-from dpcheck.errors import require, require_confidence, require_seed, require_work
+from dpcheck.errors import require, require_confidence, require_known, require_seed, require_work
 from dpcheck.shown import Result
 
 Index = NDArray[np.int64]
@@ -108,7 +108,7 @@ def audit_sampling(
     good = drawn.ndim == 2 and len(drawn) >= 10 and drawn.shape[1] > 0
     require(good, "drawn", "have shape (>= 10, capacity >= 1)", drawn.shape)
     require(drawn.dtype.kind in "iu", "drawn", "hold whole numbers", drawn.dtype)
-    require(scheme in _SCHEMES, "scheme", f"be one of {', '.join(_SCHEMES)}", scheme)
+    require_known(scheme, _SCHEMES, "scheme")
     require_work(population, "population")
     require_work(batch, "batch")
     require(batch <= population, "batch", f"be at most the population, {population}", batch)

@@ -11,13 +11,12 @@ from __future__ import annotations
 import copy
 import hashlib
 import importlib
-import io
 import itertools
 import json
 import os
-import pickle
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -30,15 +29,35 @@ from typing import Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # as ``python -m tests.hostile`` leaves out
+
+from hostile_inputs import (
+    ALSO,
+    AUDIT,
+    BODIES,
+    CODE,
+    LINES,
+    LITERALS,
+    MODULES,
+    PAIR,
+    RATE,
+    READ,
+    TOML,
+    VALUES,
+    WORDS,
+    damaged,
+    toml,
+)  # fmt: skip
+
 ANY, REFUSED = frozenset({0, 1, 2}), frozenset({2})
 SECONDS = 20.0  # on a machine that is busy with other things; refusing takes less than one
-DEEP, LONG = 100_000, "1" * 5_000
 
 
 @dataclass(frozen=True)
 class Trial:
     """A command line, what stands in the file it reads, and the exit codes that are allowed."""
 
+    group: str
     name: str
     line: tuple[str, ...]
     codes: frozenset[int] = ANY
@@ -54,73 +73,6 @@ class Outcome:
     lines: int
     seconds: float
     wrong: str
-
-
-# The files of the folder
-
-CODE = """
-import os, sys, gc, signal, threading, time, numpy as np
-from dpcheck.events import Gaussian
-def f(data, rng): return float(np.sum(data)) + rng.laplace()
-claim = Gaussian(1.0)
-class Mute(Exception):
-    def __str__(self): raise RuntimeError
-    __repr__ = __str__
-class Stop(BaseException):
-    def __str__(self): raise SystemExit(0)
-class Number(float):
-    def __float__(self): raise Mute
-def traced(*_): raise ValueError("trace")
-"""
-# What the body of a mechanism does before it returns a number.
-BODIES = {
-    "raises": "raise ValueError('x')", "raises a mute error": "raise Mute", "raises a stop": "raise Stop",
-    "leaves": "sys.exit(0)", "leaves at once": "os._exit(0)", "kills itself": "os.kill(os.getpid(), signal.SIGKILL)",
-    "aborts": "os.abort()", "is ended": "os.kill(os.getpid(), signal.SIGSEGV)", "memory": "raise MemoryError",
-    "recurses": "(g := lambda: g())()", "a warning": "import warnings; warnings.warn('x')",
-    "closes streams": "sys.stdout.close(); sys.stderr.close()", "closes files": "os.close(1); os.close(2)",
-    "closes all files": "os.closerange(0, 256)", "no streams": "sys.stdout = sys.stderr = None",
-    "traces": "sys.settrace(traced)", "profiles": "sys.setprofile(traced)", "no recursion": "sys.setrecursionlimit(60)",
-    "other generators": "np.random.default_rng = None", "other sums": "np.sum = None", "other sorting": "np.sort = None",
-    "no modules": "sys.modules.clear()", "no path": "sys.path.clear()", "no arguments": "sys.argv.clear()",
-    "prints": "print('violated\\n' * 3); print('x', file=sys.stderr)", "prints to files": "os.write(1, b'consistent\\n')",
-    "reads": "input()", "forks": "os.fork()", "a thread": "threading.Thread(target=time.sleep, args=(1,), daemon=True).start()",
-    "changes folder": "os.chdir('/')", "no home": "os.environ.clear()", "no interrupts": "signal.signal(signal.SIGINT, signal.SIG_IGN)",
-    "no data": "data[:] = 9", "returns None": "return None", "returns text": "return '=cmd|x'", "returns itself": "return f",
-    "returns a number that is none": "return Number(1)", "returns a cycle": "x = []; x.append(x); return x",
-    "returns a huge number": "return 10 ** 5000", "returns a huge array": "return np.zeros(10 ** 12)",
-    "returns NaN": "return float('nan')", "returns an iterator": "return iter([1])", "returns a table": "return sys.modules",
-    "an escape": "return '\\x1b[2J'", "warns as errors": "import warnings; warnings.simplefilter('error')",
-    "no garbage": "gc.disable()", "its own generator": "rng = np.random.default_rng()", "an interrupt": "raise KeyboardInterrupt",
-}  # fmt: skip
-ALSO = {"closes all files": {2}, "an interrupt": {130}, "prints to files": {0, 1, 2}}
-MODULES = {
-    "nothing": "", "an error": "1 / 0", "no syntax": "def f(:", "leaves": "raise SystemExit(0)", "interrupt": "raise KeyboardInterrupt",
-    "closes stdout": "import os, sys; os.close(1); sys.stdout.close()", "closes all": "import os; os.closerange(0, 256)",
-    "mute": CODE + "raise Mute", "stop": CODE + "raise Stop", "ends": "import os; os._exit(0)",
-    "null": "x = '\0'", "deep": "x = " + "(" * 5_000, "signs": "\udc80".encode("utf-8", "surrogateescape").decode("latin-1"),
-    "names": "f = 3\nCLAIMS = 3", "claims": "CLAIMS = [1, None]", "printing": "print('violated')", "no modules": "import sys; sys.modules.clear()",
-    "traces": CODE + "sys.settrace(traced)", "a getattr": "def __getattr__(name): raise SystemExit(0)",
-}  # fmt: skip
-PAIR = ("--data", "[0,1]", "--neighbour", "[1,1]", "--epsilon", "1", "--trials", "200")
-AUDIT = ("audit", "m:f", *PAIR)
-RATE = ("--response", "gap", "--factors", "n")
-RUN = ("--multiplier", "1", "--batch", "2", "--population", "100", "--steps", "3", "--delta", "1e-5")
-TOML = {
-    "mechanism": '"m:f"', "data": "[0, 1]", "neighbour": "[1, 1]", "epsilon": "1.0", "delta": "0.0", "trials": "200",
-    "vectorized": "false", "seeded": "true", "expected": '"consistent"', "name": '"mine"',
-}  # fmt: skip
-LITERALS = ("3", "-1", "0", "1.5", "1e400", "nan", "inf", '"x"', '""', "[]", "{}", "2020-01-01", "true", "[[1], [1, 2]]",
-            "[2020-01-01]", "[[[[1]]]]", "1" * 400, '"\\u001b[2J"', '[{a = 1}, "b"]')  # fmt: skip
-# What else may stand where a value stands.
-VALUES: tuple[Any, ...] = (
-    None, True, -1, 2.5, 10**399, float("nan"), "", "x", "inf", "=cmd|' /C calc'!A0", "\x1b[2J\u202e", [], {}, [[1], "a"],
-)  # fmt: skip
-
-
-def toml(**changes: str) -> str:
-    entry = {name: value for name, value in (TOML | changes).items() if value}
-    return "[[tool.dpcheck.mechanisms]]\n" + "".join(f"{name} = {value}\n" for name, value in entry.items())
 
 
 def make(folder: Path) -> None:
@@ -144,8 +96,9 @@ def make(folder: Path) -> None:
 
         pd.DataFrame(numbers, columns=["a", "b"]).to_parquet(folder / "data.parquet")
     for line in (
-        (*AUDIT, "--sequential", "--format", "json", "--output", "earlier.json"), (*AUDIT, "--write-baseline", "known.json"),
-        (*AUDIT, "--json-output", "report.json", "--store", "kept"), (*AUDIT, "--format", "json", "--output", "audit.json"),
+        (*AUDIT, "--sequential", "--format", "json", "--output", "earlier.json"),
+        (*AUDIT, "--write-baseline", "known.json"), (*AUDIT, "--json-output", "report.json", "--store", "kept"),
+        (*AUDIT, "--format", "json", "--output", "audit.json"),
         ("rate", "gaps.csv", *RATE, "--format", "json"),
         ("measure", "dp_sgda", "n=50", "steps=3", "--seeds", "1", "--output", "measured.csv"),
     ):  # fmt: skip
@@ -153,43 +106,6 @@ def make(folder: Path) -> None:
         assert code in ("0", "1"), (line, code, err[-500:])
         if line[0] == "rate":
             (folder / "fit.json").write_text(out)
-
-
-# file -> command lines that read it
-READ: dict[str, tuple[tuple[str, ...], ...]] = {
-    "data.json": ((*AUDIT, "--data", "data.json"), ("audit", "m:f", "--data", "data.json", "--epsilon", "1", "--trials", "100")),
-    "data.csv": ((*AUDIT, "--neighbour", "data.csv"),), "words.csv": ((*AUDIT, "--data", "words.csv"),),
-    "data.npy": ((*AUDIT, "--data", "data.npy"),), "data.parquet": ((*AUDIT, "--data", "data.parquet"),),
-    "known.json": ((*AUDIT, "--baseline", "known.json"), ("compare", "known.json", "report.json")),
-    "earlier.json": ((*AUDIT, "--earlier", "earlier.json", "--trials", "300"),),
-    "report.json": (("report", "report.json"), ("compare", "report.json", "report.json", "--format", "markdown")),
-    "audit.json": (("compare", "audit.json", "audit.json"),), "fit.json": (("compare", "fit.json", "fit.json"),),
-    "mechanisms.toml": (("audit", "--all", "mechanisms.toml"),), "events.json": (("certify", "events.json", "--delta", "1e-5"),),
-    "encoder.csv": (("certify", "--multiplier", "4", "--encoder", "encoder.csv", "--delta", "1e-5"),),
-    "encoder.npy": (("certify", "--multiplier", "4", "--encoder", "encoder.npy", "--delta", "1e-5"),),
-    "gaps.csv": (("rate", "gaps.csv", *RATE), ("rate", "gaps.csv", *RATE, "--theorem", "yang2022.theorem_2a", "G_w=1", "G_v=1")),
-    "measured.csv": (("measure", "dp_sgda", "n=50", "steps=3", "--seeds", "1", "--output", "measured.csv"),),
-    "kept/dpcheck.sqlite": (("history", "kept"), (*AUDIT, "--store", "kept")),
-}  # fmt: skip
-
-
-def damaged(good: bytes) -> dict[str, bytes]:
-    """Contents in place of a good one."""
-    array = io.BytesIO()
-    np.lib.format.write_array(array, np.array([print], object), allow_pickle=True)
-    huge = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,), }"
-    return {
-        "empty": b"", "half": good[: len(good) // 2], "less one": good[:-3], "twice": good * 2, "zeros": b"\0" * 100,
-        "no UTF-8": b"\xff\xfe\x00" + good, "UTF-16": good.decode("latin-1").encode("utf-16"), "a sign first": b"\xef\xbb\xbf" * 2 + good,
-        "a flipped bit": good[:40] + bytes([good[len(good) // 2] ^ 4]) + good[41:], "deep": b"[" * DEEP, "deep and closed": b"[" * DEEP + b"]" * DEEP,
-        "deep objects": b'{"a":' * DEEP, "tables": b"[" * 50_000 + b"\n", "4000 digits": b"1" * 4_000, "5000 digits": LONG.encode(),
-        "1e999": b"[1e999]", "null": b"null", "number": b"3", "text": b'"x"', "list": b"[1, [2]]", "true": b"true", "object": b'{"schema": [1]}',
-        "twice a field": b'{"a": 1, "a": 2}', "schema": b'{"schema": {"a": 1}}', "formula": b"=cmd|' /C calc'!A0,1\n2,3\n",
-        "quotes": b'"' * 999, "commas": b"," * 9_999, "lines": b"\n" * 9_999, "escape": b"\x1b[2J\n1,2\n", "one line": b"a" * 200_000,
-        "zip": b"PK\3\4" + bytes(100), "pickle": pickle.dumps(os.system), "gzip": b"\x1f\x8b\x08" + bytes(50), "objects": array.getvalue(),
-        "huge": b"\x93NUMPY\x01\0v\0" + huge.ljust(117) + b"\n", "parquet": b"PAR1" + bytes(60) + b"PAR1", "sqlite": b"SQLite format 3\0" + bytes(200),
-        "keys": b"a = " + b"{b = " * 5_000, "dots": b"a" + b".a" * 50_000 + b" = 1", "tool": b'tool = "x"', "dpcheck": b"[tool]\ndpcheck = 3",
-    }  # fmt: skip
 
 
 REPLACED: dict[str, Callable[[Path], object]] = {
@@ -221,30 +137,21 @@ def changed(value: Any, at: tuple[Any, ...], to: Any) -> bytes:
     return json.dumps(found).encode()
 
 
-WORDS = ("", "nan", "inf", "1e999", "-1", "0", "0.5", "x", "1000000000000000000", LONG, "[", "[" * 5_000, "\x1b[2J", "a\nb", "no/such/x", "a" * 5_000,
-         "$(id)", "m.py", "%s", "../..", "--", "/dev/zero", "null", "__import__('os')")  # fmt: skip
-LINES = {
-    "audit": AUDIT, "certify": ("certify", *RUN), "check": ("check", "nosuch_algorithm.py"), "rate": ("rate", "gaps.csv", *RATE),
-    "solve": ("solve", "dp_sgda", "steps=3"), "measure": ("measure", "dp_sgda", "n=50", "steps=3", "--seeds", "1"), "report": ("report", "report.json"),
-    "history": ("history", "kept"), "compare": ("compare", "report.json", "known.json"), "list": ("list",), "show": ("show", "yang2022.theorem_1"),
-    "bugs": ("bugs", "no-such-bug"), "reproduce": ("reproduce", "xu2026.table_2", "--only", "nothing"), "write": ("write", "m.py"),
-    "prove": ("prove", "nosuch.py", "--seconds", "0"),
-}  # fmt: skip
-
-
 def options(command: str, actions: list[Action]) -> Iterator[Trial]:
     """Every option and argument of a command, with every word."""
     base = LINES[command]
     for action in actions:
         if action.nargs == 0 or action.dest == "help":
             continue
-        for word in ("x",) if action.choices else WORDS:
+        name = action.option_strings[-1] if action.option_strings else action.dest
+        written = action.dest.endswith("output") and action.dest not in ("output", "json_output")  # one way for all
+        for word in ("x",) if action.choices else WORDS[5:12:5] if written else WORDS:
             number = action.type in (int, float)
             codes = REFUSED if action.choices or (number and not _is(action.type, word)) else ANY
             line = (
                 (*base, f"{action.option_strings[-1]}={word}") if action.option_strings else (command, word, *base[2:])
             )
-            yield Trial(f"{command} {action.option_strings[-1:] or action.dest} {word[:20]!r}", line, codes)
+            yield Trial(f"{command} {name}", f"{word[:20]!r}", line, codes)
 
 
 def _is(kind: Any, word: str) -> bool:
@@ -266,30 +173,38 @@ def trials(folder: Path) -> Iterator[Trial]:
         good = (folder / file).read_bytes()
         for number, line in enumerate(lines):
             for fault, content in (damaged(good) | REPLACED).items():
-                yield Trial(f"{line[0]} {number} {file} {fault}", line, ANY, file, content)
+                yield Trial(f"{line[0]} {line[1]}, {file} damaged", fault, line, ANY, file, content)
             if file.endswith(".json") and file != "data.json" and not number:
                 value = json.loads(good)
-                for at, to in itertools.product((at for at in places(value) if len(at) < 5), (..., *VALUES)):
+                for at, to in itertools.product((at for at in places(value) if len(at) < 4), (..., *VALUES)):
                     where = ".".join(map(str, at))
-                    yield Trial(f"{line[0]} {file}: {where} {to!r}"[:110], line, ANY, file, changed(value, at, to))
+                    yield Trial(
+                        f"{line[0]} {line[1]}, {file} with other values",
+                        f"{where} {to!r}"[:90],
+                        line,
+                        ANY,
+                        file,
+                        changed(value, at, to),
+                    )
     for name, literal in itertools.product(TOML, LITERALS):
         yield Trial(
-            f"audit --all {name} {literal[:20]}",
+            "audit --all, mechanisms.toml with other values",
+            f"{name} = {literal[:20]}",
             READ["mechanisms.toml"][0],
             ANY,
             "mechanisms.toml",
             toml(**{name: literal}).encode(),
         )
-    for k, (body, how) in enumerate(
-        itertools.product(BODIES, ((), ("--vectorized",), ("--sequential",), ("--jobs", "2")))
-    ):
+    for k, (body, how) in enumerate(itertools.product(BODIES, ((), ("--sequential",), ("--jobs", "2")))):
         codes = frozenset(ALSO.get(body, ())) | ANY
-        yield Trial(f"audit of what {body} {' '.join(how)}", ("audit", f"m:f{k // 4}", *PAIR, *how), codes)
+        yield Trial(
+            f"audit {' '.join(how)} of code".replace("  ", " "), body, ("audit", f"m:f{k // 3}", *PAIR, *how), codes
+        )
     for module, line in itertools.product(
         MODULES, (("audit", "m:f", *PAIR), ("check", "m.py"), ("prove", "m.py"), ("write", "m.py"))
     ):
         codes = ANY | {130} if module == "interrupt" else ANY
-        yield Trial(f"{line[0]} of a file: {module}", line, codes, "m.py", MODULES[module].encode("utf-8", "replace"))
+        yield Trial(f"{line[0]} of a module", module, line, codes, "m.py", MODULES[module].encode("utf-8", "replace"))
 
 
 # Running them
@@ -327,7 +242,7 @@ def _child(folder: Path, line: tuple[str, ...], out: int, err: int) -> None:
         os.chdir(folder)
         for number, to in ((0, os.open(os.devnull, os.O_RDONLY)), (1, out), (2, err)):
             os.dup2(to, number)
-        sys.stdout, sys.stderr = (open(n, "w", encoding="utf-8", closefd=False) for n in (1, 2))
+        sys.stdout, sys.stderr = (os.fdopen(n, "w", encoding="utf-8", closefd=False) for n in (1, 2))
         sys.__stdout__, sys.__stderr__ = sys.stdout, sys.stderr
         sys.argv, sys.path[0] = ["dpcheck", *line], str(folder)
         try:
@@ -357,8 +272,10 @@ def judged(trial: Trial, code: str, out: str, err: str, seconds: float, altered:
     refused = code == "2"
     wrongs = {
         f"exit code {code}": code not in {str(each) for each in trial.codes}, "a traceback": "Traceback" in err,
-        "no line says why": refused and "error: " not in last, "more than a line": refused and (bool(told) or len(last) > 900),
-        "output beside an error": refused and bool(out), f"changed {', '.join(altered)[:60]}": refused and bool(altered),
+        "no line says why": refused and "error: " not in last,
+        "more than a line": refused and (bool(told) or len(last) > 900),
+        "output beside an error": refused and bool(out),
+        f"changed {', '.join(altered)[:60]}": refused and bool(altered),
         "too slow": seconds > SECONDS,
     }  # fmt: skip
     return Outcome(code, len(rest) + bool(last), seconds, "; ".join(name for name, is_so in wrongs.items() if is_so))
@@ -400,21 +317,39 @@ def all_trials(good: Path) -> list[Trial]:
     return list(trials(good))
 
 
-def main(share: int = 0, shares: int = 1) -> int:
-    """Make all trials, or every so many-th, say which were not held, and return how many."""
+def made(share: int = 0, shares: int = 1) -> Iterator[tuple[Trial, Outcome]]:
+    """Make every so many-th trial, on files of its own."""
     with tempfile.TemporaryDirectory() as home:
-        good, folder = Path(home, "good"), Path(home, "trial")
+        good = Path(home, "good")
         good.mkdir()
-        wrong = 0
-        for number, trial in enumerate(all_trials(good)):
-            if number % shares != share:
-                continue
-            outcome = tried(trial, good, folder)
-            if outcome.wrong:
-                wrong += 1
-                print(f"{trial.name}: {outcome.wrong}", flush=True)
-    return wrong
+        for trial in all_trials(good)[share::shares]:
+            yield trial, tried(trial, good, Path(home, "trial"))
+
+
+def main() -> int:
+    """Make all trials in two processes, write the table, and return how many were not held."""
+    if sys.argv[1:]:
+        for trial, outcome in made(int(sys.argv[1]), 2):
+            print(json.dumps([trial.group, trial.name, outcome.code, outcome.wrong]), flush=True)
+        return 0
+    import pandas as pd
+
+    tables = importlib.import_module("tables")
+    command = [sys.executable, "-m", "tests.hostile"]
+    halves = [subprocess.Popen([*command, str(k)], stdout=subprocess.PIPE, text=True) for k in range(2)]
+    rows = [json.loads(line) for half in halves for line in half.communicate()[0].splitlines()]
+    for group, name, _, wrong in rows:
+        if wrong:
+            print(f"{group}: {name}: {wrong}")
+    codes = pd.DataFrame(rows, columns=["group", "name", "code", "wrong"])
+    codes["code"] = codes["code"].where(codes["code"].isin(["0", "1", "2"]), "other")
+    counts = pd.crosstab(codes["group"], codes["code"]).reindex(columns=["0", "1", "2", "other"], fill_value=0)
+    counts.columns = ["consistent", "violated", "refused", "other"]
+    held = codes["wrong"].eq("").groupby(codes["group"]).sum()
+    table = counts.assign(trials=counts.sum(axis=1), held=held).reset_index()
+    tables.write("hostile", table)
+    return int((table["trials"] - table["held"]).sum())
 
 
 if __name__ == "__main__":
-    print(main(*map(int, sys.argv[1:])))
+    sys.exit(min(main(), 1))

@@ -7,7 +7,6 @@ import copy
 import io
 import json
 import re
-from argparse import Namespace
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -59,7 +58,8 @@ def calls() -> dict[str, set[str]]:
         if _MARKS.search(text):
             tree = ast.parse(text)
             imported = {
-                alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "dpcheck.reading"
+                alias.name for node in ast.walk(tree) if isinstance(node,
+                ast.ImportFrom) and node.module == "dpcheck.reading"
                 for alias in node.names
             }  # fmt: skip
             names = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
@@ -114,14 +114,17 @@ def _answered(path: str) -> object:
 
 # Name -> the module that reads, the ending of its file, a good one, and the reader.
 READERS: dict[str, tuple[str, str, Callable[[], bytes], Callable[[str], object]]] = {
-    "data in JSON": ("dpcheck.commands.inputs", ".json", lambda: b"[[0, 1.5], [2, 3]]", lambda p: inputs.dataset(p, "data")),
+    "data in JSON": ("dpcheck.commands.inputs", ".json", lambda: b"[[0, 1.5], [2, 3]]", lambda p: inputs.dataset(p,
+    "data")),
     "data in CSV": ("dpcheck.commands.inputs", ".csv", lambda: _CSV, lambda p: inputs.dataset(p, "data")),
-    "data of NumPy": ("dpcheck.commands.inputs", ".npy", lambda: _array(np.eye(2)), lambda p: inputs.dataset(p, "data")),
+    "data of NumPy": ("dpcheck.commands.inputs", ".npy", lambda: _array(np.eye(2)), lambda p: inputs.dataset(p,
+    "data")),
     "encoder": ("dpcheck.accounting.matrix_noise", ".csv", lambda: b"1,0\n1,1\n", read_encoder),
     "encoder of NumPy": ("dpcheck.accounting.matrix_noise", ".npy", lambda: _array(np.eye(2)), read_encoder),
     "events": (
         "dpcheck.accounting.other_events", ".json",
-        lambda: _json([{"class_name": "Repeated", "event": {"class_name": "Gaussian", "noise_multiplier": 2.0}, "count": 3}]),
+        lambda: _json([{"class_name": "Repeated", "event": {"class_name": "Gaussian", "noise_multiplier": 2.0},
+        "count": 3}]),
         read_event_file,
     ),
     "a table of rates": ("dpcheck.commands.rate", ".csv", lambda: _CSV, rate.read_table),
@@ -131,13 +134,16 @@ READERS: dict[str, tuple[str, str, Callable[[], bytes], Callable[[str], object]]
     ),
     "a sequential audit": ("dpcheck.commands.audit", ".json", _earlier, _goes_on),
     "a baseline": (
-        "dpcheck.commands.baseline", ".json", lambda: _json({"schema": "dpcheck.baseline/3", "findings": {"f": _ENTRY}}),
+        "dpcheck.commands.baseline", ".json", lambda: _json({"schema": "dpcheck.baseline/3",
+        "findings": {"f": _ENTRY}}),
         lambda p: Baseline.read(p).report,
     ),
     "mechanisms": ("dpcheck.commands.mechanisms", ".toml", lambda: _TOML, read_mechanisms),
-    "a report": ("dpcheck.commands.runs", ".json", lambda: _REPORT, lambda p: Report.from_json(Path(p).read_text("latin-1"))),
+    "a report": ("dpcheck.commands.runs", ".json", lambda: _REPORT,
+    lambda p: Report.from_json(Path(p).read_text("latin-1"))),
     "a report to compare": ("dpcheck.report.history", ".json", lambda: _REPORT, history.find),
-    "an audit to compare": ("dpcheck.report.history", ".json", lambda: _json({"schema": "dpcheck.audit/1", "verdict": "violated", "epsilon": 1.0, "epsilon_lower": 2.0}), history.find),
+    "an audit to compare": ("dpcheck.report.history", ".json", lambda: _json({"schema": "dpcheck.audit/1",
+    "verdict": "violated", "epsilon": 1.0, "epsilon_lower": 2.0}), history.find),
     "a saved report": ("dpcheck.report.results", ".json", lambda: _REPORT, history.find),
     "what a worker says": ("bounds.workers", ".json", lambda: _json(_ANSWER), _answered),
 }  # fmt: skip
@@ -155,7 +161,8 @@ except ImportError:
 
 LEAVES = (
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
-    | st.sampled_from([10**399, 10**4_000, "inf", "-inf", "nan", "2020-01-01", "dpcheck.report/2", "a" * 9_999, "\x00", "\ud800"])
+    | st.sampled_from([10**399, 10**4_000, "inf", "-inf", "nan", "2020-01-01", "dpcheck.report/2", "a" * 9_999,
+    "\x00", "\ud800"])
 )  # fmt: skip
 VALUES = st.recursive(
     LEAVES,
@@ -163,8 +170,10 @@ VALUES = st.recursive(
     max_leaves=6,
 )
 PIECES = st.sampled_from([
-    b"", b"[", b"]", b"{", b"}", b",", b":", b'"', b"'", b"\n", b"\r", b"\t", b";", b"#", b"=", b".", b"-", b"0", b"9" * 400, b"1e999", b"nan", b"\0",
-    b"\xff", b"\xef\xbb\xbf", b"null", b"true", b'{"a":1,"a":2}', b"[" * 200, b"2020-01-01", b"\\ud800", b"\xed\xa0\x80", b'"""', b"[[a]]\n", b"a.b.c = 1\n",
+    b"", b"[", b"]", b"{", b"}", b",", b":", b'"', b"'", b"\n", b"\r", b"\t", b";", b"#", b"=", b".", b"-", b"0",
+    b"9" * 400, b"1e999", b"nan", b"\0",
+    b"\xff", b"\xef\xbb\xbf", b"null", b"true", b'{"a":1,"a":2}', b"[" * 200, b"2020-01-01", b"\\ud800",
+    b"\xed\xa0\x80", b'"""', b"[[a]]\n", b"a.b.c = 1\n",
 ])  # fmt: skip
 
 

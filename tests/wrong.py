@@ -62,7 +62,8 @@ WRONG: dict[str, Callable[[], Any]] = {
     "masked": lambda: np.ma.masked_array([1.0, 2.0], [True, False]), "records": lambda: np.zeros(2, [("a", float)]),
     "scalar array": lambda: np.array(1.0), "huge numbers": lambda: np.full(3, 1e308), "no table": pd.DataFrame,
     "table": lambda: pd.DataFrame({"a": ["x", "y"], "b": [1.0, np.nan]}), "iterator": lambda: iter([1]),
-    "object": object, "silent": Silent, "list of silent": lambda: [Silent()], "cycle": _nested,     "function": lambda: _raises, "module": lambda: np, "deep": lambda: _deep(5_000),
+    "object": object, "silent": Silent, "list of silent": lambda: [Silent()], "cycle": _nested,
+    "function": lambda: _raises, "module": lambda: np, "deep": lambda: _deep(5_000),
 }  # fmt: skip
 
 
@@ -96,7 +97,8 @@ _GOOD: dict[str, Any] = {
     "record": np.zeros(4), "template": "{x} < 1", "energy": abs,
     "fit_rate.claimed": {"n": -0.5}, "assert_rate.claimed": {"n": -0.5}, "RateClaim.claimed": {"n": -0.5},
     "solve.name": "dp_sgda", "solve.problem": "quadratic", "algorithm.name": "dp_sgda", "Algorithm.name": "mine",
-    "configure.name": "dp_sgda", "theorem.id": "yang2022.theorem_1", "Repeated.steps": 3, "Disjoint.events": (Gaussian(1.0),),
+    "configure.name": "dp_sgda", "theorem.id": "yang2022.theorem_1", "Repeated.steps": 3,
+    "Disjoint.events": (Gaussian(1.0),),
     "audit_one_run.runs": 1, "audit_tables.runs": 1, "audit_constants.configure": len, "audit_constants.data": [1],
     "audit_constants.neighbours": [[2]], "around.records": "finite", "RandomAllocation.mechanism": Gaussian(1.0),
     "RandomAllocation.steps": 5, "audit_training_step.records": np.ones((10, 1)), "Algorithm.data": np.zeros(10),
@@ -127,9 +129,18 @@ def functions() -> dict[str, Any]:
 
 
 MADE = frozenset({
-    "Algorithm", "RateClaim", "PrivacyClaim", "Limits", "Pair", "Gaussian", "Laplace", "Sampled", "Repeated", "Disjoint",
+    "Algorithm", "RateClaim", "PrivacyClaim", "Limits", "Pair", "Gaussian", "Laplace", "Sampled", "Repeated",
+    "Disjoint",
     "RandomAllocation", "TrainingStep",
 })  # fmt: skip
+
+
+def examples(function: Any) -> int:
+    """How many calls a quick run makes: few of what works long when its arguments are good."""
+    return 2 if function.__name__ in SLOW else 12
+
+
+SLOW = frozenset({"audit_floating_point", "prove", "find", "claims", "theorems", "optimum", "judge", "solve"})
 
 
 def parameters(function: Any) -> list[inspect.Parameter]:

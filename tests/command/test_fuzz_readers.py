@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,14 @@ def fuzzed(examples: int) -> settings:
     if not LONG:
         return settings(common, max_examples=examples, derandomize=True, phases=[Phase.explicit, Phase.generate])
     return settings(common, max_examples=2_000)
+
+
+def going_on(test: Callable[[], object]) -> None:
+    """Run a test once, and again for as long as a long run takes."""
+    end = time.monotonic() + LONG
+    test()
+    while time.monotonic() < end:
+        test()
 
 
 def test_every_reader_is_here() -> None:
@@ -66,7 +75,4 @@ def test_a_spoilt_file_is_read_or_refused(name: str) -> None:
                 assert "\n" not in said and 0 < len(said) < _LONGEST, said
             assert time.process_time() - started < _SECONDS
 
-        spoil()
-        end = time.monotonic() + LONG
-        while time.monotonic() < end:
-            spoil()
+        going_on(spoil)
