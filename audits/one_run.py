@@ -276,8 +276,8 @@ def _settings(
         while numbers[-1] >= _FEWEST * _RATIO:
             numbers.append(numbers[-1] // _RATIO)
         return claimed, delta, confidence, tuple(numbers)
-    several = isinstance(guesses, Sequence) or getattr(guesses, "ndim", 0) > 0
-    numbers = list(guesses) if several else [guesses]
+    several = isinstance(guesses, Sequence | np.ndarray) and getattr(guesses, "shape", None) != ()
+    numbers = list(guesses) if several else [guesses]  # type: ignore[arg-type, list-item]  # just asked
     require(len(numbers) > 0, "guesses", "hold at least one number", "none")
     for number in numbers:
         require_count(number, "guesses")

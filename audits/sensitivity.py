@@ -146,8 +146,7 @@ def audit_sensitivity(
     given = read(dataset, "dataset")
     dataset, replacements = given.values, read(replacements, "replacements").values
     for name, records in (("dataset", dataset), ("replacements", replacements)):
-        require(len(records) > 0, name, "hold at least one record", "none")
-    require(has_records(dataset), "dataset", "hold records", type(dataset).__name__)
+        require(has_records(records), name, "hold at least one record", "none")
     require(is_number(norm) and norm in (1, 2, np.inf), "norm", "be 1, 2 or inf", norm)
     require_positive(claimed, "claimed", zero=True)
     require_work(budget, "budget", least=10)

@@ -253,7 +253,7 @@ class _Runner:
                 self.raised = raised(error)
                 outputs.append({("", "raises"): type(error).__name__})
             else:
-                outputs.append(properties(output))
+                outputs.append(_properties(output))
         self.count += last - first
         require_unchanged(dataset, held, "pipeline")
         return outputs
@@ -296,6 +296,13 @@ def _broken(
     for each in sorted(seen, key=lambda each: -each.epsilon_lower):
         best.setdefault((each.column, each.topic), each)
     return list(best.values())
+
+
+def _properties(output: Any) -> Properties:
+    try:
+        return properties(output)
+    except Exception as error:  # of an object's own code, or a list that holds itself
+        raise InputError(f"pipeline must return a table, got {raised(error)[:200]}") from error
 
 
 def _seen(candidate: Candidate, pair: Pair, hits: list[int], runs: int, bound: float) -> TableObservation:

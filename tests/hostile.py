@@ -317,6 +317,15 @@ def all_trials(good: Path) -> list[Trial]:
     return list(trials(good))
 
 
+def groups() -> list[str]:
+    """The groups of trials that the parser and the tables have, without a trial made."""
+    from dpcheck import cli
+
+    found = [trial.group for name, parser in cli._parsers()[1].items() for trial in options(name, parser._actions)]
+    found += [f"{line[0]} {line[1]}, {file} damaged" for file, lines in READ.items() for line in lines]
+    return found
+
+
 def made(share: int = 0, shares: int = 1) -> Iterator[tuple[Trial, Outcome]]:
     """Make every so many-th trial, on files of its own."""
     with tempfile.TemporaryDirectory() as home:
