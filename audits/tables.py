@@ -22,6 +22,7 @@ from dpcheck.audits.neighbours import Pair
 from dpcheck.audits.running.datasets import equal_datasets, fingerprint, require_unchanged
 from dpcheck.audits.table_properties import PER_PROPERTY, TOPICS, Candidate, Properties, above, candidates, properties
 from dpcheck.errors import (
+    InputError,
     raised,
     require,
     require_confidence,

@@ -18,7 +18,7 @@ from dpcheck.commands import algorithms, audit, certify, lookups, rate, runs, ve
 from dpcheck.commands.command import Command
 from dpcheck.commands.terminal import tell
 from dpcheck.commands.under_test import place_of_failure
-from dpcheck.errors import InputError, one_line, raised
+from dpcheck.errors import InputError, one_line, raised, short
 
 # In the order in which `dpcheck --help` lists them.
 _IN_ORDER = (
@@ -27,7 +27,7 @@ _IN_ORDER = (
 )  # fmt: skip
 COMMANDS: dict[str, Command] = {command.name: command for command in _IN_ORDER}
 _INTERRUPTED = 130
-_LONGEST = 300  # letters of an error
+_LONGEST, _LONGEST_ERROR = 300, 800  # letters of what is wrong with a command line, and of any other error
 # How NumPy says that no memory of this world holds an array.
 _TOO_LARGE = ("Maximum allowed dimension exceeded", "Maximum allowed size exceeded", "array is too big")
 EXIT_CODES = """\
@@ -70,7 +70,8 @@ def _run(options: argparse.Namespace) -> int:
     except BaseException as error:  # of other people's code, too: none of them may leave with an exit code of its own
         too_large = isinstance(error, MemoryError) or one_line(error).startswith(_TOO_LARGE)
         if isinstance(error, InputError) or too_large:
-            tell(f"dpcheck: error: {f'the work must fit into memory: {error}' if too_large else error}")
+            said = f"the work must fit into memory: {one_line(error)}" if too_large else str(error)
+            tell(f"dpcheck: error: {short(said, _LONGEST_ERROR)}")
             return 2
         place = place_of_failure(error) if COMMANDS[options.command].runs_others_code else ""
         if place:

@@ -47,13 +47,13 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 def require(condition: bool, name: str, constraint: str, value: object) -> None:
     """Raise :class:`InputError` ``"{name} must {constraint}, got {value}"`` unless ``condition``."""
     if not condition:
-        raise InputError(f"{_short(name)} must {constraint}, got {_short(value)}")
+        raise InputError(f"{short(name)} must {constraint}, got {short(value)}")
 
 
-def _short(value: object) -> str:
+def short(value: object, most: int = _LONGEST) -> str:
     """Return a text on one line, the middle of a long one left out."""
     text = one_line(value)
-    return text if len(text) <= _LONGEST else f"{text[:120]} ... {text[-60:]}"
+    return text if len(text) <= most else f"{text[: most - 80]} ... {text[-60:]}"
 
 
 def _refuse(value: object, name: str, constraint: str) -> None:
