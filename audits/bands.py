@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import signal, special, stats
 
+from dpcheck.arguments import checked
 from dpcheck.arrays import Floats, real_numbers
 from dpcheck.audits.running.datasets import plain
 from dpcheck.errors import require, require_confidence, require_count, require_delta
@@ -83,6 +84,7 @@ class ThresholdBound:
         return asdict(self) | {"threshold": plain(self.threshold)}
 
 
+@checked
 def band_bound(
     scores: ArrayLike, other_scores: ArrayLike, *, delta: float = 0.0, confidence: float = 0.95
 ) -> ThresholdBound:

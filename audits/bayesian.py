@@ -22,6 +22,7 @@ from functools import cache
 import numpy as np
 from scipy import optimize, special
 
+from dpcheck.arguments import checked
 from dpcheck.arrays import Floats
 from dpcheck.errors import require, require_confidence, require_count, require_delta
 from dpcheck.shown import Result
@@ -58,6 +59,7 @@ class CredibleBound(Result):
     assumption: str = "probabilities drawn from a Beta(1/2, 1/2) prior: credible, not confident"
 
 
+@checked
 def credible_bound(
     hits: int, other_hits: int, trials: int, *, delta: float = 0.0, credibility: float = 0.95
 ) -> CredibleBound:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcheck.arrays import Floats, real_numbers, returned_numbers
 from dpcheck.audits.running.datasets import read
-from dpcheck.errors import require, require_count, require_positive, require_seed
+from dpcheck.errors import require, require_positive, require_seed, require_work
 
 Bools = NDArray[np.bool_]
 _WEIGHED = 30  # canaries from which the variance of a step is known well enough to weigh it
@@ -50,7 +50,7 @@ def made_canaries(records: ArrayLike, number: int, *, factor: float = 10.0, seed
     """
     rows = real_numbers(records, "records")
     require(rows.ndim >= 2 and rows.size > 0, "records", "have shape (n, ...), none of them 0", rows.shape)
-    require_count(number, "number")
+    require_work(number, "number")
     require_positive(factor, "factor")
     require_seed(seed)
     flat = rows.reshape(len(rows), -1)

@@ -18,9 +18,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dpcheck.arguments import checked, has_records
 from dpcheck.arrays import Floats, real_numbers
 from dpcheck.audits.running.datasets import brief, plain, read
-from dpcheck.errors import InputError, raised, require, require_count, require_positive, require_seed
+from dpcheck.errors import InputError, raised, require, require_positive, require_seed, require_work
 from dpcheck.shown import Shown
 
 # A record is multiplied by these factors: fine steps find a norm that is clipped too late, large factors one that is
@@ -93,6 +94,7 @@ class ClippingAudit(Shown):
         return shown
 
 
+@checked
 def audit_clipping(
     query: Callable[[Any], Any], records: Sequence[Any], *, bound: float, divisor: float | Literal["size"] = 1.0,
     scale: Callable[[Any, float], Any] | None = None, finite: bool = True, batches: int = 20,
@@ -158,16 +160,16 @@ def audit_clipping(
     """
     require(callable(query), "query", "be callable", type(query).__name__)
     given = read(records)
-    require(len(records) >= 2, "records", "hold at least two", len(records))
+    require(has_records(records) and len(records) >= 2, "records", "hold at least two", type(records).__name__)
     require(scale is None or callable(scale), "scale", "be callable", scale)
     require_positive(bound, "bound")
-    if divisor != "size":
+    if not isinstance(divisor, str) or divisor != "size":
         require_positive(divisor, "divisor")
-    require_count(batches, "batches")
+    require_work(batches, "batches")
     for size in sizes:
-        require_count(size, "sizes", least=2)
+        require_work(size, "sizes", least=2)
     require_seed(seed)
-    by_size = divisor == "size"
+    by_size = isinstance(divisor, str)
 
     def divided(size: int) -> float:
         return float(size if by_size else divisor)

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.errors import InputError, one_line, require
+from dpcheck.arguments import checked
+from dpcheck.errors import InputError, one_line, raised, require
 from dpcheck.shown import Result
 
 
@@ -62,6 +63,7 @@ class ConstantsAudit(Result):
         return f"{self.verdict}: {differing or 'no constant differs'}"
 
 
+@checked
 def audit_constants(configure: Callable[[Any], Any], data: Any, neighbours: Iterable[Any]) -> ConstantsAudit:
     """Test whether the constants that set up a mechanism are the same on all neighbours.
 
@@ -128,7 +130,7 @@ def _constants(configure: Callable[[Any], Any], data: Any) -> dict[str, Any]:
     try:
         value = configure(data)
     except (Exception, SystemExit) as error:
-        raise InputError(f"configure must return constants, got {type(error).__name__}: {error}") from error
+        raise InputError(f"configure must return constants, got {raised(error)}") from error
     return dict(_leaves("", value))
 
 

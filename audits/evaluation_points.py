@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.arguments import checked
 from dpcheck.arrays import Floats, real_numbers, returned_numbers
 from dpcheck.audits.running.recorder import Draw, Recorder
 from dpcheck.errors import require, require_positive, require_seed
@@ -53,6 +54,7 @@ class _Run:
     before: list[int]  # how many draws were made before each answer
 
 
+@checked
 def audit_evaluation_points(
     mechanism: Mechanism, oracle: Callable[..., Any], *, weight: float = 1.0, seed: int = 0
 ) -> PointsAudit:

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpcheck.arguments import checked
 from dpcheck.arrays import Floats, real_numbers
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
@@ -76,6 +77,7 @@ class FloatingPointAudit(Shown):
         return vars(self) | {"low_bits": self.low_bits.to_dict(), "rounded": self.rounded.to_dict()}
 
 
+@checked
 def audit_floating_point(
     mechanism: Callable[..., Any], data: Any, neighbour: Any, *, epsilon: float | None = None, delta: float = 0.0,
     laplace: Noise | None = None, trials: int = 20_000, confidence: float = 0.95, seed: int = 0,

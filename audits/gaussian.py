@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
 from dpcheck.accounting import gaussian_epsilon
+from dpcheck.arguments import checked
 from dpcheck.arrays import real_numbers
 from dpcheck.errors import require, require_confidence, require_delta
 from dpcheck.shown import Result
@@ -58,6 +59,7 @@ class GaussianBound(Result):
     assumption: str = "scores normal on both datasets, with one variance"
 
 
+@checked
 def gaussian_bound(
     scores: ArrayLike, other_scores: ArrayLike, *, delta: float, confidence: float = 0.95
 ) -> GaussianBound:

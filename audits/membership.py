@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcheck import __version__
+from dpcheck.arguments import checked
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits import epsilon_lower, p_value
 from dpcheck.audits.looks import Look, Plan, Strength, in_family, strength, take_looks
@@ -25,7 +26,7 @@ from dpcheck.audits.output_sets import OutputSet
 from dpcheck.audits.running import SIDES, KeptRuns, Runner, require_runs
 from dpcheck.audits.running.datasets import plain
 from dpcheck.audits.running.pool import Pool
-from dpcheck.errors import require_confidence, require_count
+from dpcheck.errors import require_confidence, require_work
 from dpcheck.shown import Shown
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ _CHUNK = 1_000
 _CHUNK_VECTORIZED = 10_000
 
 
+@checked
 def audit_privacy(
     mechanism: Callable[..., Any],
     data: Any,
@@ -143,7 +145,7 @@ def audit_privacy(
     """
     jobs = 1 if jobs is None else jobs
     require_runs(mechanism, data, neighbour, seed, seeded, jobs, isolate, executor)
-    require_count(trials, "trials", least=_LEAST_TRIALS)
+    require_work(trials, "trials", least=_LEAST_TRIALS)
     require_confidence(confidence)
     claimed, delta = PrivacyClaim.stated(epsilon, delta, claim)
     stated = claimed.epsilon_at(delta)

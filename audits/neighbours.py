@@ -10,12 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpcheck.arguments import checked
 from dpcheck.arrays import Floats, real_numbers, widened
 from dpcheck.audits.columns import range_of, read_columns
 from dpcheck.audits.proposals import adding, replacing
 from dpcheck.audits.running import Runner
 from dpcheck.audits.running.datasets import same
-from dpcheck.errors import InputError, raised, require, require_count, require_known, require_positive, require_seed
+from dpcheck.errors import (
+    InputError,
+    raised,
+    require,
+    require_count,
+    require_known,
+    require_positive,
+    require_seed,
+    require_work,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +52,7 @@ class Pair:
     outside: str = ""
 
 
+@checked
 def patterns(width: int, *, size: float = 1.0) -> list[Pair]:
     """Make answers to several queries, each moved by at most ``size`` between neighbours.
 
@@ -67,7 +78,7 @@ def patterns(width: int, *, size: float = 1.0) -> list[Pair]:
     >>> len(patterns(3)), patterns(3)[0].neighbour.tolist()
     (9, [2.0, 1.0, 1.0])
     """
-    require_count(width, "width")
+    require_work(width, "width")
     require_positive(size, "size")
     flat, half = np.ones(width), (np.arange(width) < (width + 1) // 2).astype(float)
     one = (np.arange(width) == 0).astype(float)
@@ -80,6 +91,7 @@ def patterns(width: int, *, size: float = 1.0) -> list[Pair]:
     return [Pair(size * flat, size * (flat + move), words) for words, move in moved.items()]
 
 
+@checked
 def replaced(dataset: Any, replacements: Sequence[Any]) -> Iterator[Pair]:
     """Pair a dataset with itself after one record is replaced, for every record and every replacement.
 
@@ -106,6 +118,7 @@ def replaced(dataset: Any, replacements: Sequence[Any]) -> Iterator[Pair]:
             yield Pair(dataset, with_record(dataset, index, record), f"record {index} becomes replacement {k}")
 
 
+@checked
 def removed(dataset: Any) -> Iterator[Pair]:
     """Pair a dataset with itself after one record is removed, for every record.
 
@@ -135,6 +148,7 @@ _MOST = {"inside": 50, "beyond": 35, "not finite": 15}  # pairs of each kind
 _CELLS = 20_000_000  # of all pairs together
 
 
+@checked
 def around(data: Any, *, relation: str = "replace_one", group: int = 1, records: str = "finite") -> list[Pair]:
     """Propose neighbours of a data set: records replaced, added or removed, extreme and awkward ones among them.
 
@@ -176,7 +190,7 @@ def around(data: Any, *, relation: str = "replace_one", group: int = 1, records:
     """
     require_known(relation, RELATIONS, "relation")
     require_known(records, RECORDS, "records")
-    require_count(group, "group")
+    require_work(group, "group")
     table = read_columns(data)
     require(len(table) >= group, "group", f"be at most the number of records, {len(table)}", group)
     ranges = [range_of(column) for column in table.values]
@@ -212,7 +226,7 @@ def drawn(strategy: Any, count: int = 100, *, seed: int = 0) -> list[Pair]:
     """
     import hypothesis
 
-    require_count(count, "count")
+    require_work(count, "count")
     pairs: list[Pair] = []
 
     @hypothesis.seed(seed)
@@ -228,6 +242,7 @@ def drawn(strategy: Any, count: int = 100, *, seed: int = 0) -> list[Pair]:
     return pairs
 
 
+@checked
 def canary(
     mechanism: Callable[..., Any], dataset: Any, *, low: ArrayLike, high: ArrayLike, index: int = 0,
     vectorized: bool = False, steps: int = 20, seed: int = 0,

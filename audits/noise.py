@@ -24,10 +24,11 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from dpcheck.arguments import checked
 from dpcheck.arrays import Floats, real_numbers, returned_numbers
 from dpcheck.audits.noise_laws import LAWS, grid, tested
 from dpcheck.audits.running.datasets import fingerprint, require_unchanged
-from dpcheck.errors import require, require_confidence, require_count, require_positive, require_seed
+from dpcheck.errors import require, require_confidence, require_positive, require_seed, require_work
 from dpcheck.events import Gaussian, Laplace, Measured
 from dpcheck.shown import Result
 
@@ -112,6 +113,7 @@ class NoiseAudit(Result):
         return Measured(law(self.scale_lower / sensitivity), self.confidence)
 
 
+@checked
 def audit_noise(
     mechanism: Callable[[Any, np.random.Generator], Any], data: Any, *, distribution: str = "gaussian",
     scale: float, trials: int = 10_000, confidence: float = 0.95, seed: int = 0,
@@ -162,7 +164,7 @@ def audit_noise(
     ('violated', 1.0)
     """
     require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
-    require_count(trials, "trials", least=50)
+    require_work(trials, "trials", least=50)
     require_seed(seed)
     rng, before = np.random.default_rng(seed), fingerprint(data)
     rows: list[Floats] = []
@@ -173,6 +175,7 @@ def audit_noise(
     return audit_noise_sample(np.array(rows), distribution=distribution, scale=scale, confidence=confidence, seed=seed)
 
 
+@checked
 def audit_noise_sample(
     sample: Floats, *, distribution: str = "gaussian", scale: float, centred: bool = False, rounded: bool = False,
     confidence: float = 0.95, seed: int = 0,

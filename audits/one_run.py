@@ -28,11 +28,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from dpcheck import __version__
+from dpcheck.arguments import checked
 from dpcheck.arrays import Floats, real_numbers, returned_numbers
 from dpcheck.audits.claim import PrivacyClaim, deltas_of
 from dpcheck.audits.limits.guesses import IndependentBound, epsilon_lower, independent_bound, joint_p_value, p_value
 from dpcheck.audits.running.datasets import plain
-from dpcheck.errors import require, require_confidence, require_count
+from dpcheck.errors import InputError, one_line, require, require_confidence, require_count, require_work
 from dpcheck.shown import Result
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ _UNFAIR = 1e-9
 _CUT = 0.05
 
 
+@checked
 def audit_one_run(
     algorithm: Callable[[Bools, np.random.Generator], ArrayLike], canaries: int, *, epsilon: float | None = None,
     delta: float | None = None, claim: Any = None, confidence: float = 0.95,
@@ -111,8 +113,8 @@ def audit_one_run(
     'consistent'
     """
     require(callable(algorithm), "algorithm", "be callable", type(algorithm).__name__)
-    require_count(canaries, "canaries")
-    require_count(runs, "runs")
+    require_work(canaries, "canaries")
+    require_work(runs, "runs")
     require_count(seed, "seed", least=0)
     settings = _settings(canaries * runs, epsilon, delta, claim, confidence, guesses)  # before the time is spent
     scores, included = np.empty((runs, canaries)), np.empty((runs, canaries), bool)
@@ -126,6 +128,7 @@ def audit_one_run(
     return _audit(scores, included, settings, seed)
 
 
+@checked
 def audit_one_run_scores(
     scores: ArrayLike, included: ArrayLike, *, epsilon: float | None = None, delta: float | None = None,
     claim: Any = None, confidence: float = 0.95, guesses: int | Sequence[int] | None = None,
@@ -175,7 +178,7 @@ def audit_one_run_scores(
     >>> dpcheck.audit_one_run_scores(scores, included, epsilon=0.1).verdict
     'violated'
     """
-    values, coins = np.atleast_2d(real_numbers(scores, "scores")), np.atleast_2d(np.asarray(included))
+    values, coins = np.atleast_2d(real_numbers(scores, "scores")), np.atleast_2d(_coins(included))
     require(values.ndim == 2 and values.size > 0, "scores", "have shape (canaries,) or (runs, canaries)", values.shape)
     require(not np.isnan(values).any(), "scores", "be numbers", "nan")
     require(coins.dtype == np.bool_, "included", "be boolean", coins.dtype)
@@ -251,6 +254,13 @@ class Guesses:
     epsilon_lower: float
 
 
+def _coins(included: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(included)
+    except ValueError as error:  # rows of different lengths
+        raise InputError(f"included must be an array, got: {one_line(error)[:100]}") from error
+
+
 _Settings = tuple[PrivacyClaim, float, float, tuple[int, ...]]  # claim, delta of the bound, confidence, guesses
 
 
@@ -266,7 +276,8 @@ def _settings(
         while numbers[-1] >= _FEWEST * _RATIO:
             numbers.append(numbers[-1] // _RATIO)
         return claimed, delta, confidence, tuple(numbers)
-    numbers = list(guesses) if isinstance(guesses, Sequence | np.ndarray) else [guesses]
+    several = isinstance(guesses, Sequence | np.ndarray) and getattr(guesses, "shape", None) != ()
+    numbers = list(guesses) if several else [guesses]  # type: ignore[arg-type, list-item]  # just asked
     require(len(numbers) > 0, "guesses", "hold at least one number", "none")
     for number in numbers:
         require_count(number, "guesses")

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.arguments import checked
 from dpcheck.arrays import Floats
 from dpcheck.audits.additive_noise import Implied, Response, implied, respond
 from dpcheck.audits.claim import delta_of
@@ -91,6 +92,7 @@ class RandomnessAudit(Shown):
         }
 
 
+@checked
 def audit_randomness(
     mechanism: Callable[..., Any], data: Any, neighbour: Any = None, *,
     replacements: Sequence[Any] | None = None, epsilon: float | None = None, delta: float | None = None, seed: int = 0,

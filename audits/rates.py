@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcheck import style
+from dpcheck.arguments import checked
 from dpcheck.audits import rate_table as table
 from dpcheck.audits.rate_verdict import Fitted, overall
 from dpcheck.errors import is_finite, require, require_confidence, require_positive
@@ -164,6 +165,7 @@ class RateFit(Shown):
         return _draw(self)
 
 
+@checked
 def fit_rate(
     frame: pd.DataFrame, *, response: str, factors: Sequence[str],
     claimed: Mapping[str, float] | None = None, confidence: float = 0.95, margin: float = 0.1,

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
+from dpcheck.arguments import checked
 from dpcheck.arrays import Floats, real_numbers
 from dpcheck.compiled import njit
-from dpcheck.errors import require, require_confidence, require_count, require_seed
+from dpcheck.errors import require, require_confidence, require_known, require_seed, require_work
 from dpcheck.shown import Result
 
 Index = NDArray[np.int64]
@@ -59,6 +60,7 @@ class SamplingAudit(Result):
     reason: str
 
 
+@checked
 def audit_sampling(
     drawn: Index | Sequence[Any], *, scheme: str, population: int, batch: int, confidence: float = 0.95, seed: int = 0
 ) -> SamplingAudit:
@@ -106,9 +108,9 @@ def audit_sampling(
     good = drawn.ndim == 2 and len(drawn) >= 10 and drawn.shape[1] > 0
     require(good, "drawn", "have shape (>= 10, capacity >= 1)", drawn.shape)
     require(drawn.dtype.kind in "iu", "drawn", "hold whole numbers", drawn.dtype)
-    require(scheme in _SCHEMES, "scheme", f"be one of {', '.join(_SCHEMES)}", scheme)
-    require_count(population, "population")
-    require_count(batch, "batch")
+    require_known(scheme, _SCHEMES, "scheme")
+    require_work(population, "population")
+    require_work(batch, "batch")
     require(batch <= population, "batch", f"be at most the population, {population}", batch)
     require_confidence(confidence)
     require(bool((drawn < population).all()), "drawn", f"hold numbers below {population}", drawn.max())

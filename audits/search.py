@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcheck.arguments import checked
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits import rejects
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
@@ -25,7 +26,7 @@ from dpcheck.audits.output_sets import choose
 from dpcheck.audits.running import KeptRuns, Runner
 from dpcheck.audits.running.datasets import equal_datasets
 from dpcheck.audits.shrinking import smaller
-from dpcheck.errors import InputError, raised, require, require_confidence, require_count, require_seed
+from dpcheck.errors import InputError, raised, require, require_confidence, require_seed, require_work
 from dpcheck.shown import Shown
 
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ class NeighbourAudit(Shown):
         return found | ({"hint": self.hint} if self.hint else {})
 
 
+@checked
 def audit_neighbours(
     mechanism: Callable[..., Any], pairs: Iterable[Pair | tuple[Any, Any]], *, epsilon: float | None = None,
     delta: float | None = None, claim: Any = None, trials: int = 100_000, confidence: float = 0.95, seed: int = 0,
@@ -207,8 +209,10 @@ def audit_neighbours(
     """
     claimed, delta = PrivacyClaim.stated(epsilon, delta, claim)
     require_confidence(confidence)
-    require_count(trials, "trials", least=100)
+    require_work(trials, "trials", least=100)
     require_seed(seed)
+    if search is not None:
+        require_work(search, "search", least=0)
     known = []
     for k, pair in enumerate(pairs):
         good = isinstance(pair, Pair) or (isinstance(pair, Sequence) and len(pair) == 2)

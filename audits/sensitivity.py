@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.arguments import checked, has_records
 from dpcheck.arrays import Floats, returned_numbers, widened
 from dpcheck.audits.running.datasets import fingerprint, plain, read, require_unchanged
-from dpcheck.errors import InputError, raised, require, require_count, require_positive, require_seed
+from dpcheck.errors import InputError, is_number, raised, require, require_positive, require_seed, require_work
 from dpcheck.shown import Shown
 
 
@@ -85,6 +86,7 @@ class SensitivityAudit(Shown):
         return shown
 
 
+@checked
 def audit_sensitivity(
     query: Callable[[Any], Any], dataset: Any, replacements: Sequence[Any], *, claimed: float,
     norm: float = 2, seed: int = 0, budget: int = 20_000,
@@ -144,10 +146,10 @@ def audit_sensitivity(
     given = read(dataset, "dataset")
     dataset, replacements = given.values, read(replacements, "replacements").values
     for name, records in (("dataset", dataset), ("replacements", replacements)):
-        require(len(records) > 0, name, "hold at least one record", "none")
-    require(norm in (1, 2, np.inf), "norm", "be 1, 2 or inf", norm)
+        require(has_records(records), name, "hold at least one record", "none")
+    require(is_number(norm) and norm in (1, 2, np.inf), "norm", "be 1, 2 or inf", norm)
     require_positive(claimed, "claimed", zero=True)
-    require_count(budget, "budget", least=10)
+    require_work(budget, "budget", least=10)
     require_seed(seed)
 
     def evaluated(data: Any) -> Any:

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck import __version__
+from dpcheck.arguments import checked
 from dpcheck.audits.betting import FIRST, Standing, State, Wealth, digest, kept_runs
 from dpcheck.audits.output_sets import OutputSet
 from dpcheck.audits.running import Chunk, KeptRuns, Runner, require_runs
@@ -41,6 +42,7 @@ from dpcheck.errors import (
     require_count,
     require_delta,
     require_epsilon,
+    require_work,
 )
 from dpcheck.shown import Shown
 
@@ -130,6 +132,7 @@ class SequentialAudit(Shown):
         return pd.DataFrame(asdict(look) for look in self.looks)
 
 
+@checked
 def audit_sequential(
     mechanism: Callable[..., Any],
     data: Any,
@@ -224,7 +227,7 @@ def audit_sequential(
     require_delta(delta)
     require_confidence(confidence)
     require(seeded or earlier is None, "earlier", "be left out where seeded is False", type(earlier).__name__)
-    require_count(most, "most", least=FIRST + 1)
+    require_work(most, "most", least=FIRST + 1)
     claim: dict[str, Any] = {
         "epsilon": float(epsilon), "delta": float(delta), "confidence": float(confidence),
         "seed": int(seed) if seeded else None,

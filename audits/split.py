@@ -17,6 +17,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpcheck.arguments import checked
 from dpcheck.arrays import Floats
 from dpcheck.audits import limits
 from dpcheck.audits.bands import ThresholdBound, read_scores
@@ -30,6 +31,7 @@ _EARLIER, _ENOUGH = 0.13, 50_000
 _CAUTIOUS, _BOLD, _SEEN, _UNSEEN = 0.94, 0.06, 4, 0.5
 
 
+@checked
 def split_bound(
     scores: ArrayLike, other_scores: ArrayLike, *, delta: float = 0.0, confidence: float = 0.95
 ) -> ThresholdBound:

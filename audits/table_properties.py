@@ -179,7 +179,8 @@ def candidates(
 def _counted(topic: str, a: Sequence[Any], b: Sequence[Any]) -> Iterator[tuple[str, Any, int, int]]:
     """Yield events on one property, as relation and value, with their hits on either side."""
     if topic in _ORDERED:
-        for low, high in itertools.pairwise(sorted({*a, *b})):
+        kinds = {isinstance(value, int | float | np.number) for value in (*a, *b)}
+        for low, high in itertools.pairwise(sorted({*a, *b}) if len(kinds) == 1 else ()):  # dates are not numbers
             cut = low + (high - low) / 2
             x, y = (int(sum(value >= cut for value in side)) for side in (a, b))
             yield ">=", cut, x, y

@@ -16,20 +16,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpcheck.arguments import checked
 from dpcheck.audits.limits import epsilon_lower, rejects
 from dpcheck.audits.named_part import lines_at
 from dpcheck.audits.neighbours import Pair
 from dpcheck.audits.running.datasets import equal_datasets, fingerprint, require_unchanged
 from dpcheck.audits.table_properties import PER_PROPERTY, TOPICS, Candidate, Properties, above, candidates, properties
 from dpcheck.errors import (
+    InputError,
     raised,
     require,
     require_confidence,
-    require_count,
     require_delta,
     require_epsilon,
     require_known,
     require_seed,
+    require_work,
 )
 from dpcheck.shown import Result
 
@@ -119,6 +121,7 @@ class TablesAudit(Result):
         return "\n".join([f"{self.verdict}: {self.reason}", *lines, *(f"- not judged: {o}" for o in self.left_out)])
 
 
+@checked
 def audit_tables(
     pipeline: Callable[[Any, np.random.Generator], Any], data: Any, neighbour: Any = None, *, epsilon: float,
     delta: float = 0.0, neighbours: str = "add_or_remove_one", runs: int = 2000, confidence: float = 0.95,
@@ -183,7 +186,7 @@ def audit_tables(
     require_epsilon(epsilon)
     require_delta(delta)
     require_known(neighbours, ("add_or_remove_one", "replace_one"), "neighbours")
-    require_count(runs, "runs")
+    require_work(runs, "runs")
     require_confidence(confidence)
     require_seed(seed)
     same = neighbour is not None and equal_datasets(data, neighbour)
@@ -253,7 +256,7 @@ class _Runner:
                 self.raised = raised(error)
                 outputs.append({("", "raises"): type(error).__name__})
             else:
-                outputs.append(properties(output))
+                outputs.append(_properties(output))
         self.count += last - first
         require_unchanged(dataset, held, "pipeline")
         return outputs
@@ -296,6 +299,13 @@ def _broken(
     for each in sorted(seen, key=lambda each: -each.epsilon_lower):
         best.setdefault((each.column, each.topic), each)
     return list(best.values())
+
+
+def _properties(output: Any) -> Properties:
+    try:
+        return properties(output)
+    except Exception as error:  # of an object's own code, or a list that holds itself
+        raise InputError(f"pipeline must return a table, got {raised(error)[:200]}") from error
 
 
 def _seen(candidate: Candidate, pair: Pair, hits: list[int], runs: int, bound: float) -> TableObservation:

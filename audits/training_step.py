@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dpcheck.arguments import checked, has_records
 from dpcheck.arrays import Floats, real_numbers
 from dpcheck.audits.claim import PrivacyClaim, delta_of
 from dpcheck.audits.membership import audit_privacy
@@ -34,10 +35,10 @@ from dpcheck.errors import (
     raised,
     require,
     require_confidence,
-    require_count,
     require_delta,
     require_epsilon,
     require_seed,
+    require_work,
 )
 from dpcheck.events import Neighbours, Repeated, Sampled, Scheme
 from dpcheck.running.compilations import compilations_said
@@ -63,6 +64,7 @@ _ACCURACY = 2e-3  # relative: claims are calibrated by accountants that round
 
 
 @compilations_said()
+@checked
 def audit_training_step(
     step: TrainingStep | Callable[[Any], TrainingStep], records: Any, *, batch: int, steps: int,
     scheme: Scheme | Literal["cyclic_poisson"] = "poisson", cycle: int = 1,
@@ -150,11 +152,11 @@ def audit_training_step(
 
     given = read(records)
     records = given.values
-    require(len(records) >= 8, "records", "hold at least 8", len(records))
-    require_count(batch, "batch")
+    require(has_records(records) and len(records) >= 8, "records", "hold at least 8", type(records).__name__)
+    require_work(batch, "batch")
     require(batch <= len(records), "batch", f"be at most the number of records, {len(records)}", batch)
-    require_count(steps, "steps")
-    require_count(cycle, "cycle")
+    require_work(steps, "steps")
+    require_work(cycle, "cycle")
     cyclic = scheme == "cyclic_poisson"
     require(cyclic or cycle == 1, "cycle", "be 1 unless scheme is cyclic_poisson", cycle)
     require(batch * cycle <= len(records), "cycle", f"be at most {len(records) // batch}, records over batch", cycle)
@@ -166,7 +168,7 @@ def audit_training_step(
     delta = delta_of(delta, promised=False)
     require_delta(delta, zero=False)
     if trials is not None:
-        require_count(trials, "trials", least=200)
+        require_work(trials, "trials", least=200)
     require_confidence(confidence)
     most = 1 - _STATISTICAL * (1 - most_confidence())
     require(confidence <= most + 1e-12, "confidence", f"be at most {most:g}, where p-values are simulated", confidence)

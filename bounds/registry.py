@@ -33,6 +33,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from dpcheck.arguments import checked
 from dpcheck.bounds import ledger
 from dpcheck.bounds.ledger import ClaimResults
 from dpcheck.bounds.theorem import Theorem
@@ -262,6 +263,7 @@ def _says(claim: Claim, words: list[str]) -> bool:
     return bool(words) and all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) for word in words)
 
 
+@checked
 def prove(
     target: str | None = None, *, jobs: int | None = None, seconds: float = 60.0,
     watch: Callable[[str, int, int], object] | None = None, kernel: bool = False, export: bool = False,

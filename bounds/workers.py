@@ -25,12 +25,13 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_type_hints
 
 from dpcheck.bounds.claim import Claim, Evidence
 from dpcheck.bounds.kind import Method
 from dpcheck.bounds.ledger import ClaimResult
-from dpcheck.errors import InputError, one_line, require, require_count, require_positive
+from dpcheck.errors import InputError, one_line, raised, require, require_count, require_positive
+from dpcheck.reading import json_of, typed
 from dpcheck.running.executor import workers
 
 _LENGTH = struct.Struct("!Q")  # of a message, which goes before it
@@ -136,6 +137,7 @@ class _Decider:
         *_, reader = self._started()
         try:
             stated = reader.start(seconds, threading.Event())
+            stated = stated if isinstance(stated, str) else typed(list[list[str]], stated, "claims")
         except TimeoutError:
             raise _bad_file(f"be imported within {seconds:g} s", self._target) from None
         except ValueError as error:
@@ -164,6 +166,8 @@ class _Decider:
                 if isinstance(answer, str):
                     break
                 request = {"claim": answer, "id": claim.id, **self._coq}
+            if not isinstance(answer, str):
+                answer = _result(claim, answer)
         except TimeoutError:
             why = f"not decided within {seconds:g} s"
         except ValueError as error:
@@ -171,10 +175,7 @@ class _Decider:
         except (EOFError, BrokenPipeError):
             why = f"the process that decided it ended with code {worker.code()}"
         else:
-            if isinstance(answer, str):
-                return _undecided(claim, f"deciding it failed: {one_line(answer)}")
-            stated, reached = answer
-            return ClaimResult(_named(*stated) if stated else claim, *reached)
+            return _undecided(claim, f"deciding it failed: {one_line(answer)}") if isinstance(answer, str) else answer
         self.kill()
         return _undecided(claim, why)
 
@@ -219,7 +220,7 @@ class _Worker:
         (length,) = _LENGTH.unpack(self._read(_LENGTH.size, deadline, stop))
         if length > _LONGEST:
             raise ValueError("a message too long to be read")
-        return json.loads(self._read(length, deadline, stop))  # plain text: a user's own file had a hand in it
+        return json_of(self._read(length, deadline, stop).decode(), "the results")  # a user's file had a hand in them
 
     def kill(self) -> None:
         """End the process and the solvers it started."""
@@ -241,6 +242,17 @@ class _Worker:
                     raise EOFError
                 parts += part
         return parts
+
+
+def _result(claim: Claim, answer: Any) -> ClaimResult:
+    """Return the result in an answer, InputError for one of another shape."""
+    must = "have all its parts"
+    require(isinstance(answer, list) and len(answer) == 2 and isinstance(answer[1], list), "a result", must, "others")
+    stated, reached = answer
+    kinds = [*get_type_hints(ClaimResult).values()][1:]
+    require(len(reached) == len(kinds), "a result", must, f"{len(reached)}")
+    judged = _named(*typed(list[str], stated, "a claim")) if stated else claim
+    return ClaimResult(judged, *(typed(kind, each, "a result") for kind, each in zip(kinds, reached, strict=True)))
 
 
 def _undecided(claim: Claim, why: str) -> ClaimResult:
@@ -296,16 +308,17 @@ def main(find: Callable[..., tuple[Claim, ...]]) -> None:
             sys.path.append(str(Path(target[0]).resolve().parent))
         try:
             known = {claim.id: claim for claim in find(*target)}
-        except InputError as error:
-            send(str(error))
+        except BaseException as error:  # a file may raise anything
+            own = isinstance(error, InputError)
+            send(str(error) if own else f"the file of claims must be importable, got {raised(error)}")
             return
         send([(claim.id, claim.paper, claim.kind, str(claim.statement), claim.location) for claim in known.values()])
         answer = functools.partial(_told if role == "read" else _decided, known)
     for line in sys.stdin:
         try:
             send(answer(json.loads(line)))
-        except Exception as error:
-            send(f"{type(error).__name__}: {one_line(error)}")
+        except BaseException as error:
+            send(raised(error))
 
 
 def _decided(known: Mapping[str, Claim], id: str) -> Any:

@@ -18,7 +18,8 @@ from dpcheck.commands import algorithms, audit, certify, lookups, rate, runs, ve
 from dpcheck.commands.command import Command
 from dpcheck.commands.files import Files
 from dpcheck.commands.terminal import tell
-from dpcheck.errors import InputError, one_line
+from dpcheck.commands.under_test import place_of_failure
+from dpcheck.errors import InputError, one_line, raised, short
 
 # In the order in which `dpcheck --help` lists them.
 _IN_ORDER = (
@@ -27,7 +28,7 @@ _IN_ORDER = (
 )  # fmt: skip
 COMMANDS: dict[str, Command] = {command.name: command for command in _IN_ORDER}
 _INTERRUPTED = 130
-_LONGEST = 300  # letters of an error
+_LONGEST, _LONGEST_ERROR = 300, 800  # letters of what is wrong with a command line, and of any other error
 # How NumPy says that no memory of this world holds an array.
 _TOO_LARGE = ("Maximum allowed dimension exceeded", "Maximum allowed size exceeded", "array is too big")
 EXIT_CODES = """\
@@ -69,9 +70,14 @@ def _run(options: argparse.Namespace) -> int:
         tell(f"dpcheck: interrupted; {error.args[0] if error.args else 'no result was written'}")
         return _INTERRUPTED
     except BaseException as error:  # of other people's code, too: none of them may leave with an exit code of its own
-        too_large = isinstance(error, MemoryError) or str(error).startswith(_TOO_LARGE)
+        too_large = isinstance(error, MemoryError) or one_line(error).startswith(_TOO_LARGE)
         if isinstance(error, InputError) or too_large:
-            tell(f"dpcheck: error: {f'the work must fit into memory: {error}' if too_large else error}")
+            said = f"the work must fit into memory: {one_line(error)}" if too_large else str(error)
+            tell(f"dpcheck: error: {short(said, _LONGEST_ERROR)}")
+            return 2
+        place = place_of_failure(error) if COMMANDS[options.command].runs_others_code else ""
+        if place:
+            tell(f"dpcheck: error: the code under test must leave dpcheck alone, got {raised(error)} at {place}")
             return 2
         import traceback
 
@@ -89,6 +95,9 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         if near:
             parser.error(f"unknown command {name}: did you mean dpcheck {near[0]}?")
         return parser.parse_args([name, *rest])  # which knows --help and --version, and what is wrong with the rest
+    for word in rest:  # of which argparse would leave nothing
+        if word.startswith("--") and word.endswith("=--"):
+            commands[name].error(f"argument {word.removesuffix('=--')}: expected another value than --")
     options = commands[name].parse_intermixed_args(rest, argparse.Namespace(command=name))
     COMMANDS[name].require(commands[name], options)
     options.files = Files.of(commands[name], options)

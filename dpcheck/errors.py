@@ -9,6 +9,9 @@ from decimal import Decimal
 from numbers import Real
 from typing import Any
 
+MOST_WORK = 1_000_000_000
+_LONGEST = 200  # letters of a part of a sentence
+
 
 class InputError(ValueError):
     """Wrong usage or input; the message is one line that names the argument, the constraint and the value.
@@ -25,14 +28,14 @@ def one_line(value: object) -> str:
     """Return the text of a value without line breaks, and with control characters written out."""
     try:
         text = " ".join(str(value).split())
-    except Exception:  # a whole number too long for Python to print, or an object that does not say what it is
+    except BaseException:  # a whole number too long for Python to print, or an object whose own text raises anything
         text = f"{type(value).__name__} that has no text"
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def raised(error: BaseException) -> str:
     """Say on one line what kind of error it is and what it says."""
-    return one_line(f"{type(error).__name__}: {error}")
+    return ": ".join(filter(None, (type(error).__name__, one_line(error))))
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
@@ -44,7 +47,13 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 def require(condition: bool, name: str, constraint: str, value: object) -> None:
     """Raise :class:`InputError` ``"{name} must {constraint}, got {value}"`` unless ``condition``."""
     if not condition:
-        raise InputError(f"{name} must {constraint}, got {one_line(value)[:200]}")
+        raise InputError(f"{short(name)} must {constraint}, got {short(value)}")
+
+
+def short(value: object, most: int = _LONGEST) -> str:
+    """Return a text on one line, the middle of a long one left out."""
+    text = one_line(value)
+    return text if len(text) <= most else f"{text[: most - 80]} ... {text[-60:]}"
 
 
 def _refuse(value: object, name: str, constraint: str) -> None:
@@ -96,6 +105,12 @@ def require_count(value: int, name: str, *, least: int = 1) -> None:
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not (whole and value >= least):
         _refuse(value, name, f"be a whole number >= {least}")
+
+
+def require_work(value: int, name: str, *, least: int = 1) -> None:
+    """Require a whole number of what takes time or memory, and no slip that no machine would come to the end of."""
+    require_count(value, name, least=least)
+    require(value <= MOST_WORK, name, f"be at most {MOST_WORK:,}", value)
 
 
 def require_mechanism(function: Any, *, vectorized: bool = False) -> None:

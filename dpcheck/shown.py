@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -145,16 +143,15 @@ def csv_text(lines: Iterable[Sequence[str]]) -> str:
     return "".join((",".join(map(_cell, line)) or '""') + "\n" for line in lines)
 
 
-def csv_lines(text: str, **dialect: Any) -> list[list[str]]:
-    """Return the cells of CSV as they were before ``csv_text`` wrote them; csv.Error for what is none."""
-    lines = csv.reader(io.StringIO(text), strict=True, **dialect)
-    return [[cell[1:] if cell[:1] == "'" and _RUN.match(cell[1:]) else cell for cell in line] for line in lines]
+def unmarked(cell: str) -> str:
+    """Return a cell of CSV as it was before ``csv_text`` wrote it."""
+    return cell[1:] if cell[:1] == "'" and _RUN.match(cell[1:]) else cell
 
 
 def _cell(text: str) -> str:
     """Return a cell of CSV, in quotes where it has to be."""
     text = f"'{text}" if _RUN.match(text) and not is_numeral(text) else text
-    return '"' + text.replace('"', '""') + '"' if re.search('[,"\r\n]', text) else text
+    return '"' + text.replace('"', '""') + '"' if re.search(r'^\s|[,"\r\n]', text) else text
 
 
 def is_numeral(text: str) -> bool:

@@ -118,10 +118,10 @@ def equal_datasets(data: Any, neighbour: Any) -> bool:
 
     Datasets of kinds that cannot be compared are not. Neither are 0.0 and -0.0, which a mechanism may tell apart.
     """
-    held = fingerprint(data)
-    if held is None or not is_plain(neighbour):
-        return False
     try:
+        held = fingerprint(data)
+        if held is None or not is_plain(neighbour):
+            return False
         return held == fingerprint(neighbour) or _same(data, neighbour)
     except Exception:  # nested too deep, or values that refuse to be compared
         return False

@@ -15,12 +15,14 @@ from dpcheck.accounting.certificates import between, certificate, deltas
 from dpcheck.accounting.certificates import gaussian_epsilon as gaussian_epsilon
 from dpcheck.accounting.event_counts import count_events
 from dpcheck.accounting.privacy_curves import Array
+from dpcheck.arguments import checked
 from dpcheck.errors import float_below, require, require_delta, require_epsilon, require_positive
 from dpcheck.events import Event, Measured, read_events
 
 _SECANTS, _ASIDE = 8, 4e-4  # steps at most of a search for a multiplier, and how far to either side of it they look
 
 
+@checked
 def certify(events: Any, delta: float = 1e-5) -> Certificate:
     """Bound the epsilon at which a composition of privacy events is (epsilon, delta)-private from above.
 
@@ -99,6 +101,7 @@ def certify(events: Any, delta: float = 1e-5) -> Certificate:
     return between(certificate(counted, delta), counted.neighbours or "any")
 
 
+@checked
 def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float) -> float:
     """Find the least noise multiplier, to relative 1e-3, whose events are certified at most at ``epsilon``.
 
@@ -187,6 +190,7 @@ def _bracket(spent: Callable[[float], float], epsilon: float) -> tuple[float, fl
     return short, enough
 
 
+@checked
 def privacy_curve(events: Any) -> Callable[[ArrayLike], Array]:
     """Compute the whole trade-off between epsilon and delta of a composition of events.
 

@@ -14,9 +14,9 @@ whose largest value a dynamic programme finds. For a C of bandwidth at most the 
 from __future__ import annotations
 
 import math
+import warnings
 from argparse import Namespace
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpcheck.arrays import real_numbers
 from dpcheck.errors import InputError, one_line, require, require_count
 from dpcheck.events import Event, Gaussian, shift_of
+from dpcheck.reading import array_of, text_of, within
 
 
 def encoder_sensitivity(encoder: ArrayLike, *, participations: int = 1, separation: int = 1) -> float:
@@ -112,23 +113,21 @@ def _heaviest(worth: NDArray[np.float64], participations: int, separation: int) 
 
 
 _LARGEST_TREE = 10_000  # steps
-_LARGEST_ENCODER = 500_000_000
 
 
 def read_encoder(path: str) -> NDArray[np.float64]:
     """Read a matrix (rows, steps) from a file of NumPy (.npy) or of numbers apart by commas; InputError otherwise."""
-    file = Path(path)
-    try:
-        require(file.stat().st_size <= _LARGEST_ENCODER, "--encoder", "be a file of at most 500 megabytes", path)
-        if file.suffix == ".npy":
-            loaded = real_numbers(np.load(file, allow_pickle=False), "--encoder")
+    with within(path):
+        if path.endswith(".npy"):
+            loaded = real_numbers(array_of(path, "--encoder"), "--encoder")
             require(loaded.ndim == 2, "--encoder", "be a matrix", f"an array of shape {loaded.shape}")
             return loaded
-        return np.loadtxt(file, delimiter=",", ndmin=2, dtype=np.float64)
-    except (OSError, ValueError, TypeError, EOFError) as error:
-        raise InputError(
-            f"--encoder must be tree or a readable file of numbers, got {path}: {one_line(error)}"
-        ) from error
+        lines = text_of(path, "--encoder").split("\n")
+        try:
+            with warnings.catch_warnings(action="ignore"):  # of an empty file
+                return np.loadtxt(lines, delimiter=",", ndmin=2, dtype=np.float64)
+        except ValueError as error:
+            raise InputError(f"--encoder must be tree or a file of numbers, got: {one_line(error)}") from error
 
 
 def correlated_events(options: Namespace) -> Callable[[float], Event]:

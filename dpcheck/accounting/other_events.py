@@ -5,17 +5,15 @@ In a file an event is a JSON object with a ``class_name`` and the event's fields
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from pathlib import Path
 from typing import Any
 
 from dpcheck.accounting.certificates import Certificate, between, certificate
 from dpcheck.accounting.event_counts import count_events
 from dpcheck.errors import InputError, is_number, one_line, require
 from dpcheck.events import Disjoint, Event, Gaussian, Laplace, Neighbours, RandomAllocation, Repeated, Sampled, Scheme
-from dpcheck.json_text import once
+from dpcheck.reading import json_of, shown, text_of, within
 
 _UNROLLED = 200  # repetitions that an accountant is told one by one
 _CHANGED = {"add_or_remove_one": 1.0, "replace_one": 2.0}  # sensitivity over what one record contributes
@@ -279,33 +277,21 @@ def _short(item: Any) -> str:
 
 
 _KINDS = {kind.__name__: kind for kind in (Gaussian, Laplace, Sampled, RandomAllocation, Repeated, Disjoint)}
-_LARGEST_FILE = 50_000_000
 
 
 def read_event_file(path: str) -> Any:
     """Read a file of events; InputError if it holds anything else."""
-    try:
-        file = Path(path)
-        require(file.stat().st_size <= _LARGEST_FILE, "FILE.json", "hold at most 50 megabytes", path)
-        found = json.loads(file.read_text(encoding="utf-8-sig"), parse_int=_short_whole, object_pairs_hook=once)
+    with within(path):
+        found = json_of(text_of(path, "FILE.json"), "FILE.json")
         if isinstance(found, dict) and "history" in found:
             found = found["history"]
-            require(found != [], "the history in FILE.json", "be that of a training that began", "an empty one")
+            require(found != [], "the history", "be that of a training that began", "an empty one")
         if _is_named_tuple(found):
             return _event(found)
         rows = isinstance(found, list) and found and all(isinstance(row, list) for row in found)
         if rows and not any(map(_is_named_tuple, found)):
             return [tuple(row) for row in found]
         return [_event(item) for item in found] if isinstance(found, list) else _event(found)
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise InputError(f"FILE.json must be a readable file of JSON, got {path}: {one_line(error)}") from error
-    except RecursionError as error:
-        raise InputError(f"FILE.json must be nested a few hundred times at most, got {path}") from error
-
-
-def _short_whole(text: str) -> int:
-    require(len(text) <= 400, "a number in FILE.json", "have at most 400 digits", f"{len(text)} digits")
-    return int(text)
 
 
 def _is_named_tuple(item: Any) -> bool:
@@ -322,14 +308,14 @@ def _event(item: Any) -> Any:
         make = _theirs(name)
     else:
         good = isinstance(item, dict) and isinstance(item.get("class_name"), str)
-        require(good, "an event in FILE.json", "be an object with a class_name", item)
+        require(good, "an event", "be an object with a class_name", shown(item))
         name = item["class_name"]
         fields = {key: _field(value) for key, value in item.items() if key not in ("class_name", "module_name")}
         make = _KINDS.get(name) or _theirs(name)
     try:
         return make(*values, **fields)
     except TypeError as error:
-        raise InputError(f"{name} in FILE.json must have the fields of that event: {one_line(error)}") from error
+        raise InputError(f"{name} must have the fields of that event, got: {one_line(error)}") from error
 
 
 def _field(value: Any) -> Any:
@@ -344,12 +330,12 @@ def _field(value: Any) -> Any:
 def _theirs(name: str) -> Callable[..., Any]:
     """The class of dp_accounting of that name."""
     ours = ", ".join(_KINDS)
-    require(name.endswith("DpEvent"), "class_name in FILE.json", f"be one of {ours}, or dp_accounting's", name)
+    require(name.endswith("DpEvent"), "class_name", f"be one of {ours}, or dp_accounting's", name)
     try:
         from dp_accounting import dp_event
     except ImportError as error:
-        raise InputError(f"{name} in FILE.json must find its library: pip install dp-accounting") from error
+        raise InputError(f"{name} must find its library: pip install dp-accounting") from error
     kind = getattr(dp_event, name, None)
-    require(isinstance(kind, type), "class_name in FILE.json", f"be one of {ours}, or dp_accounting's", name)
+    require(isinstance(kind, type), "class_name", f"be one of {ours}, or dp_accounting's", name)
     make: Callable[..., Any] = kind  # type: ignore[assignment]  # just asked
     return make

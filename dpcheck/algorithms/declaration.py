@@ -20,10 +20,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from dpcheck.arguments import has_records
 from dpcheck.arrays import Floats
 from dpcheck.audits.running import numbers
 from dpcheck.audits.running.memory import Memory
-from dpcheck.errors import InputError, raised, require, require_count, require_delta, require_epsilon
+from dpcheck.errors import InputError, raised, require, require_count, require_delta, require_epsilon, require_work
 from dpcheck.events import Disjoint, Event, Laplace, Neighbours, RandomAllocation, Repeated, Sampled, read_events
 
 
@@ -82,9 +83,10 @@ class RateClaim:
         good = isinstance(self.grid, Mapping) and bool(self.grid)
         good = good and all(isinstance(levels, Sized) and len(levels) >= 3 for levels in self.grid.values())
         require(good, "grid", "have at least three levels of each setting", self.grid)
+        require(isinstance(self.claimed, Mapping), "claimed", "be a mapping", type(self.claimed).__name__)
         require(bool(self.claimed) != (self.theorem is not None), "claimed", "be given, or a theorem", self.claimed)
         require(set(self.claimed) <= set(self.grid), "claimed", "name settings of the grid", dict(self.claimed))
-        require_count(self.seeds, "seeds", least=3)
+        require_work(self.seeds, "seeds", least=3)
 
 
 _MEMORIES = WeakKeyDictionary["Algorithm", Memory]()  # apart from the declaration, which may go to other processes
@@ -187,7 +189,7 @@ class Algorithm:
         require(self.run is None or self.update is None, f"update of {self.name}", "come with step", "run")
         for what in ("data", "replacements"):
             good = what != "data" and getattr(self, what) is None
-            good = good or (hasattr(getattr(self, what), "__len__") and len(getattr(self, what)) > 0)
+            good = good or has_records(getattr(self, what))
             require(good, f"{what} of {self.name}", "be an array or a list of records", getattr(self, what))
         require(self.rate is None or isinstance(self.rate, RateClaim), "rate", "be a dpcheck.RateClaim", self.rate)
         events = None if self.events is None else read_events(self.events)

@@ -21,7 +21,7 @@ import numpy as np
 
 from dpcheck.algorithms.problem import Array, Defaults, Problem
 from dpcheck.algorithms.run import Run, measured
-from dpcheck.errors import InputError, require, require_count
+from dpcheck.errors import InputError, require, require_count, require_work
 from dpcheck.problems import problem_class
 from dpcheck.running.executor import Executor, Threads, one_blas_thread, workers
 from dpcheck.solvers import algorithm, configure
@@ -88,7 +88,7 @@ class Experiment:
         family = _family(problem)
         variant = chosen.variants[-1] if variant is None else variant
         require(variant in chosen.variants, "variant", f"be one of {', '.join(chosen.variants)}", variant)
-        require_count(seeds, "seeds")
+        require_work(seeds, "seeds")
         settings = _DEFAULTS | {"epsilon": epsilon, "delta": delta} | dict(fixed)
         for each in vary:
             require(each not in fixed, "--vary", f"leave out {each}, which is given", fixed.get(each))

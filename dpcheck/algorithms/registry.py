@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from dpcheck.errors import InputError, did_you_mean, raised, require, require_known
+from dpcheck.errors import InputError, did_you_mean, one_line, raised, require, require_known
 from dpcheck.source import docstring
 
 if TYPE_CHECKING:  # a run of a record needs neither
@@ -146,7 +146,7 @@ def find(wanted: str | os.PathLike[str], taken: Collection[str]) -> list[Algorit
         known = (*taken, *(entry.name for entry in others(taken)))
         if registered is None:
             must = f"be one of {', '.join(known)}, or a Python file that declares one"
-            raise InputError(f"algorithm must {must}, got {text}{did_you_mean(text, known)}")
+            raise InputError(f"algorithm must {must}, got {one_line(text)[:80]}{did_you_mean(text, known)}")
         declared = [_loaded(registered)]
     for algorithm in declared:
         require(

@@ -13,12 +13,14 @@ from typing import Any
 from dpcheck import __version__
 from dpcheck.algorithms.declaration import Algorithm
 from dpcheck.algorithms.registry import find, require_unshadowed, titles
+from dpcheck.arguments import checked
 from dpcheck.checks.context import Context, Stage, Tables
 from dpcheck.checks.declared import Declared
 from dpcheck.checks.expected import expected_verdicts, missing, with_expected
 from dpcheck.checks.place import place_for
 from dpcheck.checks.subject import Record, Subject
-from dpcheck.errors import StoreError, raised, require
+from dpcheck.errors import InputError, StoreError, raised, require
+from dpcheck.reading import typed
 from dpcheck.report.findings import Finding, Report, provenance
 from dpcheck.report.history import keep_run
 from dpcheck.report.results import Catalogue
@@ -30,6 +32,7 @@ from dpcheck.solvers import ALGORITHMS, algorithm
 Named = str | Algorithm | PathLike[str]
 
 
+@checked
 def check(
     names: Named | Iterable[Named] | None = None, *, profile: str = "quick", seed: int = 0,
     jobs: int | None = None, watch: Callable[[str, int, int], object] | None = None,
@@ -199,13 +202,14 @@ def _kept(context: Context, title: str, stage: Iterable[Finding], measured: Tabl
     """Return a stage's findings and put its tables in ``measured``, from the store or through the same text."""
     assert context.store is not None
     key = ["stage", context.profile, context.seed, title]
-    text = context.store.get(key)
-    if text is None:
+    try:
+        report = Report.from_json(typed(str, context.store.get(key), title))
+    except InputError:  # nothing is kept, or nothing that this code has kept
         findings = tuple(stage)
         text = Report(findings, (), context.profile, context.seed, __version__, 0.0, measured).to_json()
         if not any(finding.kind == "stopped" for finding in findings):
             context.store.put(key, text)
-    report = Report.from_json(text)
+        report = Report.from_json(text)
     measured.clear()
     measured.update(report.tables)
     return report.findings

@@ -18,6 +18,7 @@ import platform
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from functools import cache
 from importlib import metadata, resources
 from pathlib import Path
@@ -26,7 +27,8 @@ from typing import TYPE_CHECKING, Any
 import dpcheck
 from dpcheck.cache import user_cache
 from dpcheck.checks.expected import expected_verdicts, of_claims
-from dpcheck.errors import InputError
+from dpcheck.errors import InputError, require
+from dpcheck.reading import record_of, typed
 from dpcheck.report.findings import Finding
 from dpcheck.running.store import Store, digest_of
 from dpcheck.running.trust import NEW_FOLDER, distrusted, tell_once
@@ -212,12 +214,25 @@ def _store() -> Store:
 def _kept(paper: str) -> dict[str, dict[str, Any]] | None:
     try:
         with closing(_store()) as store:
-            found: dict[str, dict[str, Any]] | None = store.get(["claims", paper])
+            found: dict[str, dict[str, Any]] = typed(dict[str, dict[str, Any]], store.get(["claims", paper]), "claims")
+        for id, each in found.items():
+            record_of(_OfClaim, each, id)
+            require({"paper", "id", "location", "statement"} <= each["evidence"].keys(), id, "have evidence", "none")
     except InputError:
         return None
     known = {id.partition(".")[2] for id in of_claims() if id.startswith(f"{paper}.")}
-    whole = found is not None and found.keys() == known and all("place" in each for each in found.values())
-    return found if whole else None
+    return found if found.keys() == known else None
+
+
+@dataclass(frozen=True)
+class _OfClaim:
+    """What is kept of a claim."""
+
+    verdict: str
+    note: str
+    trust: str
+    evidence: dict[str, Any]
+    place: str
 
 
 def _keep(paper: str, found: dict[str, dict[str, Any]]) -> None:

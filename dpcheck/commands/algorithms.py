@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,9 @@ from dpcheck.commands import inputs, terminal
 from dpcheck.commands.command import Command, Picture, add_format, add_shared, at_work, chosen_store
 from dpcheck.commands.files import File
 from dpcheck.errors import InputError, one_line, require, require_count
+from dpcheck.reading import rows_of, text_of, typed, within
 from dpcheck.running.files import write_text
-from dpcheck.shown import csv_lines, csv_text
+from dpcheck.shown import csv_text
 
 if TYPE_CHECKING:
     from dpcheck.algorithms.measure import Experiment
@@ -214,16 +215,14 @@ class Table:
         for row in experiment.rows if store is not None else ():
             assert store is not None
             known = store.get(self._key(row.key))
-            if known is not None:
-                self.rows[row.key] = tuple(known)
+            with suppress(InputError):  # what is not as it was kept is measured again
+                self.rows[row.key] = typed(tuple[str, ...], known, "a row")
         if self.file is None or not self.file.exists():
             return
         require(self.file.is_file(), "--output", "be a file that rows can be added to", self.file)
-        try:
-            kept = self.file.read_text("utf-8")
-            lines = csv_lines(kept[: kept.rfind("\n") + 1])
-        except (OSError, ValueError, csv.Error) as error:
-            raise self._refused(one_line(error)) from error
+        with within(self.file):
+            kept = text_of(self.file, "--output")
+            lines = rows_of(kept[: kept.rfind("\n") + 1], "--output")
         if kept and (not lines or tuple(lines[0]) != experiment.columns):
             raise self._refused(f"columns {', '.join(lines[0]) if lines else one_line(kept[:80])}")
         asked, keys = {row.key for row in experiment.rows}, len(experiment.keys)

@@ -20,6 +20,7 @@ from dpcheck.commands.command import (
 )
 from dpcheck.commands.files import File
 from dpcheck.errors import InputError, require, require_seed
+from dpcheck.reading import json_of, text_of, typed, within
 from dpcheck.report.results import to_json_text
 
 if TYPE_CHECKING:
@@ -254,13 +255,20 @@ def _audit_one(options: Namespace, store: Store | None) -> _Made:
             result = audit_around(mechanism, path, data, **_searched(options), **shared)
             return _Made(result, mechanism, (result.pair.data, result.pair.neighbour), result.hint)
         if one:
-            earlier = None if options.earlier is None else inputs.saved(options.earlier, "earlier")
             shared["delta"] = options.delta or 0.0
+            earlier = None if options.earlier is None else earlier_of(options.earlier)
             result = audit_sequential(mechanism, *pair, most=options.trials, earlier=earlier, **shared)
         else:
             result = audit_privacy(mechanism, *pair, trials=options.trials, claim=claim, **shared)
         hint = "" if apart else named_part(result, mechanism, *pair, vectorized=vectorized)
         return _Made(result, mechanism, pair, hint, "".join(measures))
+
+
+def earlier_of(path: str) -> dict[str, Any]:
+    """Read a sequential audit to go on with, whose checksum :func:`audit_sequential` looks at."""
+    with within(path):
+        saved: dict[str, Any] = typed(dict[str, Any], json_of(text_of(path, "--earlier"), "earlier"), "earlier")
+        return saved
 
 
 def _searched(options: Namespace) -> dict[str, Any]:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcheck.errors import InputError, one_line, require
-from dpcheck.json_text import parse
+from dpcheck.errors import InputError, require
+from dpcheck.reading import json_of, record_of, shown, text_of, typed, within
 from dpcheck.report.earlier_words import expected_now
 from dpcheck.report.findings import Finding, Report
 from dpcheck.report.results import finding_of, to_json_text
@@ -37,27 +36,20 @@ class Baseline:
     @classmethod
     def read(cls, path: str) -> Baseline:
         """Read a file of known findings; InputError for a file that is no baseline."""
-        try:
-            content = parse(Path(path).read_text("utf-8"), "the baseline")
-        except (OSError, UnicodeError, InputError) as error:
-            raise InputError(
-                f"the baseline must be a file of --write-baseline, got {path}: {one_line(error)}"
-            ) from error
-        schema = content.get("schema") if isinstance(content, dict) else None
-        require(schema in (BASELINE, _OLD_WORDS, _VERDICTS_ALONE), "the baseline", f"be of schema {BASELINE}", path)
-        entries = content.get("findings")
-        if schema == _VERDICTS_ALONE and isinstance(entries, dict):
-            entries = {id: {"verdict": verdict} for id, verdict in entries.items()}
-        good = isinstance(entries, dict) and all(isinstance(entry, dict) for entry in entries.values())
-        require(good, "the findings of the baseline", "be objects by id", path)
-        assert isinstance(entries, dict)
-        for id, entry in entries.items():
-            require(isinstance(entry.get("verdict"), str), f"{id} in the baseline", "have a verdict", entry)
-            require(isinstance(entry.get("reason", ""), str), f"{id} in the baseline", "have words as reason", entry)
-            _last_day(id, entry)
-            _finding(id, entry)
-        if schema != BASELINE:
-            entries = {id: {**entry, "verdict": expected_now(id, entry["verdict"])} for id, entry in entries.items()}
+        with within(path):
+            content = json_of(text_of(path, "the baseline"), "the baseline")
+            schema = content.get("schema") if isinstance(content, dict) else None
+            known = schema in (BASELINE, _OLD_WORDS, _VERDICTS_ALONE)
+            require(known, "the baseline", f"be of schema {BASELINE}", shown(schema))
+            entries = typed(dict[str, Any], content.get("findings"), "findings")
+            if schema == _VERDICTS_ALONE:
+                entries = {id: {"verdict": verdict} for id, verdict in entries.items()}
+            for id, entry in entries.items():
+                record_of(_Entry, entry, f"findings.{id}")
+            if schema != BASELINE:
+                entries = {
+                    id: {**entry, "verdict": expected_now(id, entry["verdict"])} for id, entry in entries.items()
+                }
         return cls(entries)
 
     @classmethod
@@ -102,7 +94,7 @@ class Baseline:
             if change.id in here and len(here[change.id]) > 1 and (words := _worse(change)):
                 reasons[change.id].append(words)
         for id, entry in here.items():
-            last = _last_day(id, entry)
+            last = _last_day(entry)
             if last is not None and last < date.today():
                 reasons[id].append(f"the entry ended on {last}")
         if all_of:
@@ -133,12 +125,21 @@ def _worse(change: Change) -> str:
     return ""
 
 
-def _last_day(id: str, entry: Mapping[str, Any]) -> date | None:
-    last = entry.get("until")
-    try:
-        return None if last is None else date.fromisoformat(last)
-    except (TypeError, ValueError):
-        raise InputError(f"until of {id} in the baseline must be a date such as 2030-12-31, got {last!r}") from None
+@dataclass(frozen=True)
+class _Entry:
+    """What is read of an entry."""
+
+    verdict: str
+    claimed: float | None = None
+    audited: float | None = None
+    audit: dict[str, Any] = field(default_factory=dict)
+    reason: str = ""
+    until: date | None = None
+
+
+def _last_day(entry: Mapping[str, Any]) -> date | None:
+    last: date | None = typed(date | None, entry.get("until"), "until")
+    return last
 
 
 def _finding(id: str, entry: Mapping[str, Any]) -> Finding:

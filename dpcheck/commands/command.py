@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcheck.commands import terminal
 from dpcheck.commands.files import File
+from dpcheck.commands.under_test import as_before
 from dpcheck.errors import InputError, one_line, require
 from dpcheck.running.files import write_bytes, write_text
 from dpcheck.shown import TABLE_FORMATS
@@ -172,7 +173,7 @@ def at_work(options: Namespace) -> Iterator[tuple[Executor | None, Callable[[str
     else:
         require(options.scheduler is None, "--scheduler", "come with --backend dask or ray", options.scheduler)
     try:
-        with redirect_stdout(sys.stderr), workers as started, terminal.progress() as watch:
+        with as_before(), redirect_stdout(sys.stderr), workers as started, terminal.progress() as watch:
             yield started, watch
     except KeyboardInterrupt:
         if options.store is None:

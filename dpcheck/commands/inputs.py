@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import keyword
 import math
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcheck.errors import InputError, one_line, raised, require, require_mechanism
-from dpcheck.json_text import parse
+from dpcheck.reading import array_of, json_of, parquet_of, rows_of, text_of, within
 from dpcheck.shown import is_numeral
 
 _LEVELS = "NAME=LEVELS, such as n=2^10..2^14, n=1000,2000,4000 or epsilon=.25..4"
@@ -196,86 +195,66 @@ def dataset(text: str, name: str) -> Any:
     """Read JSON, or the content of a file: an array of what holds numbers alone, else a table."""
     import numpy as np
 
-    path, wanted = Path(text), "be JSON or a .npy, .csv, .json or .parquet file"
-    try:
-        if path.suffix == ".npy":
-            return np.load(path, allow_pickle=False)
-        if path.suffix == ".csv":
-            return _rows(path, name)
-        if path.suffix == ".parquet":
-            return _parquet(path, name)
-        value = parse(path.read_text("utf-8-sig") if path.suffix == ".json" else text, name, wanted)
-    except (OSError, ValueError, EOFError, csv.Error) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{name} must {wanted}, got {one_line(text)[:80]}: {one_line(error)}") from error
+    reader = _READERS.get(Path(text).suffix)
+    if reader is None:
+        value = json_of(text, name, "be JSON or a .npy, .csv, .json or .parquet file")
+    else:
+        with within(text):
+            value = reader(text, name)
+    if not isinstance(value, list):
+        return value
     try:
         array = np.asarray(value)
     except (ValueError, OverflowError):  # rows of different lengths, or large numbers: a list is a dataset too
         return value
-    return array if isinstance(value, list) and array.dtype.kind in "biuf" else value
+    return array if array.dtype.kind in "biuf" else value
 
 
-def _parquet(path: Path, name: str) -> Any:
-    """Read a table from a Parquet file."""
-    import pandas as pd
-
-    try:
-        return pd.read_parquet(path)
-    except ImportError as error:
-        must = f"{name} must be read with pyarrow, which is not installed: pip install 'dpcheck[parquet]'"
-        raise InputError(f"{must}; got {path}") from error
-
-
-def _rows(path: Path, name: str) -> Any:
+def _rows(path: str, name: str) -> Any:
     """Read a CSV file, below a line of names where it has one: numbers as (rows, columns), words as a table."""
     import warnings
 
     import numpy as np
 
-    lines = path.read_text("utf-8-sig").split("\n")
+    lines = text_of(path, name).split("\n")
     first = next((number for number, line in enumerate(lines) if line.partition("#")[0].strip()), len(lines))
-    names = [name.strip() for name in next(csv.reader(lines[first : first + 1], skipinitialspace=True), [])]
+    names = [name.strip() for row in rows_of("".join(lines[first : first + 1]), name) for name in row]
     headed = any(names) and len(set(names)) == len(names) and not any(map(is_numeral, names))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of an empty file
             rows = np.loadtxt(lines[first + 1 :] if headed else lines, delimiter=",", ndmin=2)
     except ValueError:
-        return _table("\n".join(lines[first:]), names if headed else None, path, name)
-    require(rows.size > 0, name, "have rows of numbers", f"{path}, {'a line of names' if headed else 'an empty file'}")
+        return _table("\n".join(lines[first:]), names if headed else None, name)
+    require(rows.size > 0, name, "have rows of numbers", "a line of names" if headed else "an empty file")
     named = not headed or len(names) == rows.shape[1]
-    require(named, name, f"have a name for each of its {rows.shape[1]} columns", f"{len(names)} in {path}")
+    require(named, name, f"have a name for each of its {rows.shape[1]} columns", len(names))
     return rows
 
 
-def _table(text: str, names: list[str] | None, path: Path, name: str) -> Any:
+def _table(text: str, names: list[str] | None, name: str) -> Any:
     """Read CSV that numbers alone do not fill; an array, with NaN for what is missing, where there are no words."""
     import io
 
     import pandas as pd
 
-    cells = [row for row in csv.reader(io.StringIO(text), skipinitialspace=True) if row]
-    widths = {len(row) for row in cells}
-    require(len(widths) == 1, name, "have rows of equal length", f"{min(widths)} to {max(widths)} cells in {path}")
-    table = pd.read_csv(
-        io.StringIO(text), header=None if names is None else 0, names=names, skipinitialspace=True, index_col=False
+    widths = {len(row) for row in rows_of(text, name) if row} or {0}
+    require(
+        len(widths) == 1, name, "have rows of equal length", f"{min(widths, default=0)} to {max(widths, default=0)}"
     )
-    require(table.size > 0, name, "have rows", f"a line of names in {path}")
+    try:
+        table = pd.read_csv(
+            io.StringIO(text), header=None if names is None else 0, names=names, skipinitialspace=True, index_col=False,
+            low_memory=False,
+        )  # fmt: skip
+    except Exception as error:  # of pandas, whose errors have no common kind
+        raise InputError(f"{name} must be a table, got: {one_line(error)[:200]}") from error
+    require(table.size > 0, name, "have rows", "a line of names")
     numeric = all(dtype.kind in "iuf" for dtype in table.dtypes)
     return table.to_numpy(float) if numeric else table
 
 
-def saved(text: str, name: str) -> Any:
-    """Read the JSON of a file that dpcheck wrote."""
-    value = parse(content(text, name), name)
-    require(isinstance(value, dict), name, "be a JSON object", type(value).__name__)
-    return value
-
-
-def content(path: str, name: str) -> str:
-    """Read the text of a file."""
-    try:
-        return Path(path).read_text("utf-8-sig")
-    except (OSError, ValueError) as error:
-        raise InputError(f"{name} must be a readable file, got {one_line(path)[:200]}: {one_line(error)}") from error
+_READERS: dict[str, Callable[[str, str], Any]] = {
+    ".npy": array_of, ".parquet": parquet_of, ".csv": _rows,
+    ".json": lambda path, name: json_of(text_of(path, name), name),
+}  # fmt: skip

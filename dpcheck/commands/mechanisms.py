@@ -21,12 +21,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -39,14 +38,13 @@ from dpcheck.audits.running import SIDES, Chunk
 from dpcheck.audits.running.datasets import fingerprint
 from dpcheck.audits.search import NeighbourAudit, audit_neighbours
 from dpcheck.commands import inputs
-from dpcheck.errors import InputError, one_line, require, require_confidence, require_count
+from dpcheck.errors import InputError, one_line, require, require_confidence, require_count, require_work
+from dpcheck.reading import record_of, toml_of, within
 from dpcheck.report.findings import Finding, Report, provenance
 from dpcheck.report.results import AUDIT
 from dpcheck.running.executor import Executor
 from dpcheck.running.store import Store, digest_of
 from dpcheck.source import place_of
-
-VERDICTS = ("consistent", "violated", "inconclusive")
 
 
 @dataclass(frozen=True)
@@ -56,9 +54,9 @@ class Declared:
     mechanism: str
     data: Any
     neighbour: Any = None
-    neighbours: str = "replace_one"
+    neighbours: Literal["replace_one", "add_or_remove_one", "both"] = "replace_one"
     group: int = 1
-    records: str = "finite"
+    records: Literal["finite", "inside", "any"] = "finite"
     name: str = ""
     epsilon: float | None = None
     claim: str | None = None
@@ -66,7 +64,7 @@ class Declared:
     trials: int = 100_000
     vectorized: bool = False
     seeded: bool = True
-    expected: str | None = None
+    expected: Literal["consistent", "violated", "inconclusive"] | None = None
 
 
 @dataclass(frozen=True)
@@ -106,45 +104,36 @@ class MechanismFile:
 
 def read_mechanisms(path: str) -> MechanismFile:
     """Read ``[tool.dpcheck]`` of a TOML file; InputError for what cannot be read or declares no mechanism rightly."""
-    try:
-        settings = tomllib.loads(Path(path).read_text("utf-8")).get("tool", {}).get("dpcheck", {})
-    except (OSError, ValueError) as error:
-        raise InputError(f"the file of mechanisms must be readable TOML, got {path}: {one_line(error)}") from error
-    entries = settings.get("mechanisms") if isinstance(settings, dict) else None
-    if not isinstance(entries, list) or not entries:
-        raise InputError(f"{path} must hold [[tool.dpcheck.mechanisms]], got none")
-    unknown = settings.keys() - {"mechanisms", "confidence", "seed"}
-    require(not unknown, "[tool.dpcheck]", "hold mechanisms, confidence and seed", ", ".join(sorted(unknown)))
-    confidence, seed = settings.get("confidence", 0.95), settings.get("seed", 0)
-    require_confidence(confidence)
-    require_count(seed, "seed", least=0)
-    declared = tuple(_declared(entry, number) for number, entry in enumerate(entries, 1))
-    names = [mechanism.name for mechanism in declared]
-    require(len(set(names)) == len(names), "mechanisms", "have names of their own", ", ".join(names))
-    return MechanismFile(Path(path), declared, confidence, seed)
+    with within(path):
+        settings = toml_of(path, "tool.dpcheck")
+        require(bool(settings.get("mechanisms")), "the file", "hold [[tool.dpcheck.mechanisms]]", "none")
+        read = record_of(_Settings, settings, "[tool.dpcheck]", others=False)
+        require_confidence(read.confidence)
+        require_count(read.seed, "seed", least=0)
+        declared = tuple(_declared(entry, number) for number, entry in enumerate(read.mechanisms, 1))
+        names = [mechanism.name for mechanism in declared]
+        require(len(set(names)) == len(names), "mechanisms", "have names of their own", ", ".join(names))
+    return MechanismFile(Path(path), declared, read.confidence, read.seed)
 
 
-def _declared(entry: Any, number: int) -> Declared:
+@dataclass(frozen=True)
+class _Settings:
+    mechanisms: list[dict[str, Any]]
+    confidence: float = 0.95
+    seed: int = 0
+
+
+def _declared(entry: dict[str, Any], number: int) -> Declared:
     what = f"mechanism {number}"
-    require(isinstance(entry, dict), what, "be a table", entry)
-    known = {field.name for field in fields(Declared)}
-    require(entry.keys() <= known, what, f"hold {', '.join(sorted(known))}", ", ".join(sorted(entry.keys() - known)))
-    for name in ("mechanism", "data"):
-        require(name in entry, what, f"hold {name}", ", ".join(entry))
+    read = record_of(Declared, entry, what, others=False)
     searched = entry.keys() & {"neighbours", "group", "records"}
-    alone = "neighbour" not in entry or not searched
+    alone = read.neighbour is None or not searched
     require(alone, what, "leave neighbour out where neighbours are searched", ", ".join(sorted(searched)))
-    named = isinstance(entry["mechanism"], str)
-    require(named, f"the mechanism of {what}", "be MODULE:NAME or FILE.py:NAME", entry["mechanism"])
-    require(("epsilon" in entry) != ("claim" in entry), what, "hold either epsilon or claim", ", ".join(entry))
-    for name in ("vectorized", "seeded"):
-        require(isinstance(entry.get(name, True), bool), f"{name} of {what}", "be true or false", entry.get(name))
-    expected = entry.get("expected")
-    require(expected is None or expected in VERDICTS, "expected", f"be one of {', '.join(VERDICTS)}", expected)
-    name = entry.get("name", entry["mechanism"].rpartition(":")[2])
-    good = isinstance(name, str) and name.replace("-", "_").isidentifier()
-    require(good, f"the name of {what}", "be letters, digits, _ and -", name)
-    return Declared(**{**entry, "name": name})
+    require((read.epsilon is None) != (read.claim is None), what, "hold either epsilon or claim", ", ".join(entry))
+    name = read.name or read.mechanism.rpartition(":")[2]
+    good = name.replace("-", "_").isidentifier()
+    require(good, f"{what}.name", "be letters, digits, _ and -", name)
+    return replace(read, name=name)
 
 
 def dataset(value: Any, name: str) -> Any:
@@ -194,7 +183,7 @@ def audit_around(
     seed: int, vectorized: bool, **how: Any,
 ) -> NeighbourAudit:  # fmt: skip
     """Search a pair around a data set and audit it, by ``trials`` runs on either dataset in all."""
-    require_count(trials, "trials", least=100)
+    require_work(trials, "trials", least=100)
     pairs = around(data, relation=relation, group=group, records=records)
 
     def kept(ours: Any, theirs: Any) -> StoredRuns:

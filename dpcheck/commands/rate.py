@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import textwrap
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from dpcheck.commands import inputs, terminal
 from dpcheck.commands.command import Command, Picture, add_format, add_shared
 from dpcheck.commands.files import File
-from dpcheck.errors import InputError, one_line, require
-from dpcheck.shown import csv_lines
+from dpcheck.errors import require
+from dpcheck.reading import rows_of, text_of, within
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,22 +101,17 @@ def read_table(file: str) -> pd.DataFrame:
     """Read a table of values apart by commas, semicolons or tabs, with ``#`` before comments; InputError else."""
     import pandas as pd
 
-    require("://" not in file, "FILE.csv", "be a file on this machine, since nothing is downloaded", file)
-    endless = Path(file).is_char_device() and file != "/dev/stdin"  # which may be a terminal
-    require(not endless and not Path(file).is_block_device(), "FILE.csv", "be a file with an end", file)
-    try:
-        text = Path(file).read_text("utf-8-sig")
-        lines = [line for line in text.splitlines() if line.strip() and not line.startswith(_COMMENT)]
-        separator = max(_SEPARATORS, key=lines[0].count) if lines else ","
-        rows = csv_lines("\n".join(lines), delimiter=separator)
-    except (OSError, ValueError, csv.Error) as error:
-        raise InputError(f"FILE.csv must be a readable table, got {file}: {one_line(error)}") from error
-    require(len(rows) > 0, "FILE.csv", "be a readable table", f"{file}: no line of names")
-    names = [name.strip() for name in rows[0]]
-    for name in names:
-        require(names.count(name) == 1, "FILE.csv", "name each column once", f"{name!r} twice")
-    for number, row in enumerate(rows[1:]):
-        require(len(row) == len(names), "FILE.csv", f"have {len(names)} values a row", f"{len(row)} at row {number}")
+    with within(file):
+        lines = [
+            line for line in text_of(file, "FILE.csv").splitlines() if line.strip() and not line.startswith(_COMMENT)
+        ]
+        rows = rows_of("\n".join(lines), "FILE.csv", max(_SEPARATORS, key=lines[0].count) if lines else ",")
+        require(len(rows) > 0, "FILE.csv", "be a table", "no line of names")
+        names = [name.strip() for name in rows[0]]
+        twice = [name for name, count in Counter(names).items() if count > 1]
+        require(not twice, "FILE.csv", "name each column once", f"{', '.join(map(repr, twice))} twice")
+        for number, row in enumerate(rows[1:]):
+            require(len(row) == len(names), f"row {number} of FILE.csv", f"have {len(names)} values", len(row))
     columns = list(zip(*rows[1:], strict=True)) or [()] * len(names)
     return pd.DataFrame({name: _column(values) for name, values in zip(names, columns, strict=True)})
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from dpcheck.commands import inputs, terminal
+from dpcheck.commands import terminal
 from dpcheck.commands.command import (
     LISTED,
     Command,
@@ -20,6 +20,7 @@ from dpcheck.commands.command import (
 )
 from dpcheck.commands.files import File
 from dpcheck.errors import InputError, require
+from dpcheck.reading import text_of, within
 from dpcheck.shown import TABLE_FORMATS, table
 
 if TYPE_CHECKING:
@@ -98,8 +99,9 @@ def _report(options: Namespace) -> int:
 
     if options.file in NAMES:
         return _report_kept(options)
-    report = Report.from_json(inputs.content(options.file, "REPORT.json"), Catalogue(*titles()))
-    require(bool(report.findings), "REPORT.json", "hold findings, of which to say something", "none")
+    with within(options.file):
+        report = Report.from_json(text_of(options.file, "REPORT.json"), Catalogue(*titles()))
+        require(bool(report.findings), "the report", "hold findings, of which to say something", "none")
     return deliver(report, options)
 
 

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.problem import Array
-from dpcheck.errors import InputError, require, require_count
+from dpcheck.errors import InputError, require, require_count, require_work
 from dpcheck.experiments import find
 from dpcheck.experiments.experiment import CERTIFIED, CONTROLS, EPSILON, Cell, Experiment, Trial, key_text
 from dpcheck.running.executor import Executor, Threads, workers
@@ -51,7 +51,7 @@ class Result:
 def trials(experiment: Experiment, cells: Iterable[Cell], seeds: int | None = None) -> list[Trial]:
     """Return the runs of these cells, by cell, noise and seed; ``seeds`` : of each, by default those of the cell."""
     if seeds is not None:
-        require_count(seeds, "seeds")
+        require_work(seeds, "seeds")
     return [
         Trial(cell, noise, seed)
         for cell in cells for noise in cell.noises for seed in range(seeds or experiment.seeds_of(cell))

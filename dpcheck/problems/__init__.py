@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcheck.arrays import real_numbers
-from dpcheck.errors import require, require_count, require_known, require_seed
+from dpcheck.errors import require, require_known, require_seed, require_work
 
 if TYPE_CHECKING:
     from dpcheck.algorithms.problem import Array, Problem
@@ -114,7 +114,7 @@ def within_bound(vectors: Array, bound: float, name: str, what: str) -> Array:
 
 def sphere(n: int, d: int, rng: np.random.Generator, radius: float = 1.0) -> Array:
     """Draw ``n`` records uniform on the sphere of this radius, +-radius where d = 1, of mean 0 : (n, d)."""
-    require_count(n, "n")
-    require_count(d, "d")
+    require_work(n, "n")
+    require_work(d, "d")
     rows = rng.standard_normal((n, d))
     return np.asarray(radius * rows / np.linalg.norm(rows, axis=1, keepdims=True))

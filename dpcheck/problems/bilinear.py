@@ -14,7 +14,7 @@ import numpy as np
 
 from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.problem import Array, Constants, Defaults, columns, fields_read
-from dpcheck.errors import require, require_count
+from dpcheck.errors import require, require_work
 from dpcheck.problems import bounded_pairs, sphere
 
 
@@ -77,7 +77,7 @@ class Bilinear(Defaults):
 
         b = (B/2) (e_1 + u), u uniform on the unit sphere (on {-1, 1} where d = 1); c likewise.
         """
-        require_count(n, "n")
+        require_work(n, "n")
         u = sphere(2 * n, d, rng).reshape(n, 2, d)
         u[:, :, 0] += 1.0
         return cls(0.5 * bound * u.reshape(n, 2 * d), coupling, bound, radius)

@@ -32,7 +32,7 @@ import numpy as np
 from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.kernels.parts import Shape
 from dpcheck.algorithms.problem import Array, Constants, blocks, fields_read
-from dpcheck.errors import require, require_count
+from dpcheck.errors import require, require_work
 from dpcheck.problems import as_records, within_bound
 from dpcheck.problems.nonconvex import Centred, StronglyConcave, spectral
 
@@ -59,8 +59,8 @@ def value(params, record, w, v):  # type: ignore[no-untyped-def]
 
 def signs(n: int, d: int, rng: np.random.Generator, size: float) -> Array:
     """Draw ``n`` records with independent entries +-size, of mean 0 : (n, d)."""
-    require_count(n, "n")
-    require_count(d, "d")
+    require_work(n, "n")
+    require_work(d, "d")
     return size * rng.choice([-1.0, 1.0], (n, d))
 
 

@@ -25,7 +25,7 @@ from dpcheck.algorithms.kernels import gradients
 from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.kernels.parts import Shape
 from dpcheck.algorithms.problem import Array, Constants, Defaults, blocks, columns
-from dpcheck.errors import require, require_count
+from dpcheck.errors import require, require_work
 from dpcheck.problems import bounded_pairs
 from dpcheck.problems.nonconvex import spectral
 
@@ -124,8 +124,8 @@ class HingeGame(Defaults):
     @classmethod
     def sample(cls, n: int, d: int, rng: np.random.Generator, **constants: Any) -> HingeGame:
         """Draw ``n`` records with independent entries, (7 +- 1)/8 B/sqrt(d) by default."""
-        require_count(n, "n")
-        require_count(d, "d")
+        require_work(n, "n")
+        require_work(d, "d")
         signs = rng.integers(0, 2, (n, 2 * d)) * 2 - 1
         centre, spread = constants.get("centre", cls.centre), constants.get("spread", cls.spread)
         return cls((centre + spread * signs) * constants.get("bound", cls.bound) / math.sqrt(d), **constants)

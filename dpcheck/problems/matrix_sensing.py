@@ -34,7 +34,7 @@ import numpy as np
 from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.kernels.parts import Shape
 from dpcheck.algorithms.problem import Array, Constants, Defaults, blocks, fields_read
-from dpcheck.errors import require, require_count
+from dpcheck.errors import require, require_work
 from dpcheck.problems import as_records
 from dpcheck.problems.nonconvex import StronglyConcave, spectral
 
@@ -88,8 +88,8 @@ class Factors(Defaults):
 
     def _checked(self, bounds: tuple[str, ...], beside: int) -> tuple[Array, Array]:
         """Return the records and the start, once sizes and bounds are good; ``beside`` columns are no matrix."""
-        require_count(self.rows, "rows")
-        require_count(self.rank, "rank")
+        require_work(self.rows, "rows")
+        require_work(self.rank, "rank")
         for name in bounds:
             require(getattr(self, name) > 0, name, "be > 0", getattr(self, name))
         records = as_records(self.records, "records")
@@ -201,8 +201,8 @@ class MatrixSensing(Factors, StronglyConcave):
         MatrixSensing
             The problem.
         """
-        require_count(n, "n")
-        require_count(d, "d")
+        require_work(n, "n")
+        require_work(d, "d")
         p = rows or d
         truth = rng.standard_normal((p, rank)) @ rng.standard_normal((rank, d))
         truth *= (math.sqrt(p * d) if size is None else size) / np.linalg.norm(truth)

@@ -14,7 +14,7 @@ import numpy as np
 
 from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.problem import Array, Constants, Minimisation, fields_read
-from dpcheck.errors import require, require_count
+from dpcheck.errors import require, require_work
 from dpcheck.problems import bounded_rows
 
 
@@ -68,8 +68,8 @@ class MeanEstimation(Minimisation):
         cls, n: int, d: int, rng: np.random.Generator, *, mu: float = 1.0, bound: float = 1.0, radius: float = 1.0
     ) -> MeanEstimation:
         """Draw ``n`` records uniformly from the ball of radius r: the population's solution is 0."""
-        require_count(n, "n")
-        require_count(d, "d")
+        require_work(n, "n")
+        require_work(d, "d")
         u = rng.standard_normal((n, d))
         u *= rng.random((n, 1)) ** (1 / d) / np.linalg.norm(u, axis=1, keepdims=True)
         return cls(bound * u, mu, bound, radius)

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.problem import Array
-from dpcheck.errors import require, require_count
+from dpcheck.errors import require, require_work
 
 CHUNK = 256  # records that are processed at once: their inputs and signals stay in the cache
 
@@ -323,7 +323,7 @@ class Network:
 
     def __post_init__(self) -> None:
         for width in self.widths:
-            require_count(width, "hidden")
+            require_work(width, "hidden")
         require(0 < self.slope <= 1, "slope", "lie in (0, 1]", self.slope)
 
     @property

@@ -23,7 +23,7 @@ import numpy as np
 
 from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.problem import Array, Constants, Defaults, ball, fields_read
-from dpcheck.errors import require_count
+from dpcheck.errors import require_work
 from dpcheck.problems import bounded_rows
 
 
@@ -75,7 +75,7 @@ class Polyak(Defaults):
     @classmethod
     def sample(cls, n: int, rng: np.random.Generator, **constants: Any) -> Polyak:
         """Draw z uniformly from [-B, B]."""
-        require_count(n, "n")
+        require_work(n, "n")
         return cls(rng.uniform(-1, 1, (n, 1)) * constants.get("bound", cls.bound), **constants)
 
     @classmethod

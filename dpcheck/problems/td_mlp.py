@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.problem import Array, Constants, Defaults, fields_read
-from dpcheck.errors import InputError, require, require_count, require_positive
+from dpcheck.errors import InputError, require, require_positive, require_work
 from dpcheck.problems import as_records
 from dpcheck.problems import td_mlp_kernels as kernels
 from dpcheck.problems.mlp import Network
@@ -84,7 +84,7 @@ class TDMLP(Defaults):
         largest = float(np.abs(records[:, 2 * k]).max())
         require(largest <= self.reward, "records", f"have rewards of at most {self.reward} in size", largest)
         require(bool(np.isin(records[:, -1], (0, 1)).all()), "records", "end in 0 or 1", records[:, -1])
-        require_count(self.hidden, "hidden")
+        require_work(self.hidden, "hidden")
         require(0 <= self.gamma < 1, "gamma", "lie in [0, 1)", self.gamma)
         require(self.radius > 0, "radius", "be > 0", self.radius)
         self._set(records=records, network=Network((k, self.hidden, 1), 1.0))
@@ -150,7 +150,7 @@ class TDMLP(Defaults):
             raise InputError(
                 "environment must be played by gymnasium, which is not installed: pip install 'dpcheck[reinforcement]'"
             ) from None
-        require_count(n, "n")
+        require_work(n, "n")
         rows = []
         with gymnasium.make(environment) as world:
             world.action_space.seed(seed)

@@ -26,7 +26,7 @@ import numpy as np
 
 from dpcheck.algorithms.kernels.jit import Place, kernel
 from dpcheck.algorithms.problem import Array, Constants, Defaults
-from dpcheck.errors import require, require_count
+from dpcheck.errors import require, require_work
 from dpcheck.problems import as_records, mlp
 from dpcheck.problems.mlp import Network
 
@@ -298,7 +298,7 @@ class WGAN(Defaults):
 
     def __post_init__(self) -> None:
         records = as_records(self.records, "records")
-        require_count(self.latent, "latent")
+        require_work(self.latent, "latent")
         k = records.shape[1] - self.latent
         require(k >= 1, "latent", f"be less than the columns of records, {records.shape[1]}", self.latent)
         largest = float(np.abs(records[:, :k]).max())
@@ -338,7 +338,7 @@ class WGAN(Defaults):
         """
         images = as_records(X, "X")
         require(bool((images >= 0).all() and (images <= 1).all()), "X", "have pixels in [0, 1]", images)
-        require_count(latent, "latent")
+        require_work(latent, "latent")
         z = np.random.default_rng(seed).standard_normal((len(images), latent))
         z /= np.maximum(1.0, np.linalg.norm(z, axis=1, keepdims=True) / (2 * math.sqrt(latent)))
         return cls(

@@ -118,7 +118,7 @@ class Report(Results):
         InputError
             For any other text.
         """
-        return cls(**parsed(text), catalogue=catalogue)
+        return cls(**parsed(text) | {"catalogue": catalogue})
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with one row for each finding."""
@@ -132,7 +132,7 @@ _DECIDE = ("numpy", "scipy", "numba", "sympy", "mpmath", "python-flint", "z3-sol
 
 def provenance() -> dict[str, str]:
     """Return the date (UTC), the command, the platform, and the versions of Python and of what computes, as text."""
-    program = Path(sys.argv[0] or "python").name
+    program = Path(next(iter(sys.argv), "") or "python").name
     dpcheck = program in ("dpcheck", "__main__.py", "dpcheck.exe")
     return {
         "date": datetime.now(UTC).isoformat(sep=" ", timespec="seconds").replace("+00:00", " UTC"),

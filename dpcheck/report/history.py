@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from dpcheck.audits.limits import clopper_pearson_lower, clopper_pearson_upper
 from dpcheck.errors import InputError, is_finite, one_line
-from dpcheck.json_text import parse
+from dpcheck.reading import json_of, text_of, within
 from dpcheck.report.findings import Report
 from dpcheck.report.results import Finding, Results, finding_of
 from dpcheck.running.store import Store, open_store
@@ -99,10 +99,8 @@ def find(text: str) -> Named:
     path = Path(text)
     with suppress(OSError):  # of a name that is too long for a file
         if path.is_file():
-            try:
-                return Named(text, read(path.read_text("utf-8-sig")))
-            except (OSError, UnicodeError) as error:
-                raise InputError(f"a report must be a readable file, got {text}: {one_line(error)}") from error
+            with within(text):
+                return Named(text, read(text_of(path, "a report")))
     folder, wanted = (text, "") if path.is_dir() else text.rpartition(":")[::2]
     if not Path(folder or text).is_dir():
         raise InputError(
@@ -123,14 +121,14 @@ def find(text: str) -> Named:
 
 def read(text: str) -> Report:
     """The report in a JSON text: of ``dpcheck check``, or of one audit or one fit of a rate, as its only finding."""
-    content = parse(text, "report")
+    content = json_of(text, "report")
     schema = content.get("schema") if isinstance(content, dict) else None
-    if schema not in _SINGLE:
+    if not isinstance(schema, str) or schema not in _SINGLE:
         return Report.from_json(text)
-    kind, within = _SINGLE[schema]
+    kind, name = _SINGLE[schema]
     numbers = {"audited": content.get("epsilon_lower"), "claimed": content.get("epsilon")} if kind == "privacy" else {}
-    one = {"id": within, "kind": kind, "subject": within, "verdict": content.get("verdict"), "reason": ""}
-    return Report((finding_of(one | numbers | {"evidence": {within: content}}),), (), within, 0, "", 0.0)
+    one = {"id": name, "kind": kind, "subject": name, "verdict": content.get("verdict"), "reason": ""}
+    return Report((finding_of(one | numbers | {"evidence": {name: content}}),), (), name, 0, "", 0.0)
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from dpcheck.errors import is_finite, require
-from dpcheck.json_text import parse
+from dpcheck.reading import json_of, record_of, shown, typed
 from dpcheck.report.earlier_words import NOW, expected_now, word_now
 from dpcheck.running.files import write_text
 from dpcheck.shown import readable
@@ -267,55 +267,34 @@ def format_number(value: float | int | None) -> str:
     return f"{value:.4g}" if abs(value) >= 1 else f"{value:.3f}"
 
 
-_WORDS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
-_TEXTS = ("id", "kind", "subject", "verdict", "reason")
-_NUMBERS = ("expected_certified", "audited", "certified", "claimed")
 _PLACE = re.compile(r".+:[1-9][0-9]{0,8}", re.DOTALL)
 
 
 def parsed(text: str) -> dict[str, Any]:
     """Return a report's fields from its JSON; InputError names the place of what is wrong."""
-    report = parse(text, "report")
-    _object(report, "report")
-    schema = report.get("schema")
-    require(schema in (SCHEMA, _BEFORE), "schema", f"be {SCHEMA}", schema)
-    seconds, seed = _required(report, "seconds"), _required(report, "seed")
-    require(is_finite(seconds) and seconds >= 0, "seconds", "be a finite number >= 0", seconds)
-    require(type(seed) is int, "seed", "be a whole number", seed)
-    made = report.get("made", {})  # where and how the report was made; older reports do not say
-    _object(made, "made")
-    findings, tables = _list(report, "findings", _finding), _tables(_required(report, "tables"))
+    report = _cleaned(json_of(text, "report"))
+    require(isinstance(report, dict), "report", "be an object", shown(report))
+    schema = report.pop("schema", None)
+    require(schema in (SCHEMA, _BEFORE), "schema", f"be {SCHEMA}", shown(schema))
+    report.pop("catalogue", None)  # which no file says
+    require("tables" in report, "report", "have tables", f"only {', '.join(report)}")
+    read = record_of(Results, report, "report")
+    seconds = {"seconds": read.seconds, **{f"stages.{title}": took for title, took in read.stages.items()}}
+    for name, took in seconds.items():
+        require(0 <= took < math.inf, name, "be a finite number >= 0", took)
+    found = tuple(_checked(finding, f"findings[{number}]") for number, finding in enumerate(read.findings))
+    tables = _tables(read.tables)
     if schema == _BEFORE:
-        findings = [
-            replace(f, verdict=word_now(f.id, f.verdict), expected=expected_now(f.id, f.expected)) for f in findings
-        ]
+        found = tuple(replace(f, verdict=word_now(f.id, f.verdict), expected=expected_now(f.id, f.expected))
+                      for f in found)  # fmt: skip
         for row in tables.get("Measured rates", []):
             row["verdict"] = NOW.get(str(row.get("verdict")), row.get("verdict"))
-    return {
-        "findings": tuple(findings),
-        "algorithms": tuple(_list(report, "algorithms", _text)),
-        "profile": _text(_required(report, "profile"), "profile"),
-        "seed": seed,
-        "version": _text(_required(report, "version"), "version"),
-        "seconds": seconds,
-        "tables": tables,
-        "made": {name: _text(text, f"made.{name}") for name, text in made.items()},
-        "stages": _stages(report.get("stages", {})),
-        "shown": tuple(_list(report, "shown", _text) if "shown" in report else ()),
-    }
+    return {**vars(read), "findings": found, "tables": tables}
 
 
 def finding_of(fields: dict[str, Any]) -> Finding:
     """Read a finding from a JSON object; InputError names the field that is none of a finding's."""
-    return _finding(fields, "findings[0]")
-
-
-def _stages(value: Any) -> dict[str, float]:
-    """The seconds of each stage; older reports do not say."""
-    _object(value, "stages")
-    for title, seconds in value.items():
-        require(is_finite(seconds) and seconds >= 0, f"stages.{title}", "be a finite number >= 0", seconds)
-    return {title: float(seconds) for title, seconds in value.items()}
+    return _checked(record_of(Finding, _cleaned(fields), "a finding"), "a finding")
 
 
 def _cleaned(value: Any) -> Any:
@@ -326,68 +305,23 @@ def _cleaned(value: Any) -> Any:
     return type(value)(map(_cleaned, value)) if type(value) in (list, tuple) else value
 
 
-def _object(value: Any, name: str) -> None:
-    require(isinstance(value, dict), name, "be a JSON object", type(value).__name__)
-
-
-def _required(fields: dict[str, Any], name: str, where: str = "report") -> Any:
-    require(name in fields, where, f"have {name}", f"only {', '.join(fields)}")
-    return fields[name]
-
-
-def _text(value: Any, name: str) -> str:
-    require(isinstance(value, str), name, "be a text", value)
-    return str(value)
-
-
-def _list(fields: dict[str, Any], name: str, read: Callable[[Any, str], Any]) -> list[Any]:
-    values = _required(fields, name)
-    require(isinstance(values, list), name, "be a list", type(values).__name__)
-    return [read(value, f"{name}[{number}]") for number, value in enumerate(values)]
-
-
-def _finding(value: Any, name: str) -> Finding:
-    _object(value, name)
-    given: dict[str, Any] = {key: _text(_required(value, key, name), f"{name}.{key}") for key in _TEXTS}
-    given |= {key: _number(value.get(key), f"{name}.{key}") for key in _NUMBERS}
-    for key in ("expected", "place"):
-        text = value.get(key)
-        given[key] = text if text is None else _text(text, f"{name}.{key}")
-    place = given["place"]
-    require(place is None or _PLACE.fullmatch(place) is not None, f"{name}.place", "be FILE:LINE", place)
-    given["evidence"] = value.get("evidence", {})
-    _object(given["evidence"], f"{name}.evidence")
-    family = given["evidence"].get("within the claimed family")
+def _checked(finding: Finding, name: str) -> Finding:
+    """Require what the types of a finding's fields do not say."""
+    place, family = finding.place, finding.evidence.get("within the claimed family")
+    require(place is None or _PLACE.fullmatch(place) is not None, f"{name}.place", "be FILE:LINE", shown(place))
     if family is not None:
-        _object(family, f"{name}.evidence: within the claimed family")
+        inside = f"{name}.evidence: within the claimed family"
+        require(isinstance(family, dict), inside, "be an object", shown(family))
         if "epsilon" in family:
-            family["epsilon"] = _number(family["epsilon"], f"{name}.evidence: epsilon within the claimed family")
-    assert given.keys() == {part.name for part in fields(Finding)}
-    return Finding(**given)
+            family["epsilon"] = typed(float | None, family["epsilon"], f"{inside}.epsilon")
+    return finding
 
 
-def _number(value: Any, name: str) -> float | None:
-    """Read an epsilon, which JSON holds as a number or, where it is not finite, as a word."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        require(value in _WORDS, name, f"be a number or one of {', '.join(_WORDS)}", value)
-        return _WORDS[value]
-    require(is_finite(value), name, f"be a number or one of {', '.join(_WORDS)}", value)
-    return float(value)
-
-
-def _tables(value: Any) -> dict[str, list[dict[str, Any]]]:
-    _object(value, "tables")
-    for title, rows in value.items():
-        _list(value, title, _row)
+def _tables(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    for title, rows in tables.items():
         require(all(row.keys() == rows[0].keys() for row in rows), title, "have the same columns in each row", "others")
-    return {title: rows for title, rows in value.items() if rows}
-
-
-def _row(value: Any, name: str) -> dict[str, Any]:
-    _object(value, name)
-    for column, cell in value.items():
-        good = cell is None or isinstance(cell, str | bool) or is_finite(cell)
-        require(good, f"{name}.{column}", "be a number or a text", cell)
-    return dict(value)
+        for number, row in enumerate(rows):
+            for column, cell in row.items():
+                good = cell is None or isinstance(cell, str | bool) or is_finite(cell)
+                require(good, f"{title}[{number}].{column}", "be a number or a text", shown(cell))
+    return {title: rows for title, rows in tables.items() if rows}

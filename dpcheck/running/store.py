@@ -12,8 +12,9 @@ import json
 import os
 import platform
 import sqlite3
+import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import metadata
 from os import PathLike
@@ -30,6 +31,7 @@ VERSION = 1
 FILE = "dpcheck.sqlite"
 _MARK = 0x64706368  # "dpch": says whose file it is
 _PATIENCE = 60.0  # seconds to wait for another process
+_SILENCE = 1.0  # seconds until somebody is told of it
 _TABLES = """
 CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value BLOB NOT NULL, digest TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS runs (
@@ -80,7 +82,7 @@ class Store:
         if wrong := distrusted(self._path.absolute()):
             raise StoreError(f"the store is not used: {wrong}")
         try:
-            self._connection = sqlite3.connect(file, isolation_level=None, timeout=_PATIENCE, uri=sealed)
+            self._connection = sqlite3.connect(file, isolation_level=None, timeout=_SILENCE, uri=sealed)
         except sqlite3.Error as error:
             raise StoreError(f"{unusable}: {one_line(error)}") from error
         try:
@@ -93,7 +95,7 @@ class Store:
 
     def _prepare(self) -> None:
         self._connection.execute("BEGIN")  # one state of the file, though another process may be making the store
-        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        (version,) = self._waiting("PRAGMA user_version").fetchone()
         (mark,) = self._connection.execute("PRAGMA application_id").fetchone()
         names = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         self._connection.execute("COMMIT")
@@ -103,25 +105,29 @@ class Store:
         where = f"the store {self._path}"
         _require(ours, f"{where} must be a file of dpcheck, got a database of something else")
         _require(version <= VERSION, f"{where} must be of version {VERSION} at most, got {version}, of a newer dpcheck")
-        self._write_ahead()
-        self._connection.execute("BEGIN IMMEDIATE")
+        self._waiting("PRAGMA journal_mode=WAL")  # readers and a writer work at once
+        self._waiting("BEGIN IMMEDIATE")
         for statement in _TABLES.split(";"):
             self._connection.execute(statement)
         self._connection.execute(f"PRAGMA application_id = {_MARK}")
         self._connection.execute(f"PRAGMA user_version = {VERSION}")
         self._connection.execute("COMMIT")
 
-    def _write_ahead(self) -> None:
-        """Let readers and a writer work at once, a change that SQLite does not wait for by itself."""
-        deadline = time.monotonic() + _PATIENCE
+    def _waiting(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """Execute a statement once no other process holds the file, and say that it is waited for."""
+        started, said = time.monotonic(), False
         while True:
             try:
-                self._connection.execute("PRAGMA journal_mode=WAL")
-                return
+                return self._connection.execute(statement, values)
             except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > deadline:
+                waited = time.monotonic() - started
+                if "locked" not in str(error) or waited > _PATIENCE:
                     raise
-                time.sleep(0.01)
+                if waited >= _SILENCE and not said and sys.stderr is not None:
+                    said = True
+                    wait = f"dpcheck: the store {one_line(self._path)} is locked by another process; waiting for it"
+                    print(f"{wait}, {_PATIENCE:g} s at most", file=sys.stderr, flush=True)
+                time.sleep(0.01)  # SQLite does not wait before every kind of change
 
     # Results by key
 
@@ -183,7 +189,7 @@ class Store:
 
     def _execute(self, statement: str, *values: Any) -> list[Any]:
         try:
-            return self._connection.execute(statement, values).fetchall()
+            return self._waiting(statement, values).fetchall()
         except sqlite3.Error as error:
             must = f"the store {self._path} must be readable and writable"
             raise StoreError(f"{must}: {one_line(error)}") from error

@@ -11,6 +11,7 @@ import numpy as np
 
 from dpcheck.algorithms.registry import algorithm as algorithm
 from dpcheck.algorithms.registry import records
+from dpcheck.arguments import checked
 from dpcheck.errors import InputError, one_line, require, require_count, require_seed
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def configure(
     return replace(configured, notes=told) if told else configured  # type: ignore[type-var]
 
 
+@checked
 def solve(
     name: str, problem: Problem | str | None = None, *, epsilon: float = 1.0, delta: float | None = None,
     seed: int = 0, variant: str | None = None, record: bool = False, at: Sequence[int] | int = 20,

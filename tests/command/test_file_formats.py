@@ -67,7 +67,7 @@ def test_any_data_set_is_read_or_refused(tmp_path: Path, ending: str, content: b
     try:
         found = inputs.dataset(str(file), "data")
     except InputError as error:
-        if not (one_line(error) and str(error).startswith("data must ")):
+        if not (one_line(error) and str(error).startswith(f"{file}: ")):
             raise
         return
     if ending == ".csv":
@@ -84,7 +84,7 @@ def test_data_sets_with_a_byte_order_mark(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["", "\n\n", "# a comment\n", "\ufeff"])
 def test_an_empty_data_set_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "a.csv").write_text(content, "utf-8")
-    with pytest.raises(InputError, match=r"^data must have rows of numbers, got .*a\.csv, an empty file$"):
+    with pytest.raises(InputError, match=r"a\.csv: data must have rows of numbers, got an empty file$"):
         inputs.dataset(str(tmp_path / "a.csv"), "data")
 
 
@@ -97,7 +97,7 @@ def test_any_text_as_a_data_set(text: str) -> None:
     try:
         inputs.dataset(text, "data")
     except InputError as error:
-        if not (one_line(error) and str(error).startswith("data must ")):
+        if not (one_line(error) and str(error).startswith("data")):
             raise
 
 

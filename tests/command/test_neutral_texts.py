@@ -23,9 +23,10 @@ from markdown_it import MarkdownIt
 from dpcheck.cli import main
 from dpcheck.commands import terminal
 from dpcheck.commands.command import FORMATS
+from dpcheck.reading import rows_of
 from dpcheck.report.comment import comment
 from dpcheck.report.findings import Finding, Report, render, rows
-from dpcheck.shown import TABLE_FORMATS, csv_lines, csv_text, is_numeral, short, table
+from dpcheck.shown import TABLE_FORMATS, csv_text, is_numeral, short, table
 
 HOSTILE = [
     # a spreadsheet
@@ -105,7 +106,7 @@ def neutral_csv(shown: str, report: Report) -> None:
     cells = [cell for line in csv.reader(io.StringIO(shown)) for cell in line]
     assert not [cell for cell in cells if re.match(r"\s*[=+\-@\uff1d]|[\t\r]", cell) and not is_numeral(cell)]
     texts = [[one_line(short(cell)) for cell in row.values()] for row in rows(report)]
-    assert csv_lines(shown)[1:] == texts
+    assert rows_of(shown)[1:] == texts
 
 
 def neutral_markdown(shown: str, report: Report) -> None:
@@ -214,7 +215,7 @@ def test_pages_show_texts_that_do_nothing(turn: int) -> None:
 @given(st.lists(st.lists(st.sampled_from(HOSTILE) | st.text(), min_size=2, max_size=2), min_size=1, max_size=3))
 def test_our_csv_is_read_back_as_it_was(lines: list[list[str]]) -> None:
     text = csv_text(lines)
-    assert csv_lines(text) == lines
+    assert rows_of(text) == lines
     for cell in (cell for line in csv.reader(io.StringIO(text, newline="")) for cell in line):
         assert not re.match(r"\s*[=+\-@]|[\t\r]", cell) or is_numeral(cell)
 

@@ -227,4 +227,6 @@ def test_annotations_escape_what_ends_them():
 def test_a_word_is_not_taken_for_true(project, capsys, name):
     (project / "pyproject.toml").write_text(f'{ENTRY}epsilon = 1.0\n{name} = "no"\n')
     assert main(["audit", "--all"]) == 2
-    assert capsys.readouterr().err == f"dpcheck: error: {name} of mechanism 1 must be true or false, got no\n"
+    assert capsys.readouterr().err == (
+        f"dpcheck: error: pyproject.toml: mechanism 1.{name} must be true or false, got 'no'\n"
+    )

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.accounting import calibrate
-from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, kernel
+from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.problem import Array, fields_read
 from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue.equal_records import EqualRecords
@@ -181,7 +181,7 @@ def simulated(kind: str, problem: Any, cell: Cell) -> float:
     return _simulated(kind, tuple(sorted(cell.items())))
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def pulled(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """Partial gradients w + a v + s e_1 and a w - v of any record."""
     for i in range(w.size):

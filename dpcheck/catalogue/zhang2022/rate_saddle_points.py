@@ -85,7 +85,7 @@ def game(
 
 
 DISTANCE = 0.05  # of the saddle from the start, in w and in v
-MODULI = {"mu_x": 1.0, "mu_y": 1.1, "coupling": 0.1, "at": DISTANCE}
+MODULI: dict[str, Any] = {"mu_x": 1.0, "mu_y": 1.1, "coupling": 0.1, "at": DISTANCE}
 
 
 def sample_at_once(cell: Cell, rng: np.random.Generator) -> Game:

@@ -1,0 +1,41 @@
+"""Calls with arguments of every wrong kind: each public function returns, or raises InputError of one sentence.
+
+``DPCHECK_FUZZ=SECONDS`` goes on for so long with each function, with other arguments each time.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import wrong
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from test_fuzz_readers import fuzzed, going_on
+
+FUNCTIONS = wrong.functions()
+DRAWN = (
+    st.sampled_from(sorted(wrong.WRONG)).map(lambda name: wrong.WRONG[name]())
+    | st.floats() | st.integers() | st.text(max_size=9) | st.lists(st.floats() | st.none(), max_size=4)
+    | arrays.arrays(st.sampled_from([np.float64, np.int8, np.bool_, np.complex64]), arrays.array_shapes(min_side=0,
+    max_side=4))
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_wrong_arguments_are_refused(name: str) -> None:
+    function = FUNCTIONS[name]
+    names = [each.name for each in wrong.parameters(function)]
+
+    @fuzzed(wrong.examples(function))
+    @given(st.dictionaries(st.sampled_from(names or ["none"]), DRAWN, min_size=1, max_size=2))
+    def call(changes: dict[str, Any]) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            said = wrong.wrong_with(function, changes if names else {})
+        assert not said, said
+
+    going_on(call)
