@@ -64,7 +64,7 @@ class Files:
         """Require outputs that can be written, none of which is an input, a source file or another output.
 
         ``further`` are files that are read besides, by what names them. Links and other spellings of a path are seen
-        through, names that differ in case alone among them where the file system takes them for one.
+        through. Two files to be made whose names differ in case alone count as one, as they are on some systems.
         """
         read, written = dict[object, str](), dict[object, str]()
         more = ((name, path) for name, paths in (further or {}).items() for path in paths)

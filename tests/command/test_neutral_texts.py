@@ -36,7 +36,7 @@ HOSTILE = [
     "<script>alert(1)</script>", "</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<!--", "<b",
     "&lt;b&gt;", "&#106;avascript", "[a](javascript:alert(1))", "![a](https://e.example/x.png)", "[a][b]",
     "[a]: javascript:x", "<https://e.example>", "https://e.example", "www.e.example", "x@e.example", "@everyone", "#1",
-    "`a`", "`code", "``", "a|b", "a\\|b", "\\", "**b**", "_b_", "__init__", "a_b_c", "~~a~~", "$x$", "# a", "- a",
+    "`a`", "`<i>", "``", "a|b", "a\\|b", "\\", "**b**", "_b_", "__init__", "a_b_c", "~~a~~", "$x$", "# a", "- a",
     "1. a", "> a", "---", "|---|", "\n\n<b>", "- [x] a", ":tada:", '" onmouseover=alert(1) "', "' onclick='x",
     "{{ 7 * 7 }}", "javascript:alert(1)", "data:text/html,x", "{% x %}",
     # a CI service
