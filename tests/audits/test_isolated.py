@@ -278,9 +278,7 @@ def test_nothing_that_it_starts_outlives_it() -> None:
 
 LIES = (
     b'{"shape": [1e999, 1], "words": []}', b"[" * 60_000, b"5", b'{"error": "x", "ran": 1e999}',
-    b'{"error": 1, "ran": -9}', b'{"shape": [1, 3], "words": 5}',
-    b'{"shape": [1, 3], "words": []}\n' + np.full(3, np.nan).tobytes(),
-    b'{"shape": [1, 3], "words": []}\n' + np.array([1e18, 1e18, 5.0]).tobytes(), b"9" * 5_000, b"\xff\x00",
+    b'{"shape": [1, 3], "words": []}\n' + np.array([1e18, np.nan, 5.0]).tobytes(),
 )  # fmt: skip
 
 
