@@ -76,18 +76,19 @@ class Limits:
         for name in ("seconds", "megabytes", "total_seconds"):
             require_positive(getattr(self, name), name)
 
-    def measures(self, holds: dict[str, bool]) -> str:
-        """Say which measures hold, and which the system does not offer."""
-        room = f"{self.megabytes:g} MB"
-        words = {
-            "memory": f"{room} of memory", "file size": f"{room} a file", "network": "no network",
-            "signals": "no signals to other processes", "files": "writes to its own folder only",
-        }  # fmt: skip
-        held = [said for name, said in words.items() if holds.get(name)]
-        missing = [said for name, said in words.items() if not holds.get(name)]
-        here = ", ".join(["a process of its own", "no inherited files", *held,
-                          f"{self.seconds:g} s a call", f"{self.total_seconds:g} s in all"])  # fmt: skip
-        return f"isolated: {here}{'; not on this system: ' * bool(missing)}{', '.join(missing)}"
+
+def measures(limits: Limits, holds: dict[str, bool]) -> str:
+    """Say which measures hold, and which the system does not offer."""
+    room = f"{limits.megabytes:g} MB"
+    words = {
+        "memory": f"{room} of memory", "file size": f"{room} a file", "network": "no network",
+        "signals": "no signals to other processes", "files": "writes to its own folder only",
+    }  # fmt: skip
+    held = [said for name, said in words.items() if holds.get(name)]
+    missing = [said for name, said in words.items() if not holds.get(name)]
+    here = ", ".join(["a process of its own", "no inherited files", *held,
+                      f"{limits.seconds:g} s a call", f"{limits.total_seconds:g} s in all"])  # fmt: skip
+    return f"isolated: {here}{'; not on this system: ' * bool(missing)}{', '.join(missing)}"
 
 
 class ContainedError(InputError):
@@ -153,7 +154,7 @@ class IsolatedRunner:
         except _StoppedRunError as error:
             raise ContainedError(str(error), error.limit) from error
         if self._limits.told is not None:
-            self._limits.told(self._limits.measures(holds))
+            self._limits.told(measures(self._limits, holds))
 
     def probe(self, *, seeded: bool = True) -> Layout:
         """Return the columns of the outputs, as :meth:`~dpcheck.audits.running.Runner.probe` does."""

@@ -13,6 +13,7 @@ import os
 import platform
 import sqlite3
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -81,6 +82,8 @@ class Store:
         unusable = f"the store {self._path} must be a writable file of dpcheck"
         if wrong := distrusted(self._path.absolute()):
             raise StoreError(f"the store is not used: {wrong}")
+        if not sealed:
+            _require_locks(self._path)
         try:
             self._connection = sqlite3.connect(file, isolation_level=None, timeout=_SILENCE, uri=sealed)
         except sqlite3.Error as error:
@@ -202,6 +205,21 @@ class Store:
 def _require(condition: bool, said: str) -> None:
     if not condition:
         raise StoreError(said)
+
+
+def _require_locks(path: Path) -> None:
+    """Require files that can be locked, without which two writers destroy what both keep."""
+    try:
+        import fcntl
+
+        with tempfile.TemporaryFile(dir=path.parent) as tried:
+            try:
+                fcntl.lockf(tried, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                must = f"the store {path} must lie on a file system with locks, such as a disk of this machine"
+                raise StoreError(f"{must}: {error.strerror}") from error
+    except (ImportError, OSError):  # Windows; or a folder that is only read
+        return
 
 
 def _digest(content: bytes) -> str:

@@ -23,7 +23,7 @@ import pytest
 import dpcheck
 from dpcheck import InputError
 from dpcheck.audits.running import Chunk, Runner
-from dpcheck.audits.running.isolated import ContainedError, IsolatedRunner, Limits
+from dpcheck.audits.running.isolated import ContainedError, IsolatedRunner, Limits, measures
 from dpcheck.running.store import Store
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that forks")
@@ -242,13 +242,13 @@ def test_an_attack_is_refused_where_the_command_says_so(attacked: tuple[dict[str
 
 
 def test_what_does_not_hold_is_said() -> None:
-    said = Limits().measures({"memory": True, "network": False})
+    said = measures(Limits(), {"memory": True, "network": False})
     held, _, missing = said.partition("; not on this system: ")
     assert "2048 MB of memory" in held
     assert "network" not in held
     assert "no network" in missing
-    assert "not on this system" not in Limits().measures(dict.fromkeys(["memory", "file size", "network", "signals",
-                                                                         "files"], True))  # fmt: skip
+    every = dict.fromkeys(["memory", "file size", "network", "signals", "files"], True)
+    assert "not on this system" not in measures(Limits(), every)
 
 
 def test_all_calls_together_end_in_time() -> None:
@@ -278,9 +278,7 @@ def test_nothing_that_it_starts_outlives_it() -> None:
 
 LIES = (
     b'{"shape": [1e999, 1], "words": []}', b"[" * 60_000, b"5", b'{"error": "x", "ran": 1e999}',
-    b'{"error": 1, "ran": -9}', b'{"shape": [1, 3], "words": 5}',
-    b'{"shape": [1, 3], "words": []}\n' + np.full(3, np.nan).tobytes(),
-    b'{"shape": [1, 3], "words": []}\n' + np.array([1e18, 1e18, 5.0]).tobytes(), b"9" * 5_000, b"\xff\x00",
+    b'{"shape": [1, 3], "words": []}\n' + np.array([1e18, np.nan, 5.0]).tobytes(),
 )  # fmt: skip
 
 

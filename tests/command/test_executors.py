@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,12 +19,16 @@ import pytest
 import tables
 from chunks import map_chunks
 
+import dpcheck
 from dpcheck import audit_privacy, audit_sequential
 from dpcheck.algorithms.measure import Experiment
+from dpcheck.audits.membership import PrivacyAudit
+from dpcheck.audits.running import Chunk
 from dpcheck.catalogue.zhang2022.rate_minimisation import EXPERIMENTS
 from dpcheck.checks.context import Context
 from dpcheck.checks.rates import points
 from dpcheck.errors import InputError
+from dpcheck.running import process_pool
 from dpcheck.running.compilations import compilations_said
 from dpcheck.running.executor import Executor, LostWorkersError, Threads
 from dpcheck.running.process_pool import Processes, executor
@@ -163,6 +168,70 @@ def test_a_worker_killed_from_outside_is_replaced() -> None:
                 os.kill(pid, signal.SIGKILL)
         assert number == 29
     assert len(pids) >= 4
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path) -> Iterator[Callable[..., tuple[str, subprocess.Popen[bytes]]]]:
+    """Starts a scheduler of Dask with one worker, which imports from ``path`` first; its address and its process."""
+    pytest.importorskip("distributed", reason="pip install 'dpcheck[dask]'")
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(name: str, path: str = "") -> tuple[str, subprocess.Popen[bytes]]:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([path, *filter(None, sys.path)])}
+        at = ["--scheduler-file", str(tmp_path / name), "--no-dashboard"]
+        for module, further in (
+            ("dask_scheduler", ["--port", "0"]),
+            ("dask_worker", ["--nthreads", "1", "--no-nanny"]),
+        ):
+            command = [sys.executable, "-P", "-m", f"distributed.cli.{module}", *at, *further]
+            started.append(subprocess.Popen(command, env=environment, cwd=tmp_path, stderr=subprocess.DEVNULL))
+            while not (tmp_path / name).exists():
+                time.sleep(0.05)
+        return json.loads((tmp_path / name).read_text())["address"], started[-2]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def noisy(data: float, rng: np.random.Generator) -> float:
+    return float(data + rng.laplace())
+
+
+@pytest.mark.thorough
+def test_a_scheduler_that_is_lost_costs_no_bit(tmp_path: Path, scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_pool, "_WITHIN", 3.0)
+    alone, kept = audit_privacy(noisy, 0, 1, epsilon=1.0, trials=8_000), dict[Chunk, np.ndarray]()
+    address, process = scheduler("first")
+
+    def lose(done: int, total: int) -> None:
+        if done > 2_000:
+            process.kill()
+
+    def audit(at: str, **further) -> PrivacyAudit:
+        with executor("dask", scheduler=at) as workers:
+            return audit_privacy(noisy, 0, 1, epsilon=1.0, trials=8_000, executor=workers, runs=kept, **further)
+
+    with pytest.raises(InputError, match=r"^scheduler must stay reachable .* got one that was lost"):
+        audit(address, progress=lose)
+    assert 2 <= len(kept) < 16
+    address, _ = scheduler("second")
+    assert audit(address).to_dict() == alone.to_dict()
+
+
+@pytest.mark.thorough
+def test_workers_with_another_dpcheck_are_refused(tmp_path: Path, scheduler) -> None:
+    package = Path(dpcheck.__file__).parent
+    shutil.copytree(package, tmp_path / "other" / "dpcheck", ignore=shutil.ignore_patterns("__pycache__", "*.xz"))
+    with (tmp_path / "other" / "dpcheck" / "arrays.py").open("a") as file:
+        file.write("# another\n")
+    address, _ = scheduler("file", str(tmp_path / "other"))
+    with (
+        executor("dask", scheduler=address) as workers,
+        pytest.raises(InputError, match=r"^workers must have the code"),
+    ):
+        list(workers.map(square, range(3)))
 
 
 def timed(number: int) -> tuple[int, np.ndarray]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import resource
 import signal
@@ -167,11 +169,23 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
     assert said.startswith(f"dpcheck: error: the store kept/{FILE} must be readable and writable: ")
     with closing(sqlite3.connect(tmp_path / "kept" / FILE)) as connection:
         (before,) = connection.execute("SELECT count(*) FROM kept").fetchone()
-    assert before > 5
+    assert 1 <= before < 400
     again = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=True)
     alone = subprocess.run(asked[:-2], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert again.stdout == alone.stdout
     assert len(again.stdout.splitlines()) == 401
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "lockf", refuse)
+    assert "must lie on a file system with locks" in refused([*MEASURE, "--store", str(tmp_path)], capsys)
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_a_clock_that_jumps_loses_nothing(tmp_path: Path) -> None:
