@@ -279,11 +279,9 @@ def test_a_store_that_others_can_write_is_one_line(tmp_path: Path, capsys: pytes
 def test_claims_that_others_can_write_are_decided_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import pooch
-
     from dpcheck.checks import shipped
 
-    monkeypatch.setattr(pooch, "os_cache", lambda project: tmp_path / project)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     names = [id.partition(".")[2] for id in shipped.of_claims() if id.startswith("zhang2022.")]
     shipped._keep("zhang2022", {name: {"place": ""} for name in names})
     assert shipped._kept("zhang2022") is not None
