@@ -151,8 +151,9 @@ def test_a_false_step_refutes_nothing_but_its_relation(words: str, verdict: str)
     assert Claim("X", "toy", "c", stated(words, it=IT), "l", lambda: decision).decide().verdict == verdict
 
 
-def test_a_verdict_that_is_only_called_judged_is_argued_by_hand() -> None:
-    decision = Decision("proved", "m", Evidence((FAR,)), "fine", "judged")
+@pytest.mark.parametrize("relations", [(), (AtMost("", 2 * a, a),)])
+def test_a_verdict_that_is_only_called_judged_is_argued_by_hand(relations: tuple[Any, ...]) -> None:
+    decision = Decision("proved", "m", Evidence((FAR,)), "fine", "judged", relations)
     result = Claim("X", "toy", "c", stated("It is false that {it}", it=IT), "l", lambda: decision).decide()
     assert (result.basis, result.judged) == (BY_HAND, "")
 
