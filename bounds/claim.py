@@ -116,8 +116,11 @@ class Claim:
         decision = self.decision()
         require(isinstance(decision, Decision), "a decision", "be a Decision", type(decision).__name__)
         verdict, note = self._checked(decision)
-        judged = decision.basis == "judged" and decision.relations and isinstance(self.statement, Statement)
-        relations = decision.relations if judged else ()
+        relations = decision.relations if decision.basis == "judged" and isinstance(self.statement, Statement) else ()
+        if (
+            verdict == "proved" and relations != decision.evidence.steps
+        ):  # what is printed as proved is what was recomputed
+            relations = ()
         shown = decision.evidence.to_dict()
         shown["steps"] += compared(self.carries)
         routes = dict.fromkeys(route for step in shown["steps"] for route in step.get("methods", ()))
@@ -126,7 +129,7 @@ class Claim:
         kernel = share(self.statement, verdict, decision.evidence.steps)
         return ClaimResult(
             self, verdict, method, note, shown, time.perf_counter() - started,
-            "judged" if judged else BY_HAND,  # a person reads words
+            "judged" if relations else BY_HAND,  # a person reads words
             kernel, wording.text(relations), wording.latex(relations),
         )  # fmt: skip
 

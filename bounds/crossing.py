@@ -95,6 +95,8 @@ def _tree(value: Any) -> Any:
         return ["Region", *map(_tree, value.relations)]
     require(_KINDS.get(kind.__name__) is kind, "a step of a file", f"be one of {', '.join(_KINDS)}", kind.__name__)
     parts = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+    if kind is Domain and value.empty:
+        parts["where"] = (*value.where, False)
     if kind is Enumerated:
         parts["function"] = _report(value.function, value.function(*value.arguments))
     elif kind is Searched:

@@ -11,7 +11,7 @@ from dpcheck.bounds.claim import Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Inequality, Quoted, Searched, Step
 from dpcheck.bounds.formula import plain
 from dpcheck.bounds.kind import Method
-from dpcheck.errors import InputError, require
+from dpcheck.errors import require
 
 
 def judge(*steps: Step, note: str = "", repaired: str = "") -> Callable[[], Decision]:
@@ -61,9 +61,9 @@ def judged(*steps: Step, note: str = "", repaired: str = "") -> Decision:
     try:
         broken = [step for step in steps if not step.holds()]
         methods = ", ".join(dict.fromkeys(_method(step) for step in steps))
-    except InputError as error:  # no route takes a formula of it
-        evidence = Evidence(())
-        return Decision("unresolved", Method.NONE, evidence, f"Neither proved nor refuted: {error}.", "judged", steps)
+    except (ArithmeticError, ValueError) as error:  # no route takes a formula, or a number, of it
+        why = f"Neither proved nor refuted: {wording.text(steps)} ({error})."
+        return Decision("unresolved", Method.NONE, Evidence(()), why, "judged", steps)
     for step in broken:
         point = _counterexample(step)
         if point is not None:

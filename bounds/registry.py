@@ -311,7 +311,6 @@ def prove(
     >>> result.verdict, result.claim.location
     ('refuted', 'proof of Lemma 6(a), Appendix C.2')
     """
-    from dpcheck.bounds.coq.kernel import compile_library
     from dpcheck.bounds.workers import decide
 
     file = isinstance(target, str) and target.endswith(".py")
@@ -319,6 +318,8 @@ def prove(
     chosen = None if file else find(target)  # a worker alone imports a file
     with tempfile.TemporaryDirectory() as library:
         if kernel:
+            from dpcheck.bounds.coq.kernel import compile_library
+
             compile_library(Path(library))
         coq = {"export": export, "library": library if kernel else ""}
         return ClaimResults(decide(chosen, target, jobs=jobs, seconds=seconds, watch=watch, coq=coq))

@@ -109,13 +109,16 @@ def distinct(letters: Iterable[Any]) -> None:
 
 def tree(expression: Any) -> Any:
     """Return an expression as lists of words and numbers; :func:`grown` makes it an expression again."""
-    part = exact(expression, ends=True)
+    return _tree(exact(expression, ends=True))
+
+
+def _tree(part: Any) -> Any:
     if type(part) is sympy.Symbol:
         return ["letter", part.name, {fact: known for fact, known in part.assumptions0.items() if fact in _FACTS}]
     if type(part) in NUMBERS:
         return ["number", hex(part.p), hex(part.q)]
     constant = next((name for name, value in _CONSTANTS.items() if part is value), None)
-    return ["constant", constant] if constant else [_NAMES[type(part)], *map(tree, part.args)]
+    return ["constant", constant] if constant else [_NAMES[type(part)], *map(_tree, part.args)]
 
 
 def grown(node: Any) -> Any:
@@ -124,6 +127,10 @@ def grown(node: Any) -> Any:
     Raises :class:`~dpcheck.errors.InputError` for what :func:`tree` does not make, and for a letter that would be read
     as a number, a function or a formula.
     """
+    return exact(_grown(node), ends=True)
+
+
+def _grown(node: Any) -> Any:
     head, *rest = node if isinstance(node, list) and node and isinstance(node[0], str) else ("",)
     match head, rest:
         case "number", [str(above), str(below)]:
@@ -139,4 +146,4 @@ def grown(node: Any) -> Any:
             require(known, f"the letter {name}", "be a sympy.Symbol with sympy's assumptions", facts)
             return sympy.Symbol(name, **facts)
     require(head in HEADS, "a tree", "be that of a formula", node)
-    return exact(build(head, [grown(part) for part in rest]), ends=True)
+    return build(head, map(_grown, rest))

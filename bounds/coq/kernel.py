@@ -155,7 +155,8 @@ class Session:
     def assumptions(self) -> set[str]:
         """Return the axioms that the theorems accepted so far rest on."""
         together = " ".join(f"(conj {name}" for name in self._accepted) + " I" + ")" * len(self._accepted)
-        answer = self._say(f"Definition dp_all := {together}.\nPrint Assumptions dp_all.\n", 900.0)
+        name = f"dp_all_{self._count}"  # for each time that it is asked
+        answer = self._say(f"Definition {name} := {together}.\nPrint Assumptions {name}.\n", 900.0)
         if answer is None or "Error" in answer:
             raise InputError(f"Coq must list what the theorems rest on, got {answer or 'no answer'}")
         listed = answer.partition("Axioms:\n")[2].replace("\n  ", " ")

@@ -9,14 +9,17 @@ import pytest
 import sympy
 from sympy import Float, Function, Integer, Rational, Sum, Symbol, binomial, exp, oo, sqrt, symbols
 
+from dpcheck.bounds import wording
 from dpcheck.bounds.asymptotics import Dominated, Region
 from dpcheck.bounds.calibration import NotPrivate
-from dpcheck.bounds.claim import Claim
+from dpcheck.bounds.claim import BY_HAND, Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity, Inequality
 from dpcheck.bounds.judge import judge
 from dpcheck.bounds.prover import Domain, over
+from dpcheck.bounds.statement import stated
 from dpcheck.bounds.terms import exact
 from dpcheck.errors import InputError
+from dpcheck.report.claims import claims_text
 
 a, x, d = symbols("a x d", positive=True)
 n, k = symbols("n k", integer=True)
@@ -116,3 +119,62 @@ def test_nothing_crashes(step: Any, verdict: str) -> None:
     result = Claim("X", "toy", "c", "words", "l", judge(step())).decide()
     assert result.verdict == verdict
     assert result.note
+
+
+# What is printed is what was judged
+
+FAR = Inequality("for every N there is", sympy.log(N), sqrt(N) / 100, Domain({N: (10**8, oo)}))
+NEAR = Inequality("", sympy.log(N), sqrt(N) / 100, Domain({N: (1, oo)}))
+IT = sympy.Le(sympy.log(N), sqrt(N) / 100)
+
+
+@pytest.mark.parametrize("words", ["{it} for all N >= 1", "It is false that {it}", "{it}"])
+def test_a_judged_text_comes_from_the_step_alone(words: str) -> None:
+    given = stated(words, it=IT)
+    result = Claim("X", "toy", "c", given, "l", judge(FAR, note="so it is free")).decide()
+    assert (result.verdict, result.basis) == ("proved", "judged")
+    assert result.statement == "log(N) <= sqrt(N)/100 for N >= 100000000, N integer"
+    assert result.words == str(given)
+    shown = result.to_dict()
+    assert (shown["statement"], shown["words"]) == (result.statement, result.words)
+    assert r"\log" in shown["stated"] and shown["stated"].endswith("for N >= 100000000, N integer")
+    assert result.note.endswith("In the author's words: so it is free")
+    assert claims_text([result], None, 0.0, color=False, width=80).count("in the author's words: ") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "verdict"),
+    [("{it}.", "refuted"), ("It is false that {it}", "unresolved"), ("{it} for all N >= 10^8", "unresolved")],
+)
+def test_a_false_step_refutes_nothing_but_its_relation(words: str, verdict: str) -> None:
+    decision = Decision("proved", "m", Evidence((NEAR,)), "fine")
+    assert Claim("X", "toy", "c", stated(words, it=IT), "l", lambda: decision).decide().verdict == verdict
+
+
+@pytest.mark.parametrize("relations", [(), (AtMost("", 2 * a, a),)])
+def test_a_verdict_that_is_only_called_judged_is_argued_by_hand(relations: tuple[Any, ...]) -> None:
+    decision = Decision("proved", "m", Evidence((FAR,)), "fine", "judged", relations)
+    result = Claim("X", "toy", "c", stated("It is false that {it}", it=IT), "l", lambda: decision).decide()
+    assert (result.basis, result.judged) == (BY_HAND, "")
+
+
+def test_what_fails_is_named_by_its_relation() -> None:
+    result = Claim("X", "toy", "c", stated("{it}", it=IT), "l", judge(NEAR)).decide()
+    assert result.verdict == "refuted"
+    assert result.note.startswith("It fails: log(N) <= sqrt(N)/100 fails at N = ")
+    assert result.counterexamples[0].startswith("log(N) <= sqrt(N)/100 fails at N = ")
+
+
+@pytest.mark.parametrize(
+    ("step", "text"),
+    [
+        (AtMost("", a, a + x), "a <= a + x for a > 0, x > 0"),
+        (Identity("", k * sympy.log(d), sympy.log(d) * k + 0), "k log(d) = k log(d) for d > 0, any real k, k integer"),
+        (Identity("", 1 / k, 1 / k), "1/k = 1/k for any real k, k integer, wherever both sides are defined"),
+        (Inequality("", a, 1, Domain({a: (0, 1)}, (a < 1,))), "a <= 1 for 0 < a <= 1, a < 1"),
+        (Dominated("", x + x * d, x, Region(d > 2), (d,)), "x + d x = O(d x) for 2 < d, d > 0, x > 0"),
+        (Below("", 2, 3), "2 < 3"),
+    ],
+)
+def test_the_text_of_a_step_has_its_domain_and_the_kinds_of_its_letters(step: Any, text: str) -> None:
+    assert wording.text([step]) == text
