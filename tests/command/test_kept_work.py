@@ -283,7 +283,9 @@ def test_claims_that_others_can_write_are_decided_anew(
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     names = [id.partition(".")[2] for id in shipped.of_claims() if id.startswith("zhang2022.")]
-    shipped._keep("zhang2022", {name: {"place": ""} for name in names})
+    shown = dict.fromkeys(("paper", "id", "location", "statement"), "")
+    decided = {"verdict": "proved", "note": "", "trust": "", "evidence": shown, "place": ""}
+    shipped._keep("zhang2022", dict.fromkeys(names, decided))
     assert shipped._kept("zhang2022") is not None
     (tmp_path / "dpcheck").chmod(0o777)
     assert shipped._kept("zhang2022") is None
