@@ -60,7 +60,11 @@ def first_noise():
         share = math.sqrt(LEADS / (n * math.log(n)))  # sqrt(d log(1/delta))/(n epsilon), beside strong concavity
         mu_y = math.log(n) ** 2 * share / LEADS  # beside privacy
         values = {"n": n, "d": 1, "delta": 1e-9, "epsilon": math.sqrt(math.log(1e9)) / (n * share), "mu_y": mu_y}
-        terms = theorem("zhang2022.corollary_b_6").terms(**values, L=1, D=1)
+        letters = {**values, "L": 1, "D": 1}
+        terms = {
+            name: float(term.subs({letter: letters[str(letter)] for letter in term.free_symbols}))
+            for name, term in theorem("zhang2022.corollary_b_6").regimes
+        }
         assert terms["its noise"] >= 0.999 * LEADS * max(terms["privacy"], terms["strong concavity"])
         found.append(theorem("zhang2022.corollary_b_6").noise(**values, L=1, D=1, k=1)["sigma"])
     return min(found)
