@@ -169,7 +169,8 @@ def _judged(experiment: Experiment, found: list[Point]) -> tuple[list[Finding], 
             factors = [each.unknown(f"not asymptotic: {experiment.unreachable}") for each in factors]
         verdict = worst(factors)
         if experiment.predicted is not None:
-            factors = _explained(factors, _slopes(experiment, found, "predicted"))
+            own = _slopes(experiment, found, "predicted")
+            factors = [each.beside(own[each.name]) for each in factors]
         factors += [_held(name, found[0].cell) for name in experiment.named if name not in order]
         evidence = {"fit": fit and fit.to_dict(), "factors": [each.to_dict() for each in factors]}
         judgements.append(_order(experiment, found, verdict, _reason(experiment, verdict, factors), **evidence))
@@ -191,16 +192,6 @@ def _slopes(experiment: Experiment, found: list[Point], what: str) -> dict[str, 
     """Exponents of a number of each grid point, such as its order."""
     cells, values = [point.cell for point in found], [getattr(point, what) for point in found]
     return dict(slopes(cells, values, experiment.varied(cells)))
-
-
-def _explained(factors: list[Factor], predicted: dict[str, float]) -> list[Factor]:
-    """Say of what is not exceeded which exponent the instance's own law has."""
-    return [
-        replace(each, why=f"the instance's own law has {each.name}^{predicted[each.name]:.3f} along this grid")
-        if each.word == "not exceeded"
-        else each
-        for each in factors
-    ]
 
 
 def _held(name: str, cell: Cell) -> Factor:
