@@ -52,7 +52,7 @@ class Factor:
     too_fast: float | None = None  # the least x for which a claim that is x faster than the theorem's is rejected
     too_slow: float | None = None
     margin: float = MARGIN
-    why: str = ""  # why it is untested
+    why: str = ""  # why it is untested, or not attained
     tied: tuple[str, ...] = ()  # the factors from which the grid cannot tell it
 
     @property
@@ -68,6 +68,11 @@ class Factor:
     def unknown(self, why: str) -> Factor:
         """Return the factor without anything that is rejected of it."""
         return replace(self, word="untested", why=why, too_fast=None, too_slow=None)
+
+    def beside(self, exponent: float) -> Factor:
+        """Return the factor; where it is not exceeded, with the exponent that the instance's own law has."""
+        law = f"the instance's own law has {self.name}^{exponent:.3f} along this grid"
+        return replace(self, why=law) if self.word == "not exceeded" else self
 
     def to_dict(self) -> dict[str, Any]:
         """Return the columns of a table of rates that are about a factor."""

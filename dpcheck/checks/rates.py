@@ -168,6 +168,9 @@ def _judged(experiment: Experiment, found: list[Point]) -> tuple[list[Finding], 
         if experiment.unreachable:
             factors = [each.unknown(f"not asymptotic: {experiment.unreachable}") for each in factors]
         verdict = worst(factors)
+        if experiment.predicted is not None:
+            own = _slopes(experiment, found, "predicted")
+            factors = [each.beside(own[each.name]) for each in factors]
         factors += [_held(name, found[0].cell) for name in experiment.named if name not in order]
         evidence = {"fit": fit and fit.to_dict(), "factors": [each.to_dict() for each in factors]}
         judgements.append(_order(experiment, found, verdict, _reason(experiment, verdict, factors), **evidence))

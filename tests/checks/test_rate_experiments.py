@@ -67,6 +67,12 @@ def test_a_wrong_power_breaks_the_prediction(power):
     assert found["rate"] == ("not exceeded" if power < 0 else "contradicted")
 
 
+def test_what_is_not_exceeded_has_the_exponent_of_the_instances_own_law():
+    faster = fake(lambda cell, rng, size: clean(cell, rng, size) * (cell["n"] / 2**22) ** -0.25)
+    (found,) = [each for each in findings(faster, Context(), {}) if ".rate." in each.id]
+    assert found.verdict == "not exceeded" and "n^-1.000" in found.evidence["factors"][0]["why"]
+
+
 @pytest.mark.parametrize("factor", [0.7, 1.4])
 def test_a_wrong_constant_breaks_the_prediction_alone(factor):
     found = verdicts(fake(lambda cell, rng, size: factor * clean(cell, rng, size)))
