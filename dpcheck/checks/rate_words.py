@@ -52,7 +52,7 @@ class Factor:
     too_fast: float | None = None  # the least x for which a claim that is x faster than the theorem's is rejected
     too_slow: float | None = None
     margin: float = MARGIN
-    why: str = ""  # why it is untested
+    why: str = ""  # why it is untested, or cannot be attained
     tied: tuple[str, ...] = ()  # the factors from which the grid cannot tell it
 
     @property

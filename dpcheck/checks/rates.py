@@ -167,6 +167,7 @@ def _judged(experiment: Experiment, found: list[Point]) -> tuple[list[Finding], 
         factors, fit = judged(frame, "measured", order, confidence=_CONFIDENCE)
         if experiment.unreachable:
             factors = [each.unknown(f"not asymptotic: {experiment.unreachable}") for each in factors]
+        factors = [replace(each, why=experiment.loose) if each.word == "not exceeded" else each for each in factors]
         verdict = worst(factors)
         factors += [_held(name, found[0].cell) for name in experiment.named if name not in order]
         evidence = {"fit": fit and fit.to_dict(), "factors": [each.to_dict() for each in factors]}
