@@ -166,8 +166,11 @@ OF_5: dict[str, Any] = {
 }  # fmt: skip
 LOUD = tuple(
     {"n": n, "d": d, "epsilon": epsilon, "delta": 10.0**-digits}
-    for n, d, epsilon, digits in ((100, 8, 0.1, 9), (200, 32, 0.1, 9), (400, 32, 0.2, 36), (100, 32, 0.3, 18))
-)
+    for n, d, epsilon, digits in (
+        (100, 8, 0.1, 9), (400, 32, 0.1, 9), (400, 8, 0.1, 36), (100, 32, 0.3, 9), (100, 32, 0.1, 36),
+        (200, 16, 0.2, 18),
+    )
+)  # fmt: skip
 
 EXPERIMENTS = (
     Experiment(
