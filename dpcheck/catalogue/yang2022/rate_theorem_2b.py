@@ -20,11 +20,11 @@ from dpcheck.checks.experiment import LOG_DELTA, Cell, Experiment, Grid, Premise
 from dpcheck.problems.hinge_game import HingeGame
 
 KINKS = "yang2022.theorem_2b"
-IDLE, RADIUS = 64, 2.0
+IDLE, RADIUS = 32, 2.5
 
 
 class Idle(HingeGame):
-    """The game on d/64 coordinates, with next to no hinge; the records are 0 in the others."""
+    """The game on d/32 coordinates, with next to no hinge; the records are 0 in the others."""
 
     @property
     def active(self) -> int:
@@ -89,7 +89,7 @@ def predicted(game: Idle, cell: Cell) -> float:
 def premises(game: Idle, cell: Cell) -> Iterable[Premise]:
     """The walk ends before the run does."""
     T, step, _ = numbers(game, cell)
-    yield Premise("the steps over those that lead to the corner", T * step / game.wall, 1.4)
+    yield Premise("the steps over those that lead to the corner", T * step / game.wall, 1.3)
     yield Premise("the smoothness of the game", game.smoothness, math.inf)
 
 
@@ -112,9 +112,8 @@ def effort(cells: tuple[Cell, ...]) -> float:
 FACTORS = ("n", "d", "epsilon", LOG_DELTA)
 # Privacy leads by 5 in the theorem's bound, and the bias of a finite n is below .01.
 CELLS = rows(
-    ("n", "d", "epsilon", "delta"), (80, 128, 1.0, 1e-4), (100, 128, 1.0, 1e-4), (125, 64, 0.5, 1e-5),
-    (160, 64, 0.4, 1e-5), (160, 64, 1.0, 1e-14), (200, 64, 0.7, 1e-5), (200, 64, 1.0, 1e-14),
-    (250, 128, 0.7, 1e-20), (250, 128, 1.0, 1e-6),
+    ("n", "d", "epsilon", "delta"), (100, 32, 0.5, 1e-4), (100, 32, 1.0, 1e-14), (100, 64, 1.0, 1e-6),
+    (100, 96, 1.0, 1e-4), (140, 32, 0.8, 1e-6), (180, 64, 1.0, 1e-6), (200, 64, 0.4, 1e-6), (225, 96, 1.0, 1e-5),
 )  # fmt: skip
 
 EXPERIMENTS = (
