@@ -174,7 +174,7 @@ LOUD = tuple(
 
 EXPERIMENTS = (
     Experiment(
-        factors=("T",), attains=TIGHT, runs=10, **common("variance", 1),
+        factors=("T",), attains=TIGHT, runs=5, **common("variance", 1),
         grid=Grid(cross(BUDGET | {"d": 8, "delta": 1e-12}, T=doubling(16_000, 128_000)), 20),
     ),
     Experiment(
