@@ -93,19 +93,25 @@ def premises(game: Idle, cell: Cell) -> Iterable[Premise]:
     yield Premise("the smoothness of the game", game.smoothness, math.inf)
 
 
-def effort(cells: tuple[Cell, ...]) -> float:
-    """The steps of all runs that leave each exponent's standard error at .01, as many measurements at each point.
+def spread(game: Idle, cell: Cell) -> float:
+    """The relative variance of a run's gap, of coordinates that walk alone in w and in v.
 
-    A run's gap varies by sqrt(M/(k x)) of itself, with k coordinates that each walk x in a time that varies by
-    sqrt(2 M/x), in w and in v.
+    With a drift g and a deviation s^2 = 2 M g of a step, the sum of distances from the wall has the variance
+    2 M x^3/(3 g^2) on the way there, from x, and 4 M^3/g a step from then on, as Brownian motion has.
     """
+    T, step, deviation = numbers(game, cell)
+    held, wall = held_off(step, deviation), game.wall
+    variance = 2 * held * wall**3 / (3 * step**2) + 4 * held**3 / step * (T - wall / step)
+    mean = T * predicted(game, cell) / (2 * game.active * game.drift)
+    return variance / mean**2 / (2 * game.active)
+
+
+def effort(cells: tuple[Cell, ...]) -> float:
+    """The steps of all runs that leave each exponent's standard error at .01, as many measurements at each point."""
     logs = np.log([[level(cell, name) for name in FACTORS] for cell in cells])
     variance = np.linalg.inv((logs - logs.mean(0)).T @ (logs - logs.mean(0))).diagonal().max()
-    steps = 0.0
-    for cell in cells:
-        game = sample(cell, np.random.default_rng(0))
-        T, step, deviation = numbers(game, cell)
-        steps += T * held_off(step, deviation) / (game.active * game.wall)
+    games = [sample(cell, np.random.default_rng(0)) for cell in cells]
+    steps = sum(numbers(game, cell)[0] * spread(game, cell) for game, cell in zip(games, cells, strict=True))
     return float(steps * variance / 0.01**2)
 
 
