@@ -84,6 +84,7 @@ class Experiment:
     predicted: Callable[[Any, Cell], float] | None = None  # by a closed form and the theorem's own schedule and noise
     within: float | None = 1.2  # this factor of the prediction; None for orders only
     attains: str = "whether the instance attains the order is not known"  # a sentence
+    loose: str = ""  # why no instance attains the order, where that is known
     reach: Callable[[Any, Any], float] | None = None  # (solver, problem) -> total step times curvature
     premises: Callable[[Any, Cell], Iterable[Premise]] = field(default=lambda problem, cell: ())
     clear: float | None = 5.0  # the start over the prediction, where no premise says it

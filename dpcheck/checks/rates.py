@@ -167,6 +167,7 @@ def _judged(experiment: Experiment, found: list[Point]) -> tuple[list[Finding], 
         factors, fit = judged(frame, "measured", order, confidence=_CONFIDENCE)
         if experiment.unreachable:
             factors = [each.unknown(f"not asymptotic: {experiment.unreachable}") for each in factors]
+        factors = [replace(each, why=experiment.loose) if each.word == "not exceeded" else each for each in factors]
         verdict = worst(factors)
         if experiment.predicted is not None:
             own = _slopes(experiment, found, "predicted")

@@ -255,3 +255,12 @@ def test_delta_is_a_factor_as_its_logarithm():
 def test_runs_may_depend_on_the_grid_point():
     experiment = replace(fake(clean), runs=lambda cell: int(2**24 / cell["n"]))
     assert [experiment.runs_at(cell) for cell in CELLS] == [16, 8, 4, 2, 1]
+
+
+def test_a_factor_that_no_instance_attains_says_why():
+    experiment = fake(lambda cell, rng, size: clean(cell, rng, size) / cell["n"], loose="the bound is a root too large")
+    tables = {}
+    list(findings(experiment, Context(), tables))
+    assert [(row["verdict"], row["why"]) for row in tables[TABLE][:1]] == [("not exceeded", experiment.loose)]
+    list(findings(fake(clean, loose="the bound is a root too large"), Context(), tables := {}))
+    assert [(row["verdict"], row["why"]) for row in tables[TABLE][:1]] == [("attained", "")]

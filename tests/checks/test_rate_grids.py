@@ -42,7 +42,6 @@ LEFT_OUT = {  # what a term names and no grid of the experiment varies, and why
     ("privatediff", "theorem_6"): ({"n", "d", LOG_DELTA}, UNREACHED),
     ("privatediff", "theorem_6.as_printed"): ({"n", "d", LOG_DELTA}, UNREACHED),
     ("privatediff", "theorem_6.without_noise"): ({"n", "d", LOG_DELTA}, UNREACHED),
-    ("privatediff", "theorem_6.short_threshold"): ({LOG_DELTA}, UNREACHED),
 }  # fmt: skip
 
 

@@ -11,7 +11,10 @@ from dpcheck import InputError
 from dpcheck.algorithms.kernels import gradients
 from dpcheck.algorithms.problem import data_of
 from dpcheck.bounds.registry import theorem
+from dpcheck.catalogue.one_sided import OneSided
 from dpcheck.catalogue.yang2022 import rate_convex_concave as corner
+from dpcheck.catalogue.yang2022 import rate_one_sided as bent
+from dpcheck.catalogue.yang2022 import rate_theorem_2b as idle
 from dpcheck.catalogue.yang2022 import rate_theorems_3_4_5 as pl
 from dpcheck.problems.hinge_game import HingeGame
 from dpcheck.problems.polyak import Polyak
@@ -167,3 +170,114 @@ def test_the_late_start_is_where_the_proofs_limits_begin_to_hold():
 
     assert within(late * (1 + 1e-9)) and not within(0.999 * late)
     assert late > 10 * max(cell["T"] for each in pl.EXPERIMENTS for cell in each.grid.cells)
+
+
+def one_sided(d, rng, **constants):
+    records = 0.7 * rng.uniform(-1, 1, (5, 2 * d)) / math.sqrt(d)
+    return OneSided(records, **{"coupling": 0.4, "mu": 0.8, "rho": 1.3} | constants)
+
+
+def test_gradients_of_the_one_sided_game_are_the_differences_of_its_value():
+    rng, step, d = np.random.default_rng(0), 1e-6, 2
+    game = one_sided(d, rng)
+    bound_w, bound_v = game.lipschitz_w, game.lipschitz_v
+    for x in 0.7 * rng.uniform(-1, 1, (50, 2 * d)):
+        g = np.empty(2 * d)
+        game.gradient(game.params, game.records[0], x[:d], x[d:], g[:d], g[d:])
+        assert np.linalg.norm(g[:d]) <= bound_w and np.linalg.norm(g[d:]) <= bound_v
+        for move in step * np.eye(2 * d):
+            up, down = (game.value(game.params, game.records[0], y[:d], y[d:]) for y in (x + move, x - move))
+            assert g[move > 0][0] == pytest.approx((up - down) / (2 * step), abs=1e-6)
+
+
+def test_the_constants_of_the_one_sided_game_are_those_of_its_two_hessians():
+    game = one_sided(1, np.random.default_rng(0), coupling=0.3)
+    off = np.diag([0.8, -1.6])
+    on = off + 0.3 * np.ones((2, 2))
+    assert game.smoothness == pytest.approx(max(np.linalg.norm(each, 2) for each in (off, on)))
+    assert game.convexity == min(each[0, 0] for each in (off, on)) and game.concavity == -max(off[1, 1], on[1, 1])
+
+
+def test_the_excess_of_the_one_sided_game_is_that_of_its_maximum():
+    game, v = one_sided(1, np.random.default_rng(0)), np.linspace(-2, 2, 40_001)
+    for w in (-0.6, 0.0, 0.5):
+        values = game.mu / 2 * w * w + game.coupling / 2 * np.maximum(w + v, 0) ** 2 - game.curved / 2 * v * v
+        assert game.excess(np.array([w])) == pytest.approx(values.max(), abs=1e-8)
+
+
+@pytest.mark.parametrize("regime", ["variance", "noise in v", "noise in w"])
+def test_the_moments_of_theorem_3_are_those_of_simulated_iterates(regime):
+    """4,000 coordinates together; a few per cent are what it costs to take v for normal."""
+    game, steps, sigma = OneSided(np.zeros((2, 2)), **bent.SHAPES[regime]), 1500, (0.1, 0.2)
+    first, rng = theorem("yang2022.theorem_3").schedule(**bent.shape(game)), np.random.default_rng(0)
+    w, v = np.zeros((2, 4000))
+    for t in range(1, steps):
+        kink = game.coupling * np.maximum(w + v, 0)
+        g_w = game.mu * w + kink + sigma[0] * rng.standard_normal(w.size)
+        g_v = kink - game.curved * v + sigma[1] * rng.standard_normal(w.size)
+        w = np.clip(w - first["eta_w"] / t * g_w, -game.radius, game.radius)
+        v = np.clip(v + first["eta_v"] / t ** (2 / 3) * g_v, -game.room, game.room)
+    assert bent.followed(game, steps, *sigma) == pytest.approx(game.excess(w[:, None]).mean(), rel=0.07)
+
+
+def test_noise_in_v_and_the_spread_of_records_cost_what_theorem_3_says_and_noise_in_w_less():
+    game = OneSided(np.zeros((2, 2)), **bent.SHAPES["noise in v"])
+    far = {name: [bent.followed(game, T, *each) for T in (16_000, 64_000)] for name, each in
+           {"w": (0.3, 1e-6), "v": (0.0, 0.3), "louder": (0.0, 0.6)}.items()}  # fmt: skip
+    power = {name: math.log(late / early) / math.log(4) for name, (early, late) in far.items()}
+    assert power["v"] == pytest.approx(-2 / 3, abs=0.03) and power["w"] == pytest.approx(-1, abs=0.03)
+    assert far["louder"][1] / far["v"][1] == pytest.approx(4, rel=0.02)
+
+
+def test_the_records_of_theorem_3_cancel_and_spread_as_declared():
+    game = bent.sample("variance", {"T": 100, "d": 3}, np.random.default_rng(0))
+    c = game.records[:, 3:]
+    assert np.abs(c.mean(0)).max() < 1e-12 and (c**2).mean(0) == pytest.approx(np.full(3, 1 / 3))
+    assert not game.records[:, :3].any()
+
+
+def test_theorem_5_leaves_v_a_third_of_its_domain_from_its_onset_on():
+    """kappa = mu = L = 1, d = 1, V = 1 and G_v = rho V, at the epsilon where the privacy term leads by 5."""
+    n, delta = bent.onset(), 1e-17
+    epsilon = math.sqrt(math.log(1 / delta)) / (5 * math.sqrt(n))
+    sigma = theorem("yang2022.theorem_1").noise(n=round(n), T=round(n), epsilon=epsilon, delta=delta, G_w=1, G_v=1)
+    step = theorem("yang2022.theorem_3").schedule(kappa=1, mu=1, L=1, t=round(n))["eta_v"]
+    assert sigma["sigma_v"] * math.sqrt(step / 2) == pytest.approx(1 / 3, rel=1e-4)
+
+
+def idle_walks(game, cell, draws=1500):
+    """Mean iterates of the coordinates with a slope, one a row, in NumPy."""
+    T, step, deviation = idle.numbers(game, cell)
+    rng, x, total = np.random.default_rng(0), np.zeros(draws), np.zeros(draws)
+    for _ in range(T):
+        total += x
+        x = np.clip(x - step + deviation * rng.standard_normal(draws), -game.wall, game.wall)
+    return total / T
+
+
+def test_the_gap_with_idle_coordinates_and_its_spread_are_those_of_simulated_walks():
+    cell = {"n": 100, "d": 64, "epsilon": 1.0, "delta": 1e-6}
+    game = idle.sample(cell, np.random.default_rng(0))
+    walks = idle_walks(game, cell)
+    gaps = 2 * game.active * game.drift * (walks + game.wall)  # of all coordinates, if they were as this one
+    assert idle.predicted(game, cell) == pytest.approx(gaps.mean(), rel=0.06)
+    assert idle.spread(game, cell) == pytest.approx(gaps.var() / gaps.mean() ** 2 / (2 * game.active), rel=0.15)
+
+
+def test_the_gap_with_idle_coordinates_is_its_definition():
+    cell, rng = {"n": 80, "d": 32, "epsilon": 1.0, "delta": 1e-4}, np.random.default_rng(1)
+    game, d = idle.sample(cell, rng), 32
+    reach = np.concatenate([np.full(1, game.wall), np.full(d - 1, game.radius / math.sqrt(2 * (d - 1)))])
+    assert np.linalg.norm(reach) == pytest.approx(game.radius)
+    outputs = rng.uniform(-1, 1, (4, 2 * d)) * np.tile(reach, 2)
+    record = np.zeros(2 * d)
+    record[[0, d]] = game.centre * game.bound
+    means = outputs.mean(0)
+
+    def worth(w, v):  # linear, so that the means of the runs are enough
+        return game.value(game.params, record, w, v)
+
+    best_v, best_w = (np.concatenate([[-game.wall], np.zeros(d - 1)]) for _ in range(2))
+    gap = worth(means[:d], best_v) - worth(best_w, means[d:])
+    assert game.weak_gap(outputs) == pytest.approx(gap, abs=1e-5)
+    assert not game.records[:, 1:d].any() and not game.records[:, d + 1 :].any()

@@ -62,6 +62,17 @@ def test_without_noise_the_simulation_of_theorem_6_is_gradient_descent():
     assert theorem_6.simulated(problem, plan, 2) == pytest.approx(expected, rel=1e-9)
 
 
+def test_the_moments_of_theorem_6_are_those_of_simulated_rounds(monkeypatch):
+    monkeypatch.setattr(theorem_6, "RUNS", 60)
+    cell = {"n": 40_501, "d": 16, "epsilon": 0.25, "delta": 1e-11}
+    problem = EqualRecords.of(10, 16, theorem_6.PULL, coupling=0.0)
+    expected = theorem_6.simulated(problem, theorem_6.stated(problem, cell), 16)
+    assert theorem_6.followed(problem, cell) == pytest.approx(expected, rel=0.03)
+    schedule = theorem_6.published(problem, cell)
+    assert theorem_6.stated(problem, cell).eta_x == pytest.approx(2 * schedule.eta_x)
+    assert theorem_6.stated(problem, cell).C3 < schedule.C3 / 100
+
+
 def test_the_law_of_dptd_is_that_of_simulated_iterates(monkeypatch):
     monkeypatch.setattr(dptd, "BATCH", 4)
     n, size, problem = 400, 4000, dptd.game(400)

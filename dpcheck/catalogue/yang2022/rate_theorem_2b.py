@@ -1,0 +1,133 @@
+"""The privacy term of Theorem 2b of Yang et al. 2022, measured where few coordinates matter.
+
+T = n^2 steps of 1/(n N), N = sqrt(d log(1/delta))/epsilon, lead to the saddle, a corner, and cost D^2 N/n on the way:
+that is the theorem's privacy term. Noise that held all d coordinates off the corner would cost about 64 G^2 N/n, so
+that the game would have to be as large as n = 10^4, T = 10^8 for it. Here one coordinate in ``IDLE`` has a slope and
+the others have none: noise in those moves no gap. The coordinates that have one are a box of 1/sqrt 2 of the radius,
+the idle ones another, so that both parts of every d are alike.
+"""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from dpcheck.algorithms.kernels.parts import BOX
+from dpcheck.algorithms.problem import Array, blocks
+from dpcheck.bounds.registry import theorem
+from dpcheck.catalogue.yang2022.rate_convex_concave import OF_DP_SGDA, held_off
+from dpcheck.checks.experiment import LOG_DELTA, Cell, Experiment, Grid, Premise, level, rows
+from dpcheck.problems.hinge_game import HingeGame
+
+KINKS = "yang2022.theorem_2b"
+IDLE, RADIUS = 32, 2.5
+
+
+class Idle(HingeGame):
+    """The game on d/32 coordinates, with next to no hinge; the records are 0 in the others."""
+
+    @property
+    def active(self) -> int:
+        """How many coordinates have a slope."""
+        return int(self.dim_w) // IDLE
+
+    @property
+    def wall(self) -> float:
+        """Entries of the corner, where there is a slope."""
+        return self.radius / math.sqrt(2 * self.active)
+
+    @property
+    def drift(self) -> float:
+        """Entries of the mean of b and c, where they are not 0."""
+        return self.centre * self.bound / math.sqrt(self.active)
+
+    @property
+    def domain_w(self) -> Array:
+        """Two boxes."""
+        others = self.dim_w - self.active
+        return blocks((self.active, BOX, self.wall), (others, BOX, self.radius / math.sqrt(2 * others)))
+
+    domain_v = domain_w
+
+    def weak_gap(self, outputs: Array) -> float:
+        """Return the weak primal-dual population gap of runs ``outputs`` : (R, 2d), the hinges' 2e-6 B D left out."""
+        d, k = self.dim_w, self.active
+        means = outputs.mean(0)
+        return float(self.drift * (means[:k] + means[d : d + k] + 2 * self.wall).sum())
+
+
+def sample(cell: Cell, rng: np.random.Generator) -> Idle:
+    """Fresh records."""
+    n, d = int(cell["n"]), int(cell["d"])
+    k = d // IDLE
+    records = np.zeros((n, 2, d))
+    records[:, :, :k] = (Idle.centre + Idle.spread * (2.0 * rng.integers(0, 2, (n, 2, k)) - 1)) / math.sqrt(k)
+    return Idle(records.reshape(n, -1), coupling=0.0, slope=1e-6, place=-RADIUS / 2, width=0.0, radius=RADIUS)
+
+
+def constants(game: Idle, cell: Cell) -> dict[str, float]:
+    """The parameters of Theorem 2b."""
+    return {**cell, "G_w": game.lipschitz_w, "G_v": game.lipschitz_v, "D_w": game.radius, "D_v": game.radius}
+
+
+def numbers(game: Idle, cell: Cell) -> tuple[int, float, float]:
+    """T, the length of a step without noise, and the deviation of its noise."""
+    values = constants(game, cell)
+    schedule, noise = theorem(KINKS).schedule(**values), theorem(KINKS).noise(**values)
+    return int(schedule["T"]), schedule["eta"] * game.drift, schedule["eta"] * noise["sigma_w"]
+
+
+def predicted(game: Idle, cell: Cell) -> float:
+    """The mean weak gap, as the head of ``rate_convex_concave`` has it, of coordinates that walk alone."""
+    T, step, deviation = numbers(game, cell)
+    k = math.floor(game.wall / step)
+    walk = (k + 1) * (game.wall - step * k / 2) / T
+    held = held_off(step, deviation)
+    return 2 * game.active * game.drift * (walk + held - held**2 / (step * T))
+
+
+def premises(game: Idle, cell: Cell) -> Iterable[Premise]:
+    """The walk ends before the run does."""
+    T, step, _ = numbers(game, cell)
+    yield Premise("the steps over those that lead to the corner", T * step / game.wall, 1.3)
+    yield Premise("the smoothness of the game", game.smoothness, math.inf)
+
+
+def spread(game: Idle, cell: Cell) -> float:
+    """The relative variance of a run's gap, of coordinates that walk alone in w and in v.
+
+    With a drift g and a deviation s^2 = 2 M g of a step, the sum of distances from the wall has the variance
+    2 M x^3/(3 g^2) on the way there, from x, and 4 M^3/g a step from then on, as Brownian motion has.
+    """
+    T, step, deviation = numbers(game, cell)
+    held, wall = held_off(step, deviation), game.wall
+    variance = 2 * held * wall**3 / (3 * step**2) + 4 * held**3 / step * (T - wall / step)
+    mean = T * predicted(game, cell) / (2 * game.active * game.drift)
+    return variance / mean**2 / (2 * game.active)
+
+
+def effort(cells: tuple[Cell, ...]) -> float:
+    """The steps of all runs that leave each exponent's standard error at .01, as many measurements at each point."""
+    logs = np.log([[level(cell, name) for name in FACTORS] for cell in cells])
+    variance = np.linalg.inv((logs - logs.mean(0)).T @ (logs - logs.mean(0))).diagonal().max()
+    games = [sample(cell, np.random.default_rng(0)) for cell in cells]
+    steps = sum(numbers(game, cell)[0] * spread(game, cell) for game, cell in zip(games, cells, strict=True))
+    return float(steps * variance / 0.01**2)
+
+
+FACTORS = ("n", "d", "epsilon", LOG_DELTA)
+# Privacy leads by 5 in the theorem's bound, and the bias of a finite n is below .01.
+CELLS = rows(
+    ("n", "d", "epsilon", "delta"), (100, 32, 0.5, 1e-4), (100, 32, 1.0, 1e-14), (100, 64, 1.0, 1e-6),
+    (100, 96, 1.0, 1e-4), (140, 32, 0.8, 1e-6), (180, 64, 1.0, 1e-6), (200, 64, 0.4, 1e-6), (225, 96, 1.0, 1e-5),
+)  # fmt: skip
+
+EXPERIMENTS = (
+    Experiment(
+        name="theorem_2b.privacy", theorem=KINKS, regime="privacy", larger=True, sample=sample, factors=FACTORS,
+        grid=Grid(CELLS, 40), predicted=predicted, premises=premises, clear=None, measure=Idle.weak_gap,
+        settings=lambda game, cell: {"theorem": "2b"}, constants=constants, within=1.75,
+        unreachable=f"runs of T = n^2 steps are so noisy that exponents within .05 take {effort(CELLS):.1e} steps",
+        **{name: OF_DP_SGDA[name] for name in ("algorithm", "variant", "quantity", "attains")},
+    ),
+)  # fmt: skip
