@@ -16,14 +16,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.jit import GRADIENT_SIGNATURE, VALUE_SIGNATURE, kernel
+from dpcheck.algorithms.kernels.jit import kernel
 from dpcheck.algorithms.problem import Array, Constants, Defaults, columns, fields_read
 from dpcheck.errors import require
 from dpcheck.problems import as_records, within_bound
 from dpcheck.problems.hinge_game import HingeGame
 
 
-@kernel(GRADIENT_SIGNATURE)
+@kernel("gradient")
 def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def]
     """Partial gradients of one record (b, c)."""
     mu, a, curved, d = params[0], params[1], params[2], w.size
@@ -33,7 +33,7 @@ def gradient(params, record, w, v, out_w, out_v):  # type: ignore[no-untyped-def
         out_v[i] = bent - curved * v[i] + record[d + i]
 
 
-@kernel(VALUE_SIGNATURE)
+@kernel("value")
 def value(params, record, w, v):  # type: ignore[no-untyped-def]
     """f of one record (b, c)."""
     total, d = 0.0, w.size

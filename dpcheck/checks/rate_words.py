@@ -70,9 +70,9 @@ class Factor:
         return replace(self, word="untested", why=why, too_fast=None, too_slow=None)
 
     def beside(self, exponent: float) -> Factor:
-        """Return the factor; where it is not exceeded, with the exponent that the instance's own law has."""
+        """Return the factor; where it is not exceeded and nothing says why, with the exponent of the instance's law."""
         law = f"the instance's own law has {self.name}^{exponent:.3f} along this grid"
-        return replace(self, why=law) if self.word == "not exceeded" else self
+        return replace(self, why=self.why or law) if self.word == "not exceeded" else self
 
     def to_dict(self) -> dict[str, Any]:
         """Return the columns of a table of rates that are about a factor."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dpcheck.algorithms.kernels.parts import BOX
+from dpcheck.algorithms.kernels.parts import Shape
 from dpcheck.algorithms.problem import Array, blocks
 from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue.yang2022.rate_convex_concave import OF_DP_SGDA, held_off
@@ -45,7 +45,7 @@ class Idle(HingeGame):
     def domain_w(self) -> Array:
         """Two boxes."""
         others = self.dim_w - self.active
-        return blocks((self.active, BOX, self.wall), (others, BOX, self.radius / math.sqrt(2 * others)))
+        return blocks((self.active, Shape.BOX, self.wall), (others, Shape.BOX, self.radius / math.sqrt(2 * others)))
 
     domain_v = domain_w
 
