@@ -28,7 +28,9 @@ ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "tests" / "measured" / "installs.csv"
 REPORTS = ROOT / "build" / "installs"
 LIBRARIES = ("numpy", "numba", "scipy", "sympy", "pandas", "z3-solver")
-COLUMNS = ("form", "date", "python", *LIBRARIES, "exit code", "other verdicts", "other numbers", "tests", "core seconds")
+COLUMNS = (
+    "form", "date", "python", *LIBRARIES, "exit code", "other verdicts", "other numbers", "tests", "core seconds",
+)  # fmt: skip
 SLICE = (
     "tests/solvers/test_events.py", "tests/solvers/test_kernel_cache.py", "tests/audits/test_binomial.py",
     "tests/audits/test_rates.py", "tests/audits/test_tables.py", "tests/bounds/test_inequalities.py",
@@ -102,10 +104,8 @@ class Workshop:
     @cached_property
     def built(self) -> tuple[Path, Path]:
         """The sdist, and the wheel built from it, in isolation."""
-        copy, out = self.folder / "copy", self.folder / "dist"
-        shutil.copytree(
-            ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv", "build", "*.egg-info")
-        )
+        out, left_out = self.folder / "dist", shutil.ignore_patterns(".git", ".venv", "build", "*.egg-info")
+        shutil.copytree(ROOT, self.copy, symlinks=True, ignore=left_out)
         done(self.uv, "build", "--out-dir", out, self.copy)
         return next(out.glob("*.tar.gz")), next(out.glob("*.whl"))
 
@@ -128,18 +128,12 @@ class Workshop:
 
 
 def by_pip(name: str, *what: str) -> Callable[[Workshop], Path]:
-    """Return a form that pip installs, as a user would, into an environment of its own."""
+    """Return a form that pip installs into an environment of its own."""
 
     def install(shop: Workshop) -> Path:
-        done(shop.python, "-m", "venv", shop.folder / name)
-        python = shop.folder / name / "bin" / "python"
-        done(
-            python,
-            "-m",
-            "pip",
-            "install",
-            *(word.format(sdist=shop.built[0], copy=shop.folder / "copy") for word in what),
-        )
+        python = shop.environment(name, "pip", "-r", ROOT / "pyproject.toml")  # what it needs, since uv is quicker
+        places = {"sdist": shop.built[0], "copy": shop.copy}
+        done(python, "-m", "pip", "install", *(word.format_map(places) for word in what))
         return python
 
     return install
