@@ -273,12 +273,9 @@ def _from_variable(entry: Entry) -> list[Array] | None:
 
 
 def _from_cache(name: str, entry: Entry) -> list[Array]:
-    folder = user_cache()
-    if folder is None:
-        raise InputError(f"{name} must be kept where it is downloaded: set HOME, XDG_CACHE_HOME or {VARIABLE}")
     arrays: list[Array] = []
     for file in entry.public:
-        path = folder / name / file.at.rpartition("/")[2]
+        path = user_cache() / name / file.at.rpartition("/")[2]
         if wrong := distrusted(path):
             raise InputError(f"the data set that is kept is not used: {wrong}")
         if not path.exists():

@@ -197,8 +197,6 @@ def _as_kept(result: ClaimResult) -> dict[str, Any]:
 def _store() -> Store:
     """Return the user's cache; InputError where it cannot be written, or by others too."""
     folder = user_cache()
-    if folder is None:
-        raise InputError("the cache must have a place: set HOME or XDG_CACHE_HOME")
     try:
         folder.mkdir(NEW_FOLDER, parents=True, exist_ok=True)
     except OSError as error:

@@ -133,21 +133,19 @@ _DAY = 86_400.0
 _SWEPT = "swept"  # the file whose time says when the folder was last looked through
 
 
-def place() -> Path | None:
-    """Return the folder: that of ``NUMBA_CACHE_DIR`` where it is set, else one in the user's cache, if that exists."""
+def place() -> Path:
+    """Return the folder: that of ``NUMBA_CACHE_DIR`` where it is set, else one in the user's cache."""
     named = os.environ.get("NUMBA_CACHE_DIR")
     if named:
         return Path(named)
-    folder = user_cache()
-    return folder / "compiled" if folder else None
+    return user_cache() / "compiled"
 
 
 def read(name: str) -> bytes | None:
     """Return what was kept under this name; None where nothing is, or nothing that is whole."""
-    folder = place()
-    if folder is None or not _is_used(folder / name):
+    path = place() / name
+    if not _is_used(path):
         return None
-    path = folder / name
     try:
         data = path.read_bytes()
     except OSError:
@@ -164,8 +162,6 @@ def read(name: str) -> bytes | None:
 def write(name: str, data: bytes) -> None:
     """Keep data under this name, where that is possible."""
     where = place()
-    if where is None:
-        return
     new = where / f"{name}.{uuid.uuid4().hex[:12]}"
     try:
         where.mkdir(NEW_FOLDER, parents=True, exist_ok=True)
@@ -190,10 +186,8 @@ def _is_used(path: Path) -> bool:
 
 def drop(name: str) -> None:
     """Throw away what was kept under this name."""
-    folder = place()
     with suppress(OSError):
-        if folder is not None:
-            (folder / name).unlink(missing_ok=True)
+        (place() / name).unlink(missing_ok=True)
 
 
 def _sweep(where: Path) -> None:
