@@ -39,9 +39,11 @@ from hostile_inputs import (
     LINES,
     LITERALS,
     MODULES,
+    OF_A_FORM,
     PAIR,
     RATE,
     READ,
+    SURE,
     TOML,
     VALUES,
     WORDS,
@@ -145,7 +147,7 @@ def options(command: str, actions: list[Action]) -> Iterator[Trial]:
             continue
         name = action.option_strings[-1] if action.option_strings else action.dest
         written = action.dest.endswith("output") and action.dest not in ("output", "json_output")  # one way for all
-        for word in ("x",) if action.choices else WORDS[5:12:5] if written else WORDS:
+        for word in ("x",) if action.choices else WORDS[3:9:5] if written else WORDS:
             number = action.type in (int, float)
             codes = REFUSED if action.choices or (number and not _is(action.type, word)) else ANY
             line = (
@@ -173,8 +175,9 @@ def trials(folder: Path) -> Iterator[Trial]:
         good = (folder / file).read_bytes()
         for number, line in enumerate(lines):
             for fault, content in (damaged(good) | REPLACED).items():
-                yield Trial(f"{line[0]} {line[1]}, {file} damaged", fault, line, ANY, file, content)
-            if file.endswith(".json") and file != "data.json" and not number:
+                codes = REFUSED if fault in SURE and file.endswith(OF_A_FORM) else ANY
+                yield Trial(f"{line[0]} {line[1]}, {file} damaged", fault, line, codes, file, content)
+            if file.endswith(".json") and file not in ("data.json", "fit.json") and not number:
                 value = json.loads(good)
                 for at, to in itertools.product((at for at in places(value) if len(at) < 4), (..., *VALUES)):
                     where = ".".join(map(str, at))
