@@ -17,6 +17,8 @@ from typing import Any
 import dpcheck
 from dpcheck.errors import InputError
 
+_FAR = 700  # of a copy: beyond the files that code which writes to all of them, or closes them, counts up to
+
 
 @contextmanager
 def as_before() -> Iterator[None]:
@@ -77,9 +79,11 @@ class _Stream:
     def __init__(self, name: str) -> None:
         self._name, self._stream, self._copy = name, getattr(sys, name), -1
         self._number = -1
-        with suppress(OSError, ValueError, AttributeError):
+        with suppress(OSError, ValueError, AttributeError, ImportError):
+            import fcntl  # of no system without file numbers
+
             self._number = self._stream.fileno()
-            self._copy = os.dup(self._number)
+            self._copy = fcntl.fcntl(self._number, fcntl.F_DUPFD_CLOEXEC, _FAR)
 
     def give_back(self) -> None:
         setattr(sys, self._name, self._stream)
