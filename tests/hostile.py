@@ -1,9 +1,9 @@
 """Hostile trials of the command: every option with words, every file with faults, code that breaks what it can reach.
 
-``python -m tests.hostile`` runs all of them and writes ``tests/measured/hostile.csv``, ``... 3`` every third one. A trial is a command line in a
-folder of its own, run as a user runs it, in a process that is forked. It is held where the exit code is one that is
-allowed, there is no traceback, bad input (2) gets one line on stderr, nothing on stdout and changes no file, and all of
-it takes less than ``SECONDS``. Options come from the parser: a new one is tried by itself.
+``python -m tests.hostile`` runs all of them and writes ``tests/measured/hostile.csv``, ``... 3`` every third one. A
+trial is a command line in a folder of its own, run as a user runs it, in a process that is forked. It is held where
+the exit code is one that is allowed, there is no traceback, bad input (2) gets one line on stderr, nothing on stdout
+and changes no file, and all takes less than ``SECONDS``. Options come from the parser: a new one is tried by itself.
 """
 
 from __future__ import annotations
