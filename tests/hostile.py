@@ -312,10 +312,8 @@ def tried(trial: Trial, good: Path, folder: Path) -> Outcome:
 
 def all_trials(good: Path) -> list[Trial]:
     """Make the good files, and return all trials on them."""
-    for module in ("audits.sequential", "checks", "report.html", "solvers", "experiments.runner", "audits.bugs.bug"):
+    for module in ("audits.sequential", "commands.mechanisms", "report.findings", "algorithms.measure"):
         importlib.import_module(f"dpcheck.{module}")  # once, before processes are forked
-    registry = importlib.import_module("dpcheck.bounds.registry")
-    registry.theorems(), registry.claims()
     make(good)
     return list(trials(good))
 
@@ -342,6 +340,10 @@ def main() -> int:
     """Make all trials in two processes, write the table, and return how many were not held."""
     every, *share = map(int, sys.argv[1:] or ["1"])
     if share:
+        for module in ("checks", "report.html", "solvers", "experiments.runner", "audits.bugs.bug"):
+            importlib.import_module(f"dpcheck.{module}")
+        registry = importlib.import_module("dpcheck.bounds.registry")
+        registry.theorems(), registry.claims()
         for trial, outcome in made(share[0] * every, 2 * every):
             print(json.dumps([trial.group, trial.name, outcome.code, outcome.wrong]), flush=True)
         return 0
@@ -349,8 +351,13 @@ def main() -> int:
 
     tables = importlib.import_module("tables")
     command = [sys.executable, "-m", "tests.hostile", str(every)]
-    halves = [subprocess.Popen([*command, str(k)], stdout=subprocess.PIPE, text=True) for k in range(2)]
-    rows = [json.loads(line) for half in halves for line in half.communicate()[0].splitlines()]
+    with tempfile.TemporaryFile("w+") as first, tempfile.TemporaryFile("w+") as second:
+        files = (first, second)
+        halves = [subprocess.Popen([*command, str(k)], stdout=file) for k, file in enumerate(files)]
+        assert [half.wait() for half in halves] == [0, 0]
+        for file in files:
+            file.seek(0)
+        rows = [json.loads(line) for file in files for line in file]
     for group, name, _, wrong in rows:
         if wrong:
             print(f"{group}: {name}: {wrong}")
