@@ -27,6 +27,7 @@ def as_before() -> Iterator[None]:
     No number that came out after somebody replaced :func:`numpy.random.default_rng` is one of dpcheck's.
     """
     streams = [_Stream("stdout"), _Stream("stderr")]
+    path = list(sys.path)
     tracing, functions = (sys.gettrace(), sys.getprofile()), _functions()
     try:
         yield
@@ -43,6 +44,11 @@ def as_before() -> Iterator[None]:
                 setattr(sys.modules[module], name, function)
                 replaced.append(f"{module}.{name}")
         broke = sys.exc_info()[1]
+        lost = set(path) - set(sys.path)
+        if lost:
+            sys.path[:] = path
+        if lost and isinstance(broke, ImportError):  # of a module of ours, which comes where it is needed
+            raise InputError("the code under test must leave sys.path as it is, got one that took from it") from broke
         if replaced and not isinstance(broke, KeyboardInterrupt):
             got = f"one that replaced {', '.join(replaced)[:200]}"
             raise InputError(f"the code under test must leave NumPy alone, got {got}") from broke

@@ -7,6 +7,7 @@ claims come from its signature and its docstring; where they do not say it, the 
 from __future__ import annotations
 
 import ast
+import os
 import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
@@ -188,7 +189,9 @@ def run(options: Namespace) -> int:
     folder = Path.cwd() if options.output is None else Path(options.output).resolve().parent
     require(folder.is_dir(), "--output", "lie in an existing folder", options.output)
     if options.output is not None:
-        require(bool(options.output) and not Path(options.output).exists(), "--output", "be a new file", options.output)
+        require(
+            bool(options.output) and not os.path.lexists(options.output), "--output", "be a new file", options.output
+        )
     try:
         tests = tests_of(file.read_text("utf-8"))
     except (OSError, SyntaxError, ValueError) as error:
