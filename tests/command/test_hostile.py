@@ -16,7 +16,9 @@ import hostile
 import pytest
 import tables
 
+import dpcheck
 from dpcheck import InputError, reading
+from dpcheck.report import history
 from dpcheck.running.store import Store
 
 _TOGETHER, _STEP = 8, 400  # trials of a slice, and from one to the next
@@ -37,7 +39,8 @@ def test_the_table_is_of_these_trials() -> None:
     kept = tables.read("hostile")
     assert kept["trials"].sum() >= 1_000
     assert kept["held"].tolist() == kept["trials"].tolist()
-    assert set(hostile.groups()) <= set(kept["group"])
+    groups = {group for group in hostile.groups() if ".parquet" not in group}  # which an extra reads
+    assert groups <= set(kept["group"])
 
 
 BROKEN = {  # what code under test does -> exit code, words of the result or of the only line that says why
@@ -72,6 +75,13 @@ def test_json_that_is_refused(text: str, says: str) -> None:
     with pytest.raises(InputError, match=says):
         reading.json_of(text, "it")
     assert reading.json_of("[" * 64 + "]" * 64, "it") and reading.json_of("1" * 400, "it")
+
+
+def test_a_schema_that_is_no_word_and_flags_that_are_none_are_refused() -> None:
+    with pytest.raises(InputError, match="schema must be"):
+        history.read('{"schema": [1]}')
+    with pytest.raises(InputError, match="seeded must be true or false"):
+        dpcheck.audit_privacy(lambda data, rng: 0, 0, 1, epsilon=1.0, seeded="no")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
