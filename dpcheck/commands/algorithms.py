@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dpcheck import __version__
 from dpcheck.commands import inputs, terminal
 from dpcheck.commands.command import Command, Picture, add_format, add_shared, at_work, chosen_store, require_writable
-from dpcheck.errors import InputError, one_line, require, require_count
+from dpcheck.errors import InputError, one_line, require, require_count, short
 from dpcheck.reading import rows_of, text_of, typed, within
 from dpcheck.running.files import write_text
 
@@ -281,7 +281,7 @@ class Table:
 
     def _refused(self, content: str) -> InputError:
         return InputError(
-            f"--output must be a new file, or hold rows of this command alone, got {self.file}: {content}"
+            f"--output must be a new file, or hold rows of this command alone, got {self.file}: {short(content)}"
         )
 
 
