@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpcheck.arguments import checked
+from dpcheck.arguments import checked, has_records
 from dpcheck.arrays import Floats, real_numbers, widened
 from dpcheck.audits.columns import range_of, read_columns
 from dpcheck.audits.proposals import adding, replacing
@@ -282,11 +282,13 @@ def canary(
     require_count(steps, "steps", least=0)
     require_seed(seed)
     require_count(index, "index", least=0)
+    require(has_records(dataset), "dataset", "hold records", type(dataset).__name__)
     require(index < len(dataset), "index", f"be below the number of records, {len(dataset)}", index)
     record = real_numbers(dataset[index], "the record")
-    low, high = (
-        np.broadcast_to(real_numbers(bound, name), record.shape) for name, bound in (("low", low), ("high", high))
-    )
+    bounds = [real_numbers(bound, name) for name, bound in (("low", low), ("high", high))]
+    fits = all(bound.shape in ((), record.shape) for bound in bounds)
+    require(fits, "low and high", f"be numbers, or have the record's shape {record.shape}", [b.shape for b in bounds])
+    low, high = (np.broadcast_to(bound, record.shape) for bound in bounds)
     require(bool((low < high).all()), "low", "lie below high", (low, high))
     runner = Runner(mechanism, (dataset, dataset), vectorized, seed)
     shape = (2, *record.shape)

@@ -127,6 +127,7 @@ def _loaded(paper: str | None) -> list[Paper]:
     return loaded
 
 
+@checked
 def theorem(id: str) -> Theorem:
     """Find a theorem of the catalogue by its id.
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import sympy
 
+from dpcheck.arguments import checked
 from dpcheck.bounds.asymptotics import Region
 from dpcheck.bounds.evidence import Below, Domain
 from dpcheck.bounds.formula import plain
@@ -125,6 +126,7 @@ class Statement:
         return whole and not self.loose([step])
 
 
+@checked
 def stated(template: str, **formulas: Any) -> Statement:
     """Make the statement ``template`` with a formula for each of its places.
 

@@ -16,7 +16,7 @@ T = TypeVar("T")
 _OF_MANY = frozenset({"Sequence", "Iterable", "Collection", "Sized", "list", "tuple"})
 # Of classes that functions know by their annotations alone.
 _HOMES = {"Executor": "dpcheck.running.executor", "Limits": "dpcheck.audits.running.isolated"}
-_WORDS = {"bool": "be true or false", "Callable": "be callable", "Mapping": "be a mapping"}
+_WORDS = {"bool": "be true or false", "str": "be a text", "Callable": "be callable", "Mapping": "be a mapping"}
 
 
 def checked(function: Callable[P, T]) -> Callable[P, T]:
@@ -63,6 +63,8 @@ def _require_kind(name: str, value: Any, kind: str, optional: bool, known: Mappi
         good = isinstance(value, bool) or type(value).__name__ == "bool"  # of NumPy
     elif kind == "Callable":
         good = callable(value)
+    elif kind == "str":
+        good = isinstance(value, str)
     elif kind == "Mapping":
         good = isinstance(value, Mapping)
     elif kind in _OF_MANY:

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from dpcheck.errors import float_below, is_number, require, require_confidence, require_count
+from dpcheck.arguments import checked
+from dpcheck.errors import float_below, is_number, require, require_confidence, require_count, require_known
 
 LARGEST = 10**300  # beyond, numbers are no longer what they are taken for
 
@@ -57,6 +58,7 @@ class Laplace(_Noise):
     """
 
 
+@checked
 def shift_of(noise_multiplier: float) -> float:
     """Return a sensitivity in units of the noise.
 
@@ -70,7 +72,9 @@ def shift_of(noise_multiplier: float) -> float:
     float
         1 / multiplier, inf without noise.
     """
-    return math.inf if noise_multiplier == 0 else 1 / float(noise_multiplier)
+    good = is_number(noise_multiplier) and noise_multiplier >= 0
+    require(good, "noise_multiplier", "be a number >= 0", noise_multiplier)
+    return math.inf if noise_multiplier == 0 else float(1 / noise_multiplier)
 
 
 def _shown(value: int) -> str:
@@ -129,11 +133,10 @@ class Sampled:
         good = good and (all(isinstance(part, Gaussian) for part in self.mechanisms) or self.laplace)
         require(good, "mechanisms", "be a tuple such as (Gaussian(1.5),), or one of a Laplace", self.mechanisms)
         schemes, relations = get_args(Scheme), get_args(Neighbours)
-        require(self.scheme in schemes, "scheme", f"be one of {', '.join(schemes)}", self.scheme)
+        require_known(self.scheme, schemes, "scheme")
         if self.neighbours is None:
             object.__setattr__(self, "neighbours", "add_or_remove_one" if self.scheme == "poisson" else "replace_one")
-        known = f"be one of {', '.join(relations)}"
-        require(self.neighbours in relations, "neighbours", known, self.neighbours)
+        require_known(self.neighbours, relations, "neighbours")
         drawn = "not be Laplace when scheme is with_replacement"
         require(not (self.laplace and self.scheme == "with_replacement"), "mechanisms", drawn, self.mechanisms)
         require_count(self.population, "population")
@@ -318,6 +321,7 @@ class Measured:
 Event: TypeAlias = Gaussian | Laplace | Sampled | RandomAllocation | Repeated | Disjoint
 
 
+@checked
 def scaled(events: Sequence[Event], factor: float) -> tuple[Event, ...]:
     """Multiply all noise of some events by one factor.
 
@@ -339,6 +343,10 @@ def scaled(events: Sequence[Event], factor: float) -> tuple[Event, ...]:
     >>> scaled([Gaussian(2.0)], 1.5)
     (Gaussian(noise_multiplier=3.0),)
     """
+
+    events = list(events)
+    require(all(isinstance(event, Event) for event in events), "events", "be events of dpcheck", "others")
+    require(is_number(factor) and factor > 0, "factor", "be a number > 0", factor)
 
     def one(event: Any) -> Any:
         match event:

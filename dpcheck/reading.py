@@ -174,7 +174,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _plain(value: Any, name: str) -> Any:
     """Require that it is not nested too deep, and holds neither dates nor anything else that JSON lacks."""
     level: list[Any] = [[value]]
-    for _ in range(_DEEPEST + 2):
+    for _ in range(_DEEPEST + 1):
         inner: list[Any] = []
         for each in level:
             values = each.values() if isinstance(each, dict) else each

@@ -15,7 +15,8 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-from dpcheck.errors import InputError
+from dpcheck.arguments import checked
+from dpcheck.errors import InputError, require
 from dpcheck.source import place_of
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def _at_the_test(assertion: Callable[_Arguments, None]) -> Callable[_Arguments, 
 
 
 @_at_the_test
+@checked
 def assert_private(
     mechanism: Callable[..., Any], data: Any, neighbour: Any, *, epsilon: float | None = None, delta: float = 0.0,
     claim: Any = None, trials: int = 100_000, confidence: float = 0.95, seed: int = 0, seeded: bool = True,
@@ -102,6 +104,7 @@ def assert_private(
     require_private(audit, place_of(mechanism), part)
 
 
+@checked
 def require_private(audit: PrivacyAudit, place: str = "", part: str = "") -> None:
     """Fail unless an audit is consistent with its claim.
 
@@ -121,6 +124,7 @@ def require_private(audit: PrivacyAudit, place: str = "", part: str = "") -> Non
         more trials.
     """
     __tracebackhide__ = True
+    require(hasattr(audit, "epsilon_lower"), "audit", "be an audit of privacy", type(audit).__name__)
     if audit.verdict == "violated":
         hint = f"\nhint: {part}" if part else ""
         raise AssertionError(
@@ -143,6 +147,7 @@ def _again(audit: PrivacyAudit, place: str) -> str:
 
 
 @_at_the_test
+@checked
 def assert_sensitivity(
     query: Callable[[Any], Any], dataset: Any, replacements: Sequence[Any], *, claimed: float,
     norm: float = 2, seed: int = 0,
@@ -190,6 +195,7 @@ def assert_sensitivity(
 
 
 @_at_the_test
+@checked
 def assert_noise(
     mechanism: Callable[[Any, Any], Any], data: Any, *, distribution: str = "gaussian", scale: float,
     trials: int = 10_000, confidence: float = 0.95, seed: int = 0,
@@ -237,6 +243,7 @@ def assert_noise(
 
 
 @_at_the_test
+@checked
 def assert_rate(
     frame: pd.DataFrame, *, response: str, factors: Sequence[str], claimed: Mapping[str, float],
     confidence: float = 0.95, margin: float = 0.1, cluster: str | None = None, offset: str | None = None,

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from dpcheck.algorithms.kernels import gradients
 from dpcheck.algorithms.kernels.jit import Data
 from dpcheck.algorithms.kernels.parts import Shape
-from dpcheck.errors import InputError, require_positive
+from dpcheck.arguments import checked
+from dpcheck.arrays import real_numbers
+from dpcheck.errors import InputError, require, require_count, require_positive
 
 Array = NDArray[np.float64]
 
@@ -312,6 +314,7 @@ def data_of(problem: Problem, **changes: Any) -> Data:
     return data._replace(**changes)
 
 
+@checked
 def with_record(problem: AnyProblem, index: int, record: Array) -> AnyProblem:
     """Return the neighbouring problem in which one record is replaced (replace-one neighbours).
 
@@ -329,6 +332,10 @@ def with_record(problem: AnyProblem, index: int, record: Array) -> AnyProblem:
     Problem
         A copy.
     """
-    records = problem.records.copy()
-    records[index] = record
+    require(hasattr(problem, "records"), "problem", "be a problem", type(problem).__name__)
+    require_count(index, "index", least=0)
+    require(index < len(problem.records), "index", f"be below the number of records, {len(problem.records)}", index)
+    records, made = problem.records.copy(), real_numbers(record, "record")
+    require(made.shape == records[index].shape, "record", f"have shape {records[index].shape}", made.shape)
+    records[index] = made
     return replace(problem, records=records)  # type: ignore[type-var]

@@ -13,7 +13,7 @@ from dpcheck import __version__
 from dpcheck.commands import inputs, terminal
 from dpcheck.commands.command import Command, Picture, add_format, add_shared, at_work, chosen_store
 from dpcheck.commands.files import File
-from dpcheck.errors import InputError, one_line, require, require_count
+from dpcheck.errors import InputError, one_line, require, require_count, short
 from dpcheck.reading import rows_of, text_of, typed, within
 from dpcheck.running.files import write_text
 from dpcheck.shown import csv_text
@@ -291,7 +291,7 @@ class Table:
 
     def _refused(self, content: str) -> InputError:
         return InputError(
-            f"--output must be a new file, or hold rows of this command alone, got {self.file}: {content}"
+            f"--output must be a new file, or hold rows of this command alone, got {self.file}: {short(content)}"
         )
 
 

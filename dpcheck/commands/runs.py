@@ -101,7 +101,7 @@ def _report(options: Namespace) -> int:
         return _report_kept(options)
     with within(options.file):
         report = Report.from_json(text_of(options.file, "REPORT.json"), Catalogue(*titles()))
-        require(bool(report.findings), "the report", "hold findings, of which to say something", "none")
+        require(bool(report.findings), "REPORT.json", "hold findings, of which to say something", "none")
     return deliver(report, options)
 
 

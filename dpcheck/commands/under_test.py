@@ -17,6 +17,8 @@ from typing import Any
 import dpcheck
 from dpcheck.errors import InputError
 
+_FAR = 700  # of a copy: beyond the files that code which writes to all of them, or closes them, counts up to
+
 
 @contextmanager
 def as_before() -> Iterator[None]:
@@ -25,6 +27,7 @@ def as_before() -> Iterator[None]:
     No number that came out after somebody replaced :func:`numpy.random.default_rng` is one of dpcheck's.
     """
     streams = [_Stream("stdout"), _Stream("stderr")]
+    path = list(sys.path)
     tracing, functions = (sys.gettrace(), sys.getprofile()), _functions()
     try:
         yield
@@ -41,6 +44,11 @@ def as_before() -> Iterator[None]:
                 setattr(sys.modules[module], name, function)
                 replaced.append(f"{module}.{name}")
         broke = sys.exc_info()[1]
+        lost = set(path) - set(sys.path)
+        if lost:
+            sys.path[:] = path
+        if lost and isinstance(broke, ImportError):  # of a module of ours, which comes where it is needed
+            raise InputError("the code under test must leave sys.path as it is, got one that took from it") from broke
         if replaced and not isinstance(broke, KeyboardInterrupt):
             got = f"one that replaced {', '.join(replaced)[:200]}"
             raise InputError(f"the code under test must leave NumPy alone, got {got}") from broke
@@ -77,9 +85,11 @@ class _Stream:
     def __init__(self, name: str) -> None:
         self._name, self._stream, self._copy = name, getattr(sys, name), -1
         self._number = -1
-        with suppress(OSError, ValueError, AttributeError):
+        with suppress(OSError, ValueError, AttributeError, ImportError):
+            import fcntl  # of no system without file numbers
+
             self._number = self._stream.fileno()
-            self._copy = os.dup(self._number)
+            self._copy = fcntl.fcntl(self._number, fcntl.F_DUPFD_CLOEXEC, _FAR)
 
     def give_back(self) -> None:
         setattr(sys, self._name, self._stream)

@@ -9,6 +9,7 @@ than they are, never more.
 from __future__ import annotations
 
 import math
+import os
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
@@ -101,8 +102,8 @@ def find(text: str) -> Named:
         if path.is_file():
             with within(text):
                 return Named(text, read(text_of(path, "a report")))
-    folder, wanted = (text, "") if path.is_dir() else text.rpartition(":")[::2]
-    if not Path(folder or text).is_dir():
+    folder, wanted = (text, "") if os.path.isdir(text) else text.rpartition(":")[::2]
+    if not os.path.isdir(folder or text):
         raise InputError(
             f"a run must be REPORT.json, FOLDER, FOLDER:NUMBER or FOLDER:COMMIT, got {one_line(text)[:200]}"
         )

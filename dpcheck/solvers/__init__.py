@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 ALGORITHMS: Mapping[str, str] = {name: f"{place.module}.{place.attribute}" for name, place in records().items()}
 
 
+@checked
 def configure(
     name: str, problem: Problem, *, epsilon: float, delta: float, variant: str | None = None, **overrides: Any
 ) -> Solver:
@@ -62,6 +63,7 @@ def configure(
     from dpcheck.algorithms.schedule import require_length
 
     chosen = algorithm(name)
+    require(hasattr(problem, "records"), "problem", "be a problem", type(problem).__name__)
     for option, value in overrides.items():
         if isinstance(value, int):
             require_length(value, option)

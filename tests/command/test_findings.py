@@ -368,7 +368,7 @@ def test_a_report_without_findings_is_no_report(tmp_path: Path, capsys: pytest.C
     Report((), (), "quick", 0, "0", 1.0).to_json(path)
     assert cli.main(["report", str(path)]) == 2
     assert capsys.readouterr().err == (
-        "dpcheck: error: REPORT.json must hold findings, of which to say something, got none\n"
+        f"dpcheck: error: {path}: REPORT.json must hold findings, of which to say something, got none\n"
     )
 
 

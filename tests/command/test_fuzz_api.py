@@ -28,6 +28,7 @@ DRAWN = (
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_wrong_arguments_are_refused(name: str) -> None:
     function = FUNCTIONS[name]
+    wrong.wrong_with(function, {})  # what it loads is loaded once
     names = [each.name for each in wrong.parameters(function)]
 
     @fuzzed(wrong.examples(function))

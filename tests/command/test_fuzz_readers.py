@@ -63,7 +63,7 @@ def test_a_spoilt_file_is_read_or_refused(name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, f"file{ending}")
 
-        @fuzzed(40)
+        @fuzzed(30)
         @given(st.data())
         def spoil(data: st.DataObject) -> None:
             file.write_bytes(data.draw(readers.spoilt(good(), ending)))
