@@ -80,7 +80,7 @@ def decide(
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
     for index in range(len(known)):
         waiting.put(index)
-    done: queue.SimpleQueue[tuple[int, ClaimResult]] = queue.SimpleQueue()
+    done: queue.SimpleQueue[tuple[int, ClaimResult | Exception]] = queue.SimpleQueue()
     stop = threading.Event()
     others = [_Decider(target, file, coq) for _ in range(min(workers(jobs), len(known)) - 1)]
     threads = [
@@ -93,6 +93,8 @@ def decide(
     try:
         while len(results) < len(known):
             index, result = done.get()
+            if isinstance(result, Exception):
+                raise result
             results[index] = result
             if watch is not None:
                 watch(known[index].id, len(results), len(known))
@@ -105,7 +107,7 @@ def decide(
 
 def _serve(
     claims: Sequence[Claim], seconds: float, waiting: queue.SimpleQueue[int],
-    done: queue.SimpleQueue[tuple[int, ClaimResult]], stop: threading.Event, decider: _Decider,
+    done: queue.SimpleQueue[tuple[int, ClaimResult | Exception]], stop: threading.Event, decider: _Decider,
 ) -> None:  # fmt: skip
     """Take claims until none is left."""
     try:
@@ -114,7 +116,10 @@ def _serve(
                 index = waiting.get_nowait()
             except queue.Empty:
                 return
-            done.put((index, decider.decide(claims[index], seconds, stop)))
+            try:
+                done.put((index, decider.decide(claims[index], seconds, stop)))
+            except Exception as error:  # of dpcheck's own: who waits for the result is told
+                done.put((index, error))
     finally:
         decider.kill()
 

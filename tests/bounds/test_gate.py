@@ -178,3 +178,12 @@ def test_what_fails_is_named_by_its_relation() -> None:
 )
 def test_the_text_of_a_step_has_its_domain_and_the_kinds_of_its_letters(step: Any, text: str) -> None:
     assert wording.text([step]) == text
+
+
+def test_a_fault_of_dpcheck_itself_ends_the_wait_for_a_verdict(monkeypatch):
+    def fails(*_):
+        raise RuntimeError("planted")
+
+    monkeypatch.setattr(workers._Decider, "decide", fails)
+    with pytest.raises(RuntimeError, match="planted"):
+        dpcheck.prove("Y17")
