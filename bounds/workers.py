@@ -25,9 +25,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, get_type_hints
+from typing import Any, NoReturn
 
-from dpcheck.bounds.claim import Claim, Evidence
+from dpcheck.bounds.claim import Basis, Claim, Evidence, Verdict
 from dpcheck.bounds.kind import Method
 from dpcheck.bounds.ledger import ClaimResult
 from dpcheck.errors import InputError, one_line, raised, require, require_count, require_positive
@@ -49,6 +49,8 @@ del sys.path[0]
 from {_PACKAGE}.bounds import registry, workers
 workers.main(registry.find)
 """
+
+_ANSWER = (Verdict, str, str, dict[str, Any], float, Basis, str, str, str, str)  # what a worker says of a claim
 
 Watch = Callable[[str, int, int], object]
 
@@ -254,10 +256,9 @@ def _result(claim: Claim, answer: Any) -> ClaimResult:
     must = "have all its parts"
     require(isinstance(answer, list) and len(answer) == 2 and isinstance(answer[1], list), "a result", must, "others")
     stated, reached = answer
-    kinds = [*get_type_hints(ClaimResult).values()][1:]
-    require(len(reached) == len(kinds), "a result", must, f"{len(reached)}")
+    require(len(reached) == len(_ANSWER), "a result", must, f"{len(reached)}")
     judged = _named(*typed(list[str], stated, "a claim")) if stated else claim
-    return ClaimResult(judged, *(typed(kind, each, "a result") for kind, each in zip(kinds, reached, strict=True)))
+    return ClaimResult(judged, *(typed(kind, each, "a result") for kind, each in zip(_ANSWER, reached, strict=True)))
 
 
 def _undecided(claim: Claim, why: str) -> ClaimResult:

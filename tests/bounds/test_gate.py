@@ -9,7 +9,8 @@ import pytest
 import sympy
 from sympy import Float, Function, Integer, Rational, Sum, Symbol, binomial, exp, oo, sqrt, symbols
 
-from dpcheck.bounds import wording
+import dpcheck
+from dpcheck.bounds import wording, workers
 from dpcheck.bounds.asymptotics import Dominated, Region
 from dpcheck.bounds.calibration import NotPrivate
 from dpcheck.bounds.claim import BY_HAND, Claim, Decision, Evidence
