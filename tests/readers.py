@@ -38,7 +38,7 @@ OTHERS = {
 # Modules that parse something else: files of the package, what processes of one run say to each other, what a digest
 # vouches for, and lines that dpcheck.reading has opened.
 APART = {
-    "audits.running.isolated", "bounds.coq.kernel", "bounds.coq.statement", "bounds.ledger", "bounds.prover.smt",
+    "audits.running.guest", "audits.running.isolated", "bounds.coq.kernel", "bounds.coq.statement", "bounds.ledger", "bounds.prover.smt",
     "dpcheck.checks.expected", "dpcheck.checks.shipped", "dpcheck.compiled.numba_private", "dpcheck.datasets",
     "dpcheck.experiments.auc_runs", "dpcheck.experiments.runner", "dpcheck.experiments.table", "dpcheck.pytest_plugin",
     "dpcheck.experiments.yang2022", "dpcheck.report.html", "dpcheck.running.process_pool", "dpcheck.running.store",
@@ -86,7 +86,7 @@ _TOML = (
     b'[[tool.dpcheck.mechanisms]]\nmechanism = "m:f"\ndata = [0, 1]\nneighbour = [1, 1]\nepsilon = 1.0\ntrials = 200\n'
 )
 _CSV = b"n,gap\n100,0.1\n200,0.07\n400,0.05\n"
-_ANSWER = ["proved", "exact algebra", "note", {"paper": "x"}, 0.5, "judged", ""]
+_ANSWER = [None, ["proved", "exact algebra", "note", {"paper": "x"}, 0.5, "judged", "", "", "", ""]]
 
 
 @cache

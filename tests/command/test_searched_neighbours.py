@@ -133,6 +133,7 @@ def test_a_csv_with_words_is_a_table(tmp_path):
 
 def test_parquet_without_pyarrow_is_refused_in_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (tmp_path / "a.parquet").touch()
     with pytest.raises(InputError, match=r"pip install 'dpcheck\[parquet\]'"):
         dataset(str(tmp_path / "a.parquet"), "data")
 
