@@ -38,7 +38,7 @@ OTHERS = {
 # Modules that parse something else: files of the package, what processes of one run say to each other, what a digest
 # vouches for, and lines that dpcheck.reading has opened.
 APART = {
-    "audits.running.guest", "audits.running.isolated", "bounds.coq.kernel", "bounds.coq.statement", "bounds.ledger", "bounds.prover.smt",
+    "audits.running.guest", "audits.running.isolated", "bounds.coq.kernel", "bounds.coq.statement", "bounds.ledger", "bounds.prover.smt", "bounds.workers",
     "dpcheck.checks.expected", "dpcheck.checks.shipped", "dpcheck.compiled.numba_private", "dpcheck.datasets",
     "dpcheck.experiments.auc_runs", "dpcheck.experiments.runner", "dpcheck.experiments.table", "dpcheck.pytest_plugin",
     "dpcheck.experiments.yang2022", "dpcheck.report.html", "dpcheck.running.process_pool", "dpcheck.running.store",
