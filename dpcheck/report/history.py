@@ -20,7 +20,7 @@ from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
 from dpcheck.audits.limits import clopper_pearson_lower, clopper_pearson_upper
-from dpcheck.errors import InputError, is_finite, one_line
+from dpcheck.errors import MOST_WORK, InputError, is_finite, one_line
 from dpcheck.reading import json_of, text_of, within
 from dpcheck.report.findings import Report
 from dpcheck.report.results import Finding, Results, finding_of
@@ -252,7 +252,7 @@ def _of_finding(finding: Finding) -> Iterator[tuple[str, _Measured]]:
         delta = audit.get("delta", 0.0)
         if all(type(count) is int and count >= 0 for count in (x, y, n)) and is_finite(delta):
             assert x is not None and y is not None and n is not None
-            if max(x, y) <= n and n > 0 and 0 <= delta < 1:
+            if max(x, y) <= n and 0 < n <= MOST_WORK and 0 <= delta < 1:
                 yield "audited epsilon", _Measured(finding.audited, counts=(x, y, n, float(delta)))
     fit = finding.evidence.get("fit")
     factors = fit.get("factors") if isinstance(fit, Mapping) else None

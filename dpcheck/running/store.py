@@ -65,7 +65,7 @@ def open_store(folder: str | PathLike[str], name: str = "--store", *, new: bool 
         except OSError as error:
             raise StoreError(f"{name} must be a folder that can be written, got {one_line(place)}: "
                              f"{error.strerror}") from error  # fmt: skip
-    elif not (place / FILE).is_file():
+    elif not os.path.isfile(place / FILE):  # also where the name is one that no system takes
         raise StoreError(f"{name} must be a folder that holds a store, got {one_line(place)[:200]}")
     return Store(place / FILE, reading=not new)
 
