@@ -35,6 +35,7 @@ _DEEPEST = 64  # levels; as many axes as an array can have
 _DIGITS = 400
 # Only where there is such a number are numbers looked at one by one.
 _LONG = re.compile(rf"(?<!\d)\d{{{_DIGITS - 92}}}|[eE]\+?\d{{3}}")
+_DOTTED = re.compile(rf"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{_DEEPEST + 1}}}")
 _PLAIN = frozenset({dict, list, str, int, float, bool, NoneType})
 WORDS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}  # numbers that JSON lacks
 Record = TypeVar("Record")
@@ -128,6 +129,8 @@ def json_of(text: str, name: str, wanted: str = "be JSON") -> Any:
 def toml_of(path: str | Path, table: str) -> Any:
     """Return a table such as ``"tool.dpcheck"`` of a file in TOML; an empty one where it is missing."""
     text = text_of(path, largest=_LARGEST_SETTINGS)
+    if _DOTTED.search(text):  # on which the parser takes all time and memory
+        raise InputError(f"the file must be nested at most {_DEEPEST} levels deep, got more")
     try:
         found: Any = tomllib.loads(text)
     except RecursionError:

@@ -272,7 +272,7 @@ BAD = {
     "c must have a value in every row, got a missing one": {"frame": GOOD.assign(c=[None, *"a" * 35]), "cluster": "c"},
     "confidence must lie in (0.5, 1), got 95": {"confidence": 95},
     "confidence must lie in (0.5, 1), got '0.9'": {"confidence": "0.9"},
-    "offset must be a column or a formula of columns, got 3": {"offset": 3},
+    "offset must be a text, got int": {"offset": 3},
     "a formula must name columns among ['n', 'd', 'epsilon'], got gap": {"offset": "gap"},
     "a formula must be one expression, got 'log(n'": {"offset": "log(n"},
     "a formula must have at most 400 characters, got 5001": {"offset": "-" * 5000 + "n"},

@@ -88,8 +88,10 @@ def test_a_schema_that_is_no_word_and_flags_that_are_none_are_refused() -> None:
     ("text", "says"),
     [
         ('tool = "x"', r"\[tool\] must be a table"), ("[tool]\ndpcheck = 3", r"\[tool.dpcheck\] must be a table"),
-        ("[tool.dpcheck]\na = [2020-01-01]", "got a date"), ("a = " + "[" * 50_000, "levels deep"), ("a = ", "be TOML"),
+        ("[tool.dpcheck]\na = [2020-01-01]", "got a date"), ("a = " + "[" * 50_000, "levels deep"),
+        ("a" + ".a" * 200_000 + " = 1", "levels deep"), ("a" * 900_000, "be TOML"), ("a = ", "be TOML"),
     ],
+    ids=["a text", "a number", "a date", "brackets", "dots", "one word", "no value"],
 )  # fmt: skip
 def test_toml_that_is_refused(text: str, says: str, tmp_path: Path) -> None:
     file = tmp_path / "a.toml"
