@@ -72,8 +72,7 @@ def shift_of(noise_multiplier: float) -> float:
     float
         1 / multiplier, inf without noise.
     """
-    good = is_number(noise_multiplier) and noise_multiplier >= 0
-    require(good, "noise_multiplier", "be a number >= 0", noise_multiplier)
+    require(is_number(noise_multiplier) and noise_multiplier >= 0, "noise_multiplier", "be >= 0", noise_multiplier)
     return math.inf if noise_multiplier == 0 else float(1 / noise_multiplier)
 
 
@@ -343,7 +342,6 @@ def scaled(events: Sequence[Event], factor: float) -> tuple[Event, ...]:
     >>> scaled([Gaussian(2.0)], 1.5)
     (Gaussian(noise_multiplier=3.0),)
     """
-
     events = list(events)
     require(all(isinstance(event, Event) for event in events), "events", "be events of dpcheck", "others")
     require(is_number(factor) and factor > 0, "factor", "be a number > 0", factor)
