@@ -50,7 +50,11 @@ def compiled(*edits: Edit, of: ModuleType | None = None) -> ModuleType:
     """The kernels compiled and kept nowhere."""
 
     def kernel(signature):
-        return njit(signature, nogil=True, error_model="numpy", fastmath=jit._FASTMATH)
+        def compile_(function):
+            of_types = jit._signature(signature, function.__globals__)
+            return njit(of_types, nogil=True, error_model="numpy", fastmath=jit._FASTMATH)(function)
+
+        return compile_
 
     return mutated(*edits, of=of, kernel=kernel)
 
