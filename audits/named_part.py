@@ -99,15 +99,15 @@ def inside(
     return words, place_of(mechanism, line)
 
 
-def without_noise(output: Callable[[Any, np.random.Generator], Any], pair: tuple[Any, Any]) -> str:
+def without_noise(output: Callable[[Any, np.random.Generator], Any], pair: tuple[Any, Any], count: int = _RUNS) -> str:
     """Name a number of the output that is the same in every run on one data set, and not so on the other."""
     try:
         runs = np.array([
-            [real_numbers(output(side, np.random.default_rng(seed)), "it").ravel() for seed in range(_RUNS)]
+            [real_numbers(output(side, np.random.default_rng(seed)), "it").ravel() for seed in range(count)]
             for side in pair
         ])  # fmt: skip
     except Exception:  # no numbers, not as many of them, or not in time
         return ""
     still = [(side == side[0]).all(axis=0) for side in runs]
     apart = (still[0] | still[1]) & (runs[0, 0] != runs[1, 0])
-    return f"number {int(np.argmax(apart))} of the output was the same in {_RUNS} runs" if apart.any() else ""
+    return f"number {int(np.argmax(apart))} of the output was the same in {count} runs" if apart.any() else ""

@@ -274,10 +274,14 @@ def audit_neighbours(
                     progress(searched, searched + runs)
             if not promises:
                 return None
-            left = sorted(promises, key=promises.__getitem__, reverse=True)
-            if number == first and promises[left[0]][0]:
-                break
-            left = sorted(left) if number == first else left[: (len(left) + 1) // 2]
+            best = sorted(promises, key=lambda k: -promises[k][1])
+            plain = [k for k in best if promises[k][0]]
+            if number == first:
+                left = plain[:1] or sorted(best)
+                if plain:
+                    break
+            else:
+                left = best[: (len(left) + 1) // 2]
         pair = pairs[left[0]]
         runs_of = None if kept is None else kept(pair.data, pair.neighbour)
         try:

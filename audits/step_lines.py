@@ -29,8 +29,10 @@ def located(
     """
     watch = _Watch(step, plain, records, canary)
     amiss = {finding.part for finding in findings if finding.verdict != "consistent"}
-    made = place_of(plain.gradient) if setup is None else place_of(setup, _sized(setup, records))
-    places = {part: made if part in _SET_UP else watch.place(part) for part in amiss}
+    places = {part: watch.place(part) for part in amiss - {*_SET_UP}}
+    if set_up := amiss & {*_SET_UP}:
+        made = place_of(plain.gradient) if setup is None else place_of(setup, _sized(setup, records))
+        places |= dict.fromkeys(set_up, made)
     return tuple(replace(each, place=places[each.part]) if each.part in places else each for each in findings)
 
 

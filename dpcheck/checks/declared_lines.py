@@ -25,7 +25,9 @@ from dpcheck.source import place_of
 _LARGE, _GROWN = (100.0, 1000.0), 2.0  # times as large a record, and how much farther the larger one moves what is
 # not clipped
 _UNEVEN, _DIRECTIONS = 1.01, 8  # what counts as another norm, and how many directions of two kinds are tried
+_OTHERS = 16  # other records, each of which is changed on both sides
 _CLOSE = 1e-6  # relative: what two records add together
+_STILL = 30  # runs of a step with which a number without noise is told
 _STEPS, _RUNS = 50, 8  # in which a violated run is watched, and how many runs
 Released = Callable[[Any, Recorder], Array]  # of the data, with one state and memory
 
@@ -54,26 +56,26 @@ def _added(declared: Algorithm, released: Released, pair: Pair, seed: int) -> tu
     large, larger = (_enlarged(pair, factor) for factor in _LARGE)
     lines = lines_of(declared, released, large or pair, seed)  # where they are large, a clip is seen to change them
     words, line = lines.made
-    moved = [_moved(released, side, seed) for side in (large, larger) if side]
+    moved = [by for side in (large, larger) if side and (by := _moved(released, side, seed)) is not None]
     if len(moved) == 2 and np.linalg.norm(moved[1]) > _GROWN * np.linalg.norm(moved[0]) > 0:
         line = lines.query or lines.noise
         until = f", up to line {line}" if line else ""
         return f"nothing bounds what one record adds, the larger the more{until}", line
     response = respond(partial(released, pair.data), seed)
-    if not isinstance(response, Response):  # after the noise anything may be done
-        return words, line
     gap = _moved(released, pair, seed)
-    others = (_moved(released, other, seed) for other in _with_another(declared, pair))
-    if any(not np.allclose(gap, other, rtol=_CLOSE, atol=_CLOSE * np.abs(gap).max(initial=0)) for other in others):
-        words += "; what one record adds hangs on the others, as where a mean is clipped or divided by its own size"
+    if gap is None or not isinstance(response, Response):  # after the noise anything may be done
+        return words, line
+    others = [by for other in _with_another(declared, pair) if (by := _moved(released, other, seed)) is not None]
+    if not all(np.allclose(gap, by, rtol=_CLOSE, atol=_CLOSE * np.abs(gap).max(initial=0)) for by in others):
+        words += "; what one record adds depends on other records, as where a clip acts on a mean, or a sum is divided "
+        words += "by how many records it has"
         return words, line
     order = 1 if response.law == "laplace" else 2
-    norms = [np.linalg.norm(_moved(released, side, seed), order) for side in _opposite(pair)]
+    far = [by for side in _opposite(pair) if (by := _moved(released, side, seed)) is not None]
+    norms = [float(np.linalg.norm(by, order)) for by in far]
     if norms and max(norms) > _UNEVEN * min(norms) > 0:
-        words += (
-            f"; far records move it up to {max(norms) / min(norms):.3g} times as far (l{order} norm) in some "
-            "directions as in others, where a clip of that norm would hold all that reach it to one length"
-        )
+        words += f"; far records move it up to {max(norms) / min(norms):.3g} times as far in some directions as in "
+        words += f"others (l{order} norm): a clip of that norm would move all of them equally far"
     return words, line
 
 
@@ -117,7 +119,7 @@ def suspect(declared: Algorithm, pair: Pair, seed: int) -> tuple[str, str]:
             if words:
                 return f"in step {step + 1}, {words}", place_of(declared.code, line)
             if first is None:
-                bare = without_noise(released, (pair.data, pair.neighbour))
+                bare = without_noise(released, (pair.data, pair.neighbour), _STILL)
                 words, line = lines.made if bare else _added(declared, released, pair, seed + step)
                 first = f"{bare}; {words}" if bare else words, place_of(declared.code, line)
     assert first is not None
@@ -154,7 +156,8 @@ def _with_another(declared: Algorithm, pair: Pair) -> Iterator[Pair]:
     records = declared.data if declared.replacements is None else declared.replacements
     apart = next((k for k, (one, other) in enumerate(zip(pair.data, pair.neighbour, strict=False))
                   if not np.array_equal(one, other)), min(map(len, (pair.data, pair.neighbour))))  # fmt: skip
-    for index in range(len(pair.data)) if len(pair.data) == len(pair.neighbour) else range(apart):
+    before = len(pair.data) if len(pair.data) == len(pair.neighbour) else apart
+    for index in np.unique(np.linspace(0, before - 1, _OTHERS).astype(int)) if before else ():
         if index != apart:
             record = records[index % len(records)]
             yield Pair(with_record(pair.data, index, record), with_record(pair.neighbour, index, record), pair.words)
@@ -162,21 +165,24 @@ def _with_another(declared: Algorithm, pair: Pair) -> Iterator[Pair]:
 
 def _opposite(pair: Pair) -> Iterator[Pair]:
     """Yield the data with a record far out in one direction and in the opposite one, where records are numbers."""
-    data = np.asarray(pair.data)
-    if data.ndim != 2 or len(pair.data) != len(pair.neighbour) or data.dtype.kind not in "iuf":
+    try:
+        data, neighbour = (np.asarray(side, float) for side in (pair.data, pair.neighbour))
+    except (ValueError, TypeError):  # words, or records of several lengths
         return
-    index, far = int(np.argmax((data != np.asarray(pair.neighbour)).any(axis=1))), _LARGE[0] * np.abs(data).max()
+    if data.ndim != 2 or data.shape != neighbour.shape:
+        return
+    index, far = int(np.argmax((data != neighbour).any(axis=1))), _LARGE[0] * np.abs(data).max()
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (_DIRECTIONS, data.shape[1]))
     for direction in [*np.eye(data.shape[1])[:_DIRECTIONS], *signs]:
         one, other = (with_record(pair.data, index, sign * far * direction) for sign in (1, -1))
         yield Pair(one, other, "")
 
 
-def _moved(released: Released, pair: Pair, seed: int) -> Array:
-    """Return how far apart a step's releases are without noise; 0 where that is not known."""
+def _moved(released: Released, pair: Pair, seed: int) -> Array | None:
+    """Return how far apart a step's releases are without noise; None where that is not known."""
     try:
         one, other = (released(side, Recorder(seed, standard=())) for side in (pair.data, pair.neighbour))
         moved = one - other
     except (InputError, ValueError):  # records that may not be so large
-        return np.zeros(1)
-    return moved if np.isfinite(moved).all() else np.zeros(1)
+        return None
+    return moved if np.isfinite(moved).all() else None

@@ -47,13 +47,13 @@ class Variant:
 
     @property
     def words(self) -> str:
-        """What holds, such as "leaks: epsilon >= 4.05 where 1 is claimed", or a verdict."""
+        """What holds, such as "leaks: epsilon >= 4.05 where 1 is claimed", or the verdict of its audits alone."""
         if self.leak is not None:
             return f"leaks: epsilon >= {_brief(self.leak.audited)} where {_brief(self.leak.claimed)} is claimed"
         for f in self.findings:
             if f.verdict in BROKEN and _above(f.certified, f.claimed) > 1:
                 return f"is certified at epsilon {_brief(f.certified)} only, where {_brief(f.claimed)} is claimed"
-        return self.verdict
+        return self.verdict if self.verdict in BROKEN else f"audits {self.verdict}"
 
     @property
     def sentence(self) -> str:

@@ -99,7 +99,8 @@ def declared(step, **more):
 
 @pytest.mark.parametrize(
     ("step", "words"),
-    [(clips_the_mean, "what one record adds hangs on the others"), (clips_coordinates, "(l2 norm) in some directions"),
+    [(clips_the_mean, "what one record adds depends on other records"),
+     (clips_coordinates, "in some directions as in others (l2 norm)"),
      (clips_nothing, "nothing bounds what one record adds"),
      (scales_by_the_spread, "lets one record change those of others"), (median_clip, "the noise itself changes"),
      (keeps_in_place, "beyond what those steps released")],
@@ -114,7 +115,9 @@ def test_a_release_at_fault_names_its_line(step, words):
 def test_a_clip_of_another_norm_than_that_of_the_noise_is_named():
     algorithm = declared(clips_the_other_norm, events=Repeated(dpcheck.events.Laplace(8.0), STEPS), delta=0.0)
     (found,) = releases(Context(seed=0), Declared(algorithm))
-    assert found.verdict == "violated" and "1.41 times as far (l1 norm)" in found.reason, found.reason
+    assert (
+        found.verdict == "violated" and "1.41 times as far in some directions as in others (l1 norm)" in found.reason
+    ), found.reason
     assert f"line {line_of(clips_the_other_norm)} " in found.reason
 
 
@@ -138,9 +141,31 @@ def test_a_branch_on_the_loss_is_named_on_the_pair_of_an_audit():
     assert place.endswith(f":{line_of(stops_by_the_loss)}") and f"line {line_of(stops_by_the_loss)} " in words
     bare = declared(returns_a_raw_norm, start=np.zeros(2), update=lambda w, released: released[:2])
     words, _ = suspect(bare, Pair(DATA, other, ""), 0)
-    assert "number 2 of the output was the same" in words and "hangs on the others" not in words
+    assert "number 2 of the output was the same" in words and "depends on other records" not in words
     words, _ = suspect(declared(right), Pair(DATA, other, ""), 0)
     assert words.endswith("draws from rng"), words
+
+
+def test_few_runs_tell_and_records_that_are_refused_or_have_no_numbers_tell_nothing():
+    calls = []
+
+    def of_words(w, data, rng):
+        calls.append(1)
+        if data[:-1] != WORDS[:-1]:  # another record is refused
+            raise ValueError("unknown record")
+        return w + 0.01 * sum(map(len, data)) + rng.normal()
+
+    many = declared(of_words, data=WORDS, replacements=["a very long word"], start=0.0)
+    words, _ = suspect(many, Pair(WORDS, [*WORDS[:-1], "a very long word"], ""), 0)
+    assert "draws from rng" in words and "other records" not in words
+    assert len(calls) < 200
+    numbers = declared(right, data=np.zeros((3_000, 2)))
+    other = numbers.data.copy()
+    other[0] = FAR[0]
+    assert "other records" not in suspect(numbers, Pair(numbers.data, other, ""), 0)[0]
+
+
+WORDS = [f"word{k:04}" for k in range(2_000)]
 
 
 def poisson(n, rng):

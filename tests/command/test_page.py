@@ -76,7 +76,7 @@ def test_the_result_comes_first_and_the_badge_says_something_else():
     page = to_html(report())
     result, badge = page.index('class="result broken"'), page.index('class="badge changed"')
     assert page.index("<h1>") < result < badge < page.index('class="tiles"') < page.index("<nav")
-    assert "dp_sgda as published leaks: epsilon &gt;= 5.7 where 1 is claimed; repaired: consistent." in page
+    assert "dp_sgda as published leaks: epsilon &gt;= 5.7 where 1 is claimed; repaired: audits consistent." in page
     assert re.search(r"1 finding changed: <a href=\"#f-yang2022-Y18\">", page)
 
 

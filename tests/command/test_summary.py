@@ -41,7 +41,7 @@ def test_the_worst_of_several_audits_is_named():
 def test_the_badge_says_nothing_of_the_result():
     found = summary(sound(expected="violated"), claim("proved"))
     assert (found.badge, found.holds) == ("1 finding changed", True)
-    assert found.result[0] == "nseg repaired: consistent."
+    assert found.result[0] == "nseg repaired: audits consistent."
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_what_else_is_broken_is_never_left_out():
     assert summary(sound(), rate, noise).result == (
         "1 of 1 measured rates is contradicted.",
         "1 check is violated (nseg.noise).",
-        "nseg repaired: consistent.",
+        "nseg repaired: audits consistent.",
     )
     many = [replace(noise, id=f"nseg.noise{number}") for number in range(4)]
     assert summary(leak(), *many).result[1] == "4 further checks are violated (noise)."

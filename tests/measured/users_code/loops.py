@@ -125,7 +125,7 @@ def adam(state, data, rng):
     return clipped(state[0] - data).sum(0) + rng.normal(scale=SIGMA, size=WIDTH)
 
 
-@planted(check, "the same in 100 runs", **ADAM)
+@planted(check, "the same in 30 runs", **ADAM)
 def adam_second_moment_of_raw_gradients(state, data, rng):
     w, m, v, t = state
     raw = clipped(w - data).sum(0)
