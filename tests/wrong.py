@@ -41,7 +41,7 @@ def _nested() -> list[Any]:
 
 
 class OfOthersError(Exception):
-    """What code that a call is given raises."""
+    """An error that a function which the test hands over raises."""
 
 
 def _raises(*_: Any, **__: Any) -> Any:

@@ -224,7 +224,7 @@ def _kept(paper: str) -> dict[str, dict[str, Any]] | None:
 
 @dataclass(frozen=True)
 class _OfClaim:
-    """What is kept of a claim."""
+    """The verdict of a claim as the cache keeps it."""
 
     verdict: str
     note: str

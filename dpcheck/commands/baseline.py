@@ -127,7 +127,7 @@ def _worse(change: Change) -> str:
 
 @dataclass(frozen=True)
 class _Entry:
-    """What is read of an entry."""
+    """An entry of a baseline, with the fields that a check compares."""
 
     verdict: str
     claimed: float | None = None

@@ -28,7 +28,7 @@ forked = pytest.mark.skipif(not hasattr(os, "fork"), reason="each trial is forke
 @forked
 @pytest.mark.thorough
 def test_the_command_holds_against_a_slice_of_hostile_trials() -> None:
-    """The same ones each time, from all groups in turn."""
+    """The slice holds the same trials each time, one of every so many from all groups."""
     made = list(itertools.islice(hostile.made(_TOGETHER // 2, _STEP), _TOGETHER))
     assert [(trial.group, trial.name, outcome.wrong) for trial, outcome in made if outcome.wrong] == []
     assert {outcome.code for _, outcome in made} >= {"0", "2"}

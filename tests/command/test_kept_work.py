@@ -255,7 +255,7 @@ def test_a_group_may_write_that_is_the_users_own(group: int, good: bool) -> None
 
 
 def said_to(user: int, other_group: int, file: Path) -> str:
-    """What is said of a file to a user, who is in another group too."""
+    """Return what dpcheck says of a file to a user who is in another group besides."""
     code = f"""
 import os, pathlib
 from dpcheck.running.trust import distrusted

@@ -84,7 +84,7 @@ def one_line(text: str) -> str:
 
 
 class Page(HTMLParser):
-    """What a browser would take for tags, and the text between them."""
+    """The tags and attributes that a browser sees in a page, and the text between them."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

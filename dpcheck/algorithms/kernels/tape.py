@@ -17,7 +17,7 @@ from dpcheck.algorithms.kernels.parts import Draw, below
 
 
 class Mode(IntEnum):
-    """What a run keeps, as above."""
+    """Whether a run counts, records or replays its releases, or ends at its next mark."""
 
     COUNT, RECORD, REPLAY, STOP = range(4)
 
