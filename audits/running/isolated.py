@@ -39,6 +39,7 @@ _LOADING = 60.0  # seconds until the first call, in which a mechanism may be imp
 _LONGEST = 1 << 18  # bytes of the line before the numbers
 _SHOWN = 200  # characters of a name
 _COLUMNS = 1 << 20  # more than any layout has
+_STARTED = getattr(signal, "SIGSYS", None)  # ends a process that starts another, where the system refuses that
 _LIMITS = ("time", "memory", "processes", "exit")
 # the guest's first lines: the path, what it gives up while it has one thread, and then all else
 _START = """\
@@ -286,11 +287,12 @@ class IsolatedRunner:
             raise self._stopped(before, "time", f"{within} when it is isolated", "one that runs on")
 
     def _ended(self, before: int) -> InputError:
-        how = "it closed its pipe"
+        how, refused = "it closed its pipe", False
         with suppress(subprocess.TimeoutExpired):
             ended = self._worker.wait(timeout=1.0)
             how = f"exit code {ended}" if ended >= 0 else f"signal {-ended}"
-        if self._counted(8):
+            refused = -ended == _STARTED
+        if refused or self._counted(8):
             return self._stopped(before, "processes", NO_PROCESS, "one that does")
         return self._stopped(before, "exit", "return", f"one that ended its process ({how})")
 

@@ -18,26 +18,40 @@ from contextlib import suppress
 from pathlib import Path
 
 _NO_NEW_PRIVILEGES = 38
+_CAPABILITIES, _READ_ALL = 0x20080522, 1 << 2  # the version of what capset takes; CAP_DAC_READ_SEARCH
 # machine -> its name in a filter, and the numbers of its system calls
 _MACHINES = {
     "x86_64": (0xC000003E, {
-        "ioctl": 16, "socket": 41, "socketpair": 53, "kill": 62, "fcntl": 72, "ptrace": 101, "setpgid": 109,
-        "setsid": 112, "rt_sigqueueinfo": 129, "tkill": 200, "tgkill": 234, "rt_tgsigqueueinfo": 297, "prlimit64": 302,
-        "process_vm_readv": 310, "process_vm_writev": 311, "seccomp": 317,
+        "ioctl": 16, "shmget": 29, "shmat": 30, "shmctl": 31, "socket": 41, "socketpair": 53, "clone": 56, "fork": 57,
+        "vfork": 58, "kill": 62, "semget": 64, "semop": 65, "semctl": 66, "msgget": 68, "msgsnd": 69, "msgrcv": 70,
+        "msgctl": 71, "fcntl": 72, "ptrace": 101, "setpgid": 109, "setsid": 112, "rt_sigqueueinfo": 129,
+        "setpriority": 141, "sched_setparam": 142, "sched_setscheduler": 144, "tkill": 200, "sched_setaffinity": 203,
+        "semtimedop": 220, "tgkill": 234, "mq_open": 240, "mq_unlink": 241, "add_key": 248, "request_key": 249,
+        "keyctl": 250, "ioprio_set": 251, "rt_tgsigqueueinfo": 297, "prlimit64": 302, "process_vm_readv": 310,
+        "process_vm_writev": 311, "sched_setattr": 314, "seccomp": 317, "memfd_create": 319,
     }),
     "aarch64": (0xC00000B7, {
-        "ioctl": 29, "socket": 198, "socketpair": 199, "kill": 129, "fcntl": 25, "ptrace": 117, "setpgid": 154,
-        "setsid": 157, "rt_sigqueueinfo": 138, "tkill": 130, "tgkill": 131, "rt_tgsigqueueinfo": 240, "prlimit64": 261,
-        "process_vm_readv": 270, "process_vm_writev": 271, "seccomp": 277,
+        "fcntl": 25, "ioctl": 29, "ioprio_set": 30, "ptrace": 117, "sched_setparam": 118, "sched_setscheduler": 119,
+        "sched_setaffinity": 122, "kill": 129, "tkill": 130, "tgkill": 131, "rt_sigqueueinfo": 138, "setpriority": 140,
+        "setpgid": 154, "setsid": 157, "mq_open": 180, "mq_unlink": 181, "msgget": 186, "msgctl": 187, "msgrcv": 188,
+        "msgsnd": 189, "semget": 190, "semctl": 191, "semtimedop": 192, "semop": 193, "shmget": 194, "shmctl": 195,
+        "shmat": 196, "socket": 198, "socketpair": 199, "add_key": 217, "request_key": 218, "keyctl": 219,
+        "clone": 220, "rt_tgsigqueueinfo": 240, "prlimit64": 261, "process_vm_readv": 270, "process_vm_writev": 271,
+        "sched_setattr": 274, "seccomp": 277, "memfd_create": 279,
     }),
 }  # fmt: skip
-_EVERYWHERE = {"pidfd_send_signal": 424, "io_uring_setup": 425, "pidfd_getfd": 438}
+_EVERYWHERE = {"pidfd_send_signal": 424, "io_uring_setup": 425, "clone3": 435, "pidfd_getfd": 438, "memfd_secret": 447}
 _REFUSED = (
     "socket", "io_uring_setup", "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "tkill",
-    "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal",
+    "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal", "setpriority", "ioprio_set",
     "setsid", "setpgid",  # whatever it starts stays in its group, which is ended as one
+    "memfd_create", "memfd_secret",  # files in memory, which no limit counts
+    "shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv", "msgctl",
+    "mq_open", "mq_unlink", "add_key", "request_key", "keyctl",  # what processes share without a file
 )  # fmt: skip
+_OF_A_PROCESS = ("prlimit64", "sched_setparam", "sched_setscheduler", "sched_setaffinity", "sched_setattr")
 _SET_OWNER = (8, 15), (0x8901, 0x8902)  # of fcntl, of ioctl: who is sent a signal when a file has news
+_THREAD = 0x10000  # the flag of clone that makes a thread, and no process
 _STREAM = 1  # a pair of datagram sockets could write to others, too
 
 
@@ -47,15 +61,25 @@ def confine(folder: str) -> dict[str, bool]:
         return {"network": False, "signals": False, "files": False}
     libc = ctypes.CDLL(None, use_errno=True)
     libc.syscall.restype = ctypes.c_long
-    if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0):
+    if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) or not _drop_rights_of_root(libc):
         return {"network": False, "signals": False, "files": False}
     files, scoped = _write_only_in(libc, folder)
     filtered = _filter_calls(libc)
     return {"network": filtered, "signals": filtered or scoped, "files": files}
 
 
+def _drop_rights_of_root(libc: ctypes.CDLL) -> bool:
+    """Keep of root's rights that to read every file: the others raise limits, make devices and stop the machine."""
+    header, held = struct.pack("Ii", _CAPABILITIES, 0), ctypes.create_string_buffer(24)
+    if libc.capget(header, held):
+        return False
+    effective, permitted = struct.unpack_from("II", held.raw)
+    kept = struct.pack("IIIIII", effective & _READ_ALL, permitted & _READ_ALL, 0, 0, 0, 0)
+    return bool(libc.capset(header, kept) == 0)
+
+
 def _filter_calls(libc: ctypes.CDLL) -> bool:
-    """Refuse the system calls that reach other processes; say whether the system does."""
+    """Refuse the system calls that reach other processes or start some; say whether the system does."""
     if platform.machine() not in _MACHINES or sys.byteorder != "little" or sys.maxsize < 2**32:
         return False
     machine, numbers = _MACHINES[platform.machine()]
@@ -71,13 +95,22 @@ def _filter_calls(libc: ctypes.CDLL) -> bool:
 def filter_code(machine: int, numbers: dict[str, int], process: int) -> bytes:
     """Return the filter for a process of this number: instructions of 8 bytes, as the kernel reads them."""
     load, mask, equal, at_least, answer = 0x20, 0x54, 0x15, 0x35, 0x06
-    allowed, refused = 0x7FFF0000, 0x00050000 | errno.EPERM
+    allowed, refused, unknown, ended = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS, 0x80000000
     lines: list[tuple[int, int, int, int]] = [
         (load, 0, 0, 4), (equal, 1, 0, machine), (answer, 0, 0, refused),
         (load, 0, 0, 0), (at_least, 0, 1, 0x40000000), (answer, 0, 0, refused),  # the x32 calls of the same kernel
     ]  # fmt: skip
     for name in _REFUSED:
         lines += [(equal, 0, 1, numbers[name]), (answer, 0, 0, refused)]
+    # Starting a process ends this one; clone3, whose flags a filter cannot read, gives way to clone.
+    lines += [(equal, 0, 1, numbers["clone3"]), (answer, 0, 0, unknown)]
+    for name in ("fork", "vfork"):
+        if name in numbers:
+            lines += [(equal, 0, 1, numbers[name]), (answer, 0, 0, ended)]
+    lines += [
+        (equal, 0, 4, numbers["clone"]), (load, 0, 0, 16), (mask, 0, 0, _THREAD), (equal, 1, 0, _THREAD),
+        (answer, 0, 0, ended), (load, 0, 0, 0),
+    ]  # fmt: skip
 
     def decide(name: str, argument: int, bits: int, values: Sequence[int], *, good: bool) -> None:
         """Allow or refuse a call by one argument."""
@@ -88,7 +121,8 @@ def filter_code(machine: int, numbers: dict[str, int], process: int) -> bytes:
 
     for name in ("kill", "tgkill"):
         decide(name, 0, 0xFFFFFFFF, (process,), good=True)
-    decide("prlimit64", 0, 0xFFFFFFFF, (0, process), good=True)
+    for name in _OF_A_PROCESS:
+        decide(name, 0, 0xFFFFFFFF, (0, process), good=True)
     decide("socketpair", 1, 0xF, (_STREAM,), good=True)
     for name, commands in zip(("fcntl", "ioctl"), _SET_OWNER, strict=True):
         decide(name, 1, 0xFFFFFFFF, commands, good=False)
@@ -99,6 +133,7 @@ _CREATE, _ADD, _RESTRICT = 444, 445, 446  # Landlock's system calls, of every ma
 _WRITE = 1 << 1
 # to write, remove, make (eight kinds), move and cut off files; reading is left as it is
 _CHANGES = _WRITE | sum(1 << bit for bit in range(4, 15))
+_DEVICES = 1 << 15  # to set what devices do, such as terminals
 _SCOPE = 3  # abstract sockets and signals
 
 
@@ -109,7 +144,8 @@ def _write_only_in(libc: ctypes.CDLL, folder: str) -> tuple[bool, bool]:
         if version < 3 or len(os.listdir("/proc/self/task")) != 1:  # an older one lets files be cut off
             return False, False
         scoped = version >= 6
-        rules = struct.pack("QQQ", _CHANGES, 0, _SCOPE) if scoped else struct.pack("Q", _CHANGES)
+        handled = _CHANGES | (_DEVICES if version >= 5 else 0)
+        rules = struct.pack("QQQ", handled, 0, _SCOPE) if scoped else struct.pack("Q", handled)
         ruleset = libc.syscall(ctypes.c_long(_CREATE), rules, ctypes.c_long(len(rules)), ctypes.c_long(0))
         if ruleset < 0:
             return False, False

@@ -9,9 +9,11 @@ import os
 import resource
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -67,6 +69,15 @@ def forks() -> None:
     if os.fork() == 0:
         time.sleep(60)
         os._exit(0)
+
+
+def forks_once(forked: list[bool] = []) -> None:  # noqa: B006  # of the first call
+    libc = ctypes.PyDLL(None)
+    if not forked:
+        forked.append(True)
+        if libc.fork() == 0:
+            libc._exit(0)
+        libc.wait(None)
 
 
 def forks_without_end() -> None:
@@ -158,6 +169,14 @@ ATTACKS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "has signals sent": ("signals", lambda given: fcntl.fcntl(os.pipe()[0], fcntl.F_SETOWN, given["parent"])),
     "limits the parent": ("signals", lambda given: resource.prlimit(given["parent"], resource.RLIMIT_CORE, (0, 0))),
     "reads the parent's memory": ("files", lambda given: Path(f"/proc/{given['parent']}/mem").open("rb").close()),
+    "slows the parent": ("signals", lambda given: os.setpriority(os.PRIO_PROCESS, given["parent"], 0)),
+    "moves the parent to other cores": (
+        "signals", lambda given: os.sched_setaffinity(given["parent"], os.sched_getaffinity(given["parent"]))
+    ),
+    "shares memory": ("signals", lambda given: called(29, 0, 1, 0o1600)),
+    "keeps files in memory": ("signals", lambda given: os.memfd_create("kept")),
+    "sets a terminal": ("files", lambda given: silence(given["terminal"])),
+    "makes a device": ("files", lambda given: os.mknod("device", stat.S_IFCHR, os.makedev(1, 3))),
     "opens the parent's files": ("files", lambda given: os.open(f"/proc/{given['parent']}/fd/{given['left']}", 0)),
     "connects": ("network", lambda given: socket.create_connection(("127.0.0.1", given["port"]), 1).close()),
     "sends a packet": ("network", lambda given: socket.socket(type=socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 9))),
@@ -176,8 +195,18 @@ ATTACKS: dict[str, tuple[str, Callable[[Any], object]]] = {
 
 def called(number: int, *arguments: int) -> None:
     """A system call of x86."""
-    if os.uname().machine != "x86_64" or ctypes.CDLL(None).syscall(number, *arguments):
+    if os.uname().machine != "x86_64" or ctypes.CDLL(None).syscall(number, *arguments) < 0:
         raise OSError("refused")
+
+
+def silence(terminal: str) -> None:
+    """Opening it to read is enough; Linux refuses it since 6.10."""
+    if ctypes.CDLL(None).syscall(444, None, 0, 1) < 5:
+        raise OSError("not refused here")
+    try:
+        termios.tcsendbreak(os.open(terminal, os.O_RDONLY | os.O_NOCTTY), 0)
+    except termios.error as error:
+        raise OSError("refused") from error
 
 
 def opened(file: str) -> None:
@@ -217,9 +246,10 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, bool],
         each.write_bytes(b"whole")
     with file.open("r+b") as left_open, socket.create_server(("127.0.0.1", 0)) as server:
         os.set_inheritable(left_open.fileno(), True)
+        terminal = os.openpty()
         given = {
             "parent": os.getpid(), "file": str(file), "other": str(other), "left": left_open.fileno(),
-            "port": server.getsockname()[1], "folder": os.getcwd(),
+            "port": server.getsockname()[1], "folder": os.getcwd(), "terminal": os.ttyname(terminal[1]),
         }  # fmt: skip
         limits = Limits(seconds=30, megabytes=200, told=said.append)
         runner = IsolatedRunner(Runner(attempts, (given, given), False, 0), limits)
@@ -228,6 +258,8 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, bool],
             worked = runner(Chunk(0, 0, 1))[0]
         finally:
             runner.end()
+            for end in terminal:
+                os.close(end)
     return dict(zip(ATTACKS, worked > 0, strict=True)), said[0]
 
 
@@ -239,6 +271,19 @@ def test_an_attack_is_refused_where_the_command_says_so(attacked: tuple[dict[str
     if measure.get(ATTACKS[name][0], "no inherited files") not in held:
         pytest.skip(f"not on this system: {said}")
     assert not worked[name]
+
+
+def test_a_process_that_nobody_could_see_is_none() -> None:
+    """One that libc starts and waits for, between two looks."""
+    said, ended = list[str](), ""
+    limits = Limits(seconds=30, megabytes=200, told=said.append)
+    try:
+        dpcheck.audit_privacy(after(150, forks_once), 1, 0, epsilon=1.0, trials=1_000, isolate=limits)
+    except ContainedError as stopped:
+        ended = stopped.limit
+    if "no network" not in said[0].partition("; not on this system")[0]:
+        pytest.skip(f"not on this system: {said[0]}")
+    assert ended == "processes"
 
 
 def test_what_does_not_hold_is_said() -> None:
