@@ -12,7 +12,6 @@ import json
 import os
 import re
 import stat
-import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -130,6 +129,8 @@ def json_of(text: str, name: str, wanted: str = "be JSON") -> Any:
 
 def toml_of(path: str | Path, table: str) -> Any:
     """Return a table such as ``"tool.dpcheck"`` of a file in TOML; an empty one where it is missing."""
+    import tomllib  # here, so that the command's help waits for no parser
+
     text = text_of(path, largest=_LARGEST_SETTINGS)
     if _DOTTED.search(text):  # on which the parser takes all time and memory
         raise InputError(f"the file must be nested at most {_DEEPEST} levels deep, got more")
