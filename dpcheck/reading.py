@@ -12,7 +12,6 @@ import json
 import os
 import re
 import stat
-import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,8 +32,9 @@ LARGEST = 500_000_000  # bytes of a file
 _LARGEST_SETTINGS = 1_000_000  # of one that people write, whose parser is slow
 _DEEPEST = 64  # levels; as many axes as an array can have
 _DIGITS = 400
-# Only where there is such a number are numbers looked at one by one.
-_LONG = re.compile(rf"(?<!\d)\d{{{_DIGITS - 92}}}|[eE]\+?\d{{3}}")
+# Where there is none of these, every number is finite and short, and they need not be looked at one by one. Each
+# begins with the signs that it may begin with, which is what makes the search fast.
+_LONG = (re.compile(r"[0-9](?<![0-9][0-9])[0-9]{307}"), re.compile(r"[eE]\+?[0-9]{3}"))
 _DOTTED = re.compile(rf"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{_DEEPEST + 1}}}")
 _PLAIN = frozenset({dict, list, str, int, float, bool, NoneType})
 WORDS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}  # numbers that JSON lacks
@@ -114,7 +114,8 @@ def parquet_of(path: str | Path, name: str = "the file") -> Any:
 
 def json_of(text: str, name: str, wanted: str = "be JSON") -> Any:
     """Return the value of a JSON text; InputError, by ``name``, if it is not as ``wanted``."""
-    numbers: dict[str, Any] = {"parse_int": _whole, "parse_float": _float} if _LONG.search(text) else {}
+    long = any(pattern.search(text) for pattern in _LONG)
+    numbers: dict[str, Any] = {"parse_int": _whole, "parse_float": _float} if long else {}
     try:
         value = json.loads(text, object_pairs_hook=_once, **numbers)
     except RecursionError:
@@ -128,6 +129,8 @@ def json_of(text: str, name: str, wanted: str = "be JSON") -> Any:
 
 def toml_of(path: str | Path, table: str) -> Any:
     """Return a table such as ``"tool.dpcheck"`` of a file in TOML; an empty one where it is missing."""
+    import tomllib  # here, so that the command's help waits for no parser
+
     text = text_of(path, largest=_LARGEST_SETTINGS)
     if _DOTTED.search(text):  # on which the parser takes all time and memory
         raise InputError(f"the file must be nested at most {_DEEPEST} levels deep, got more")

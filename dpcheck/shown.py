@@ -135,7 +135,7 @@ class Markdown(str):
 
 def readable(text: str) -> str:
     """Return a text with a sign in place of each character that a terminal or XML cannot show."""
-    return _UNREADABLE.sub("\ufffd", text)
+    return text if text.isprintable() else _UNREADABLE.sub("\ufffd", text)
 
 
 def csv_text(lines: Iterable[Sequence[str]]) -> str:

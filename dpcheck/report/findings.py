@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
+from dpcheck.reading import json_of
 from dpcheck.report.results import BROKEN, Catalogue, Results, parsed, to_json_text
 from dpcheck.report.results import Finding as Finding
 from dpcheck.report.summary import Summary
@@ -118,7 +119,7 @@ class Report(Results):
         InputError
             For any other text.
         """
-        return cls(**parsed(text) | {"catalogue": catalogue})
+        return cls(**parsed(json_of(text, "report")) | {"catalogue": catalogue})
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with one row for each finding."""

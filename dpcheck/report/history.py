@@ -23,7 +23,7 @@ from dpcheck.audits.limits import clopper_pearson_lower, clopper_pearson_upper
 from dpcheck.errors import MOST_WORK, InputError, is_finite, one_line
 from dpcheck.reading import json_of, text_of, within
 from dpcheck.report.findings import Report
-from dpcheck.report.results import Finding, Results, finding_of
+from dpcheck.report.results import Finding, Results, finding_of, parsed
 from dpcheck.running.store import Store, open_store
 
 LEVEL = 0.05
@@ -125,7 +125,7 @@ def read(text: str) -> Report:
     content = json_of(text, "report")
     schema = content.get("schema") if isinstance(content, dict) else None
     if not isinstance(schema, str) or schema not in _SINGLE:
-        return Report.from_json(text)
+        return Report(**parsed(content))
     kind, name = _SINGLE[schema]
     numbers = {"audited": content.get("epsilon_lower"), "claimed": content.get("epsilon")} if kind == "privacy" else {}
     one = {"id": name, "kind": kind, "subject": name, "verdict": content.get("verdict"), "reason": ""}

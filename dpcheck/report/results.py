@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcheck.errors import is_finite, require
-from dpcheck.reading import json_of, record_of, shown, typed
+from dpcheck.reading import record_of, shown, typed
 from dpcheck.report.earlier_words import NOW, expected_now, word_now
 from dpcheck.running.files import write_text
 from dpcheck.shown import readable
@@ -270,13 +270,12 @@ def format_number(value: float | int | None) -> str:
 _PLACE = re.compile(r".+:[1-9][0-9]{0,8}", re.DOTALL)
 
 
-def parsed(text: str) -> dict[str, Any]:
-    """Return a report's fields from its JSON; InputError names the place of what is wrong."""
-    report = _cleaned(json_of(text, "report"))
+def parsed(report: Any) -> dict[str, Any]:
+    """Return a report's fields from what its JSON holds; InputError names the place of what is wrong."""
     require(isinstance(report, dict), "report", "be an object", shown(report))
-    schema = report.pop("schema", None)
+    schema = report.get("schema")
     require(schema in (SCHEMA, _BEFORE), "schema", f"be {SCHEMA}", shown(schema))
-    report.pop("catalogue", None)  # which no file says
+    report = {name: value for name, value in report.items() if name != "catalogue"}  # which no file says
     require("tables" in report, "report", "have tables", f"only {', '.join(report)}")
     read = record_of(Results, report, "report")
     seconds = {"seconds": read.seconds, **{f"stages.{title}": took for title, took in read.stages.items()}}
