@@ -17,7 +17,7 @@ import sympy
 
 from dpcheck.bounds.formula import formula
 from dpcheck.bounds.kind import Method
-from dpcheck.bounds.terms import distinct, exact
+from dpcheck.bounds.terms import distinct, exact, free
 from dpcheck.errors import InputError, require
 
 _MARGIN = 1e-6  # by which the logarithms of a strict relation's sides differ
@@ -264,8 +264,10 @@ class Exceeds:
         )
 
     def holds(self) -> bool:
-        """Say whether the path stays in the region, and the ratio's limit is infinite."""
+        """Say whether the path stays positive and in the region, and the ratio's limit is infinite."""
         path = self._path()
+        if any(_limit(end) < 0 for value in path.values() for end in (value, 1 / value)):
+            return False
         if any(letter.is_integer and _limit(value) < 1 for letter, value in path.items()):
             return False
         for relation in self.region.relations:
@@ -380,6 +382,7 @@ def _keep(step: Any) -> None:
         object.__setattr__(step, name, exact(getattr(step, name)))
     require(isinstance(step.region, Region), "region", "be a Region", step.region)
     sides = (step.terms, step.rate, *step.region.relations)
+    free(*sides)
     distinct(set().union(*(side.free_symbols for side in sides)))
 
 

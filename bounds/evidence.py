@@ -23,7 +23,7 @@ from dpcheck.bounds.prover.domain import Domain as Domain
 from dpcheck.bounds.prover.domain import allows
 from dpcheck.bounds.prover.domain import over as over
 from dpcheck.bounds.prover.inequality import Inequality as Inequality
-from dpcheck.bounds.terms import distinct, exact
+from dpcheck.bounds.terms import distinct, exact, free
 from dpcheck.errors import InputError, require
 
 
@@ -66,7 +66,7 @@ class Identity:
         """Keep the sides as written."""
         object.__setattr__(self, "left", written(self.left))
         object.__setattr__(self, "right", written(self.right))
-        distinct(self.left.free_symbols | self.right.free_symbols)
+        distinct(self.left.atoms(sympy.Symbol) | self.right.atoms(sympy.Symbol))
 
     def formula(self) -> str:
         """Return the equation."""
@@ -82,10 +82,13 @@ class Identity:
         return f"{sympy.latex(self.left)} = {sympy.latex(self.right)}"
 
     def holds(self) -> bool:
-        """Say whether the difference cancels to zero; a sum whose range may run backwards shows nothing."""
-        if not all(_forwards(side) for side in (self.left, self.right)):
+        """Say whether the difference cancels to zero.
+
+        A sum whose range may run backwards shows nothing, nor does a slope in a letter that takes whole values.
+        """
+        if not all(_forwards(side) and _smooth(side) for side in (self.left, self.right)):
             return False
-        left, right = self.left.doit(), self.right.doit()
+        left, right = (_bare(side).doit() for side in (self.left, self.right))
         difference = sympy.cancel(sympy.together(sympy.expand(left - right)))
         if difference == 0:
             return True
@@ -119,6 +122,7 @@ class AtMost:
     def __post_init__(self) -> None:
         """Keep exact sides."""
         _keep(self, "smaller", "larger")
+        free(self.smaller, self.larger)
 
     def formula(self) -> str:
         """Return the inequality."""
@@ -304,7 +308,26 @@ def _forwards(side: Any) -> bool:
         low.is_integer and high.is_integer and (high - low + 1).is_nonnegative is True
         for limits in ranges
         for _, low, high in limits
-    )
+    ) and not any(part.free_symbols & set(part.variables) for part in side.atoms(sympy.Sum, sympy.Product))
+
+
+def _smooth(side: Any) -> bool:
+    """Say whether no derivative is by a letter of whole values: sympy takes sin(2 pi n) to be 0 before its slope."""
+    return not any(letter.is_integer for part in side.atoms(sympy.Derivative) for letter in part.variables)
+
+
+def _bare(side: Any) -> Any:
+    """Return the side with bound letters of which nothing is assumed: what they stand for may be otherwise."""
+    if not side.has(sympy.Sum, sympy.Product, sympy.Subs):
+        return side
+    parts = [_bare(part) for part in side.args]
+    if isinstance(side, sympy.Subs):
+        new = {letter: sympy.Dummy(letter.name) for letter in side.variables}
+        return sympy.Subs(parts[0].xreplace(new), tuple(new.values()), side.point)
+    if isinstance(side, sympy.Sum | sympy.Product):
+        bound = {limits[0]: sympy.Dummy(limits[0].name, integer=True) for limits in side.limits}
+        return side.func(*parts).xreplace({old: new for old, new in bound.items() if old not in side.free_symbols})
+    return side.func(*parts, evaluate=False)
 
 
 def _places(letters: set[Any]) -> Iterator[dict[Any, Any]]:

@@ -78,13 +78,16 @@ class _Plain(StrPrinter):  # type: ignore[misc]  # sympy carries no types
 
 
 def _one_root(product: Any, text: Callable[[Any], str]) -> Any:
-    """Return the product with its square roots under one sign, above the line and below it."""
+    """Return the product with its square roots under one sign, above the line and below it.
+
+    Two factors that may be negative stay apart: under one sign they would have a root where each has none.
+    """
     if not isinstance(product, sympy.Mul):
         return product
     factors = list(product.args)
     for power in (sympy.Rational(1, 2), sympy.Rational(-1, 2)):
         roots = [factor for factor in factors if factor.is_Pow and factor.exp == power]
-        if len(roots) > 1:
+        if len(roots) > 1 and sum(not root.base.is_positive for root in roots) <= 1:
             under = text(sympy.Mul(*(root.base for root in roots)))
             factors = [factor for factor in factors if factor not in roots]
             factors.append(sympy.Pow(sympy.Symbol(f"sqrt({under})"), 2 * power))

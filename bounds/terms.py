@@ -7,6 +7,7 @@ whatever it says of itself, is refused, and a floating-point number is the binar
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
@@ -28,10 +29,15 @@ HEADS: dict[str, Any] = {
     )
 }  # fmt: skip
 _NAMES = {head: name for name, head in HEADS.items()}
-_SHOWN = "sums, products, powers, " + ", ".join(name for name in HEADS if name[0].islower() or name in ("Max", "Min"))
+_SHOWN = "sums, products, powers, " + ", ".join(
+    name for name in HEADS if name[0].islower() or name in ("Max", "Min", "Abs")
+)
 _LARGEST_EXPONENT = 13_000  # bits of a floating-point number that are written out
+_ALPHABETS = re.compile(r"[\x00-\x7fΑ-Ωα-ω]*")
+_ALIKE = str.maketrans("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαικνορυχ", "ABEZHIKMNOPTYXaikvopux")
 _LETTER = re.compile(r"[^\W\d]\w*'*(_\{?[\w,']+\}?)?")
 _RESERVED = {*_CONSTANTS, "I", "nan", "zoo", "sqrt", *HEADS}  # what a letter of this name would be read as
+_NUMBER = sympy.Symbol("x", complex=True).assumptions0
 _FACTS = sympy.Symbol("x", integer=True, positive=True).assumptions0.keys() | {
     "prime", "composite", "even", "odd", "polar", "antihermitian",
 }  # fmt: skip
@@ -69,7 +75,12 @@ def exact(value: Any, name: str = "a formula", *, ends: bool = False) -> Any:
 
 def _exact(part: Any, name: str, ends: bool) -> Any:
     kind = type(part)
-    if kind is sympy.Symbol or kind in NUMBERS or part is sympy.E or part is sympy.pi:
+    if kind is sympy.Symbol:
+        # sympy uses what it is told of a letter: what no text says of one has no place
+        known = part.is_real or part.assumptions0.items() <= _NUMBER.items()
+        require(known, f"the letter {part}", "be a real number, or any number", part.assumptions0)
+        return part
+    if kind in NUMBERS or part is sympy.E or part is sympy.pi:
         return part
     if kind is sympy.Float:
         return _binary(part)
@@ -100,11 +111,22 @@ def build(head: str, args: Iterable[Any]) -> Any:
 
 
 def distinct(letters: Iterable[Any]) -> None:
-    """Require that no two letters have one name, since a reader could not tell them apart."""
+    """Require that no two letters have one name, or look alike, since a reader could not tell them apart."""
     seen: dict[str, Any] = {}
     for letter in letters:
+        name = unicodedata.normalize("NFKC", letter.name)
+        require(bool(_ALPHABETS.fullmatch(name)), "a letter", "be Latin or Greek", letter.name)
         must = "have different names (a second symbol of a name has other assumptions)"
-        require(seen.setdefault(letter.name, letter) == letter, "letters", must, f"{letter.name} twice")
+        look = sympy.latex(sympy.Symbol(name.translate(_ALIKE)))  # x1 and x_1 are both printed with an index
+        other = seen.setdefault(look, letter)
+        alike = f"{letter.name} twice" if other.name == letter.name else f"{other.name} and {letter.name}"
+        require(other == letter, "letters", must, alike)
+
+
+def free(*sides: Any) -> None:
+    """Require that no part has letters of its own, as a sum or a derivative has: identities alone may."""
+    for part in set().union(*(side.atoms(*(HEADS[head] for head in _BOUND)) for side in sides)):
+        raise InputError(f"a formula outside an identity must be free of {', '.join(_BOUND)}, got {part}")
 
 
 def tree(expression: Any) -> Any:

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds
+from dpcheck.bounds.calibration import Private
 from dpcheck.bounds.coq.expression import UntranslatedError, Writer, names
 from dpcheck.bounds.coq.statement import ordered
 from dpcheck.bounds.evidence import AtMost, Below, Identity, Inequality
 from dpcheck.bounds.formula import plain
 
 _KINDS = ("even", "odd", "prime", "composite", "integer", "rational", "irrational", "noninteger", "nonzero")
-_SIGNS = {"positive": "> 0", "negative": "< 0", "nonnegative": ">= 0", "nonpositive": "<= 0"}
+_SIGNS = {"zero": "= 0", "positive": "> 0", "negative": "< 0", "nonnegative": ">= 0", "nonpositive": "<= 0"}
 _SIDES = ("left", "right", "smaller", "larger", "terms", "rate")
 
 
@@ -28,14 +29,15 @@ def latex(steps: Iterable[Any]) -> str:
 
 def quantified(step: Any) -> str:
     """Return for which values of its letters a step is stated."""
-    if isinstance(step, Inequality):
+    if isinstance(step, Inequality | Private):
         over = step.over
-        return ", ".join([*[str(over).replace("**", "^")] * bool(str(over)), *_kinds(over.intervals, _KINDS[:-1])])
-    if isinstance(step, Identity | AtMost | Dominated):
-        sides = [getattr(step, name) for name in _SIDES if hasattr(step, name)]
+        return ", ".join([*[str(over).replace("**", "^")] * bool(str(over)), *_kinds(over.intervals)])
+    if isinstance(step, Identity | AtMost | Dominated | Exceeds):
+        relations = step.region.relations if isinstance(step, Dominated | Exceeds) else ()
+        sides = [*(getattr(step, name) for name in _SIDES if hasattr(step, name)), *relations]
         letters = {letter: None for side in sides for letter in sorted(side.free_symbols, key=str)}
-        region = [str(step.region).replace("**", "^")] if isinstance(step, Dominated) and step.region.relations else []
-        return ", ".join([*region, *_signs(letters), *_kinds(letters, _KINDS)])
+        region = [str(step.region).replace("**", "^")] if isinstance(step, Dominated | Exceeds) and relations else []
+        return ", ".join([*region, *_signs(letters), *_kinds(letters)])
     return ""
 
 
@@ -54,7 +56,10 @@ def _text(step: Any) -> str:
     if isinstance(step, Dominated):
         return f"{plain(step.terms)} = O({plain(step.needed_rate())}){end}"
     if isinstance(step, Exceeds):
-        return f"{plain(step.terms)} is not O({plain(step.rate)}) for {step.region}"
+        return f"{plain(step.terms)} is not O({plain(step.rate)}){end}"
+    if isinstance(step, Private):
+        guarantee = f"({plain(step.epsilon)}, {plain(step.delta)})-DP"
+        return f"N(0, ({plain(step.multiplier)})^2) on sensitivity 1 is {guarantee}{end}"
     return str(step.formula())
 
 
@@ -73,14 +78,14 @@ def _signs(letters: Mapping[Any, Any]) -> Iterable[str]:
         yield f"{letter} {sign}" if sign else f"any {'real' if letter.is_real else 'number'} {letter}"
 
 
-def _kinds(letters: Mapping[Any, Any], kinds: Iterable[str]) -> Iterable[str]:
+def _kinds(letters: Mapping[Any, Any]) -> Iterable[str]:
     """Yield what is assumed of letters beyond their signs, the telling word first: an even one is an integer too."""
     for letter in letters:
-        known = [kind for kind in kinds if letter.assumptions0.get(kind)]
+        known = [kind for kind in _KINDS if letter.assumptions0.get(kind)]
         if letter.is_positive or letter.is_negative:
             known = [kind for kind in known if kind != "nonzero"]
         if letter.is_integer:
             known = [kind for kind in known if kind != "rational"]
-        if len(known) > 1:
+        if len(set(known) - {"nonzero"}) > 1:
             known = [kind for kind in known if kind not in ("integer", "rational")]
         yield from (f"{letter} {kind}" for kind in known)

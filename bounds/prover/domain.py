@@ -298,11 +298,11 @@ class Domain:
         return new, Domain({new[letter]: ends for letter, ends in self.limits.items()}, where)
 
     def __str__(self) -> str:
-        """Return the domain in one line: ``n >= 2, 0 < epsilon <= 1, m <= n``."""
+        """Return the domain in one line, with what the symbols say: ``n >= 2, 0 < epsilon <= 1, m <= n``."""
         parts = []
-        for letter, (low, high) in self.intervals.items():
+        for letter, (low, high) in self.limits.items():
             left = "" if low == -sympy.oo else f"{low} {'<' if low == 0 and letter.is_positive else '<='} "
-            right = "" if high == sympy.oo else f" <= {high}"
+            right = "" if high == sympy.oo else f" {'<' if high == 0 and letter.is_negative else '<='} {high}"
             parts.append(f"{letter} >= {low}" if left.endswith("<= ") and not right else f"{left}{letter}{right}")
         for relation in self.where:
             sign = "<" if isinstance(relation, sympy.Lt | sympy.Gt) else "<="

@@ -11,8 +11,8 @@ from sympy import Float, Function, Integer, Rational, Sum, Symbol, binomial, exp
 
 import dpcheck
 from dpcheck.bounds import wording, workers
-from dpcheck.bounds.asymptotics import Dominated, Region
-from dpcheck.bounds.calibration import NotPrivate
+from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
+from dpcheck.bounds.calibration import NotPrivate, Private
 from dpcheck.bounds.claim import BY_HAND, Claim, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity, Inequality
 from dpcheck.bounds.judge import judge
@@ -26,6 +26,14 @@ a, x, d = symbols("a x d", positive=True)
 n, k = symbols("n k", integer=True)
 N, t = symbols("N t", integer=True, positive=True)
 UNIT = Domain({a: (0, 1)})
+
+
+WAVE = sympy.sin(2 * sympy.pi * t, evaluate=False)  # sympy knows that it is 0
+
+
+def size(letter: Any) -> Any:
+    """The absolute value, as it is written."""
+    return sympy.Abs(letter, evaluate=False)
 
 
 class Liar(Function):  # type: ignore[misc]
@@ -62,6 +70,11 @@ FALSE = {
     "a float that is enumerated": lambda: Enumerated("", lambda: 0.5, (), Fraction(1, 2)),
     "an endless sum": lambda: Identity("", Sum(k, (k, 1, Symbol("y", positive=True))), Symbol("y", positive=True)),
     "noise in binary": lambda: NotPrivate("", 5, 1, 0.5),
+    "a bound letter that is called positive": lambda: Identity("", Sum(size(t), (t, -2, 2)), 0),
+    "a replaced letter that is called positive": lambda: Identity("", sympy.Subs(size(x), x, -2), -2),
+    "a bound letter that is free as well": lambda: Identity("", Sum(size(t), (t, -2, t)), t * (t + 1) / 2 - 3),
+    "a slope between whole numbers": lambda: Identity("", sympy.Derivative(WAVE, t), 0),
+    "a path of negative values": lambda: Exceeds("", x, x + d, Region(), {x: s, d: 1 / s - s}),
 }
 REFUSED = {
     "binomial coefficients at -2": (lambda: Identity("", binomial(n, k), binomial(n, n - k)), "binomial"),
@@ -70,6 +83,13 @@ REFUSED = {
     "a number that is none": (lambda: AtMost("", x, float("nan")), "without nan"),
     "infinity": (lambda: AtMost("", x, oo), "without oo"),
     "two letters of a name": (lambda: Identity("", x - Symbol("x"), Integer(0)), "different names"),
+    "a bound letter of a name": (lambda: Identity("", Sum(t * Symbol("t"), (t, 1, 3)), 6 * Symbol("t")), "t twice"),
+    "a Cyrillic letter": (lambda: Exceeds("", a / Symbol("\u0430", positive=True), 1, Region()), "Latin or Greek"),
+    "a Greek letter like v": (lambda: AtMost("", Symbol("v"), Symbol("\u03bd")), "v and \u03bd|\u03bd and v"),
+    "two indices that look alike": (lambda: AtMost("", Symbol("x1"), Symbol("x_1")), "x1 and x_1|x_1 and x1"),
+    "a letter of which no text tells": (lambda: Identity("", Symbol("x", imaginary=True), 1), "the letter x must be"),
+    "a sum outside an identity": (lambda: AtMost("", 1, 1 + Sum(t, (t, 1, 3))), "free of Derivative"),
+    "a sum in an order": (lambda: Exceeds("", Sum(-t, (t, N, 1)), 1, Region(), {N: s}), "free of Derivative"),
     "text": (lambda: AtMost("", "x", x), "a formula must be a number or a sympy expression"),
     "a value that equals all": (lambda: Enumerated("", lambda: Equal(2), (), Equal(1)), "whole number or a fraction"),
     "a letter as a number": (lambda: Below("", x, 2 * x), "must be a number"),
@@ -124,6 +144,9 @@ def test_nothing_crashes(step: Any, verdict: str) -> None:
 
 # What is printed is what was judged
 
+BELOW, NOUGHT, REAL = Symbol("m", negative=True), Symbol("o", zero=True), Symbol("r", real=True)
+SOME = Symbol("z", integer=True, nonzero=True)
+
 FAR = Inequality("for every N there is", sympy.log(N), sqrt(N) / 100, Domain({N: (10**8, oo)}))
 NEAR = Inequality("", sympy.log(N), sqrt(N) / 100, Domain({N: (1, oo)}))
 IT = sympy.Le(sympy.log(N), sqrt(N) / 100)
@@ -174,6 +197,20 @@ def test_what_fails_is_named_by_its_relation() -> None:
         (Identity("", 1 / k, 1 / k), "1/k = 1/k for any real k, k integer, wherever both sides are defined"),
         (Inequality("", a, 1, Domain({a: (0, 1)}, (a < 1,))), "a <= 1 for 0 < a <= 1, a < 1"),
         (Dominated("", x + x * d, x, Region(d > 2), (d,)), "x + d x = O(d x) for 2 < d, d > 0, x > 0"),
+        (Dominated("", 1, x, Region(t <= x)), "1 = O(x) for t <= x, x > 0, t > 0, t integer"),
+        (Exceeds("", a, 1, Region()), "a is not O(1) for a > 0"),
+        (
+            Private("", 5 * n, over(Domain({a: (0, 1), n: (8, 9)})), 1, 0.5),
+            "N(0, (5 n)^2) on sensitivity 1 is (1, 1/2)-DP for 0 < a <= 1, 8 <= n <= 9, n integer",
+        ),
+        (Inequality("", 0, a, Domain({a: (-1, 1)})), "0 <= a for 0 < a <= 1"),
+        (Inequality("", BELOW, 0, Domain({BELOW: (-1, 0)})), "m <= 0 for -1 <= m < 0"),
+        (Inequality("", 1, SOME**2, Domain({SOME: (-2, 2)})), "1 <= z^2 for -2 <= z <= 2, z integer, z nonzero"),
+        (Identity("", size(NOUGHT), 0), "Abs(o) = 0 for o = 0, o even"),
+        (
+            Inequality("", sqrt(REAL) * sqrt(REAL + 2), REAL + 1, Domain({REAL: (-4, 4)})),
+            "sqrt(r) sqrt(2 + r) <= 1 + r for -4 <= r <= 4, wherever both sides are defined",
+        ),
         (Below("", 2, 3), "2 < 3"),
     ],
 )
