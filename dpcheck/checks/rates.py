@@ -166,7 +166,7 @@ def _judged(experiment: Experiment, found: list[Point]) -> tuple[list[Finding], 
         order = _slopes(experiment, found, "order")
         factors, fit = judged(frame, "measured", order, confidence=_CONFIDENCE)
         if experiment.unreachable:
-            factors = [each.unknown(f"not asymptotic: {experiment.unreachable}") for each in factors]
+            factors = [each.unknown(experiment.unreachable) for each in factors]
         factors = [replace(each, why=experiment.loose) if each.word == "not exceeded" else each for each in factors]
         verdict = worst(factors)
         if experiment.predicted is not None:

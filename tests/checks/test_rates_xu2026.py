@@ -21,6 +21,7 @@ def test_solvers_have_the_numbers_that_predictions_are_made_of():
     for experiment, plan_of in (
         (theorem_1.EXPERIMENTS[0], theorem_1.repaired),
         (theorem_2.EXPERIMENTS[0], theorem_2.repaired),
+        (theorem_2.EXPERIMENTS[1], theorem_2.private),
     ):
         cell = experiment.grid.cells[0]
         solver, plan = experiment.solver(experiment.sample(cell, np.random.default_rng(0)), cell), plan_of(cell)
@@ -41,6 +42,17 @@ def test_simulated_steps_without_noise_are_those_of_the_solver():
     mean = problem.records.mean(0)
     found = theorem_1.simulated_outputs(plan, GAME, np.stack([mean[:d], -mean[d:]]), 2, np.random.default_rng(1))
     np.testing.assert_allclose(found, solver.outputs(problem, np.random.default_rng(2), 2)[:, :d], atol=1e-10)
+
+
+def test_the_game_for_privacy_has_the_gradients_of_that_of_theorem_1():
+    x, (found, expected) = np.random.default_rng(0).standard_normal(8), np.empty((2, 8))
+    cell = {"n": 2000, "d": 4, "epsilon": 0.5, "delta": 1e-6}
+    pulled = theorem_2.sample_private(cell, np.random.default_rng(1))
+    wanted = theorem_1.game(pulled.s, pulled.radius, cell, np.random.default_rng(1), spread=0.0)
+    for problem, out in ((pulled, found), (wanted, expected)):
+        problem.gradient(problem.params, problem.records[0], x[:4], x[4:], out[:4], out[4:])
+    np.testing.assert_allclose(found, expected, atol=1e-15)
+    assert pulled.smoothness == wanted.smoothness and len(pulled.records) == cell["n"]
 
 
 def test_noise_along_a_tree_has_as_many_parts_as_the_sum_has_binary_digits():

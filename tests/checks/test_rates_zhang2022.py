@@ -81,6 +81,20 @@ def test_losses_of_slopes_are_their_weak_gap():
         assert games.loss(problem, outputs) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("corners", [False, True])
+def test_the_sampling_error_of_a_game_is_that_of_many_data_sets(corners):
+    rng, many = np.random.default_rng(0), 2000
+    moduli = {**games.MODULI, "coupling": 0.6}  # so that both parts of the records move both parts of the saddle
+    drawn = [games.game(20, 2, rng, **moduli, spread=0.5, corners=corners) for _ in range(many)]
+    away = np.array([each.saddle() for each in drawn]) - games.DISTANCE * np.eye(2)[0]  # (many, parts, d)
+    for part, errors in zip(games.PARTS, (away**2).sum(2).T, strict=True):
+        assert drawn[0].sampling(part) == pytest.approx(errors.mean(), rel=0.06)
+    outputs = away.reshape(many, -1) + games.DISTANCE * np.tile(np.eye(2)[0], 2)  # released without noise
+    law = 0.5 * sum(drawn[0].bend(part) * drawn[0].sampling(part) for part in games.PARTS)
+    for each, out in zip(drawn[:5], outputs, strict=False):
+        assert games.expected_gap(each, out[None]) == pytest.approx(law)
+
+
 def test_predictions_keep_their_share_of_the_order_over_the_privacy_grids():
     """They attain it: in d, epsilon and delta without a power, in n save one log2(n)."""
     for name, logs in (("phased_output_perturbation", 0), ("phased_minimax_output_perturbation", 1)):

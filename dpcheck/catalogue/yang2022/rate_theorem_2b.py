@@ -127,7 +127,8 @@ EXPERIMENTS = (
         name="theorem_2b.privacy", theorem=KINKS, regime="privacy", larger=True, sample=sample, factors=FACTORS,
         grid=Grid(CELLS, 40), predicted=predicted, premises=premises, clear=None, measure=Idle.weak_gap,
         settings=lambda game, cell: {"theorem": "2b"}, constants=constants, within=1.75,
-        unreachable=f"runs of T = n^2 steps are so noisy that exponents within .05 take {effort(CELLS):.1e} steps",
+        unreachable="runs of T = n^2 steps are so noisy that exponents within .05 take minutes "
+        f"({effort(CELLS):.1e} steps)",
         **{name: OF_DP_SGDA[name] for name in ("algorithm", "variant", "quantity", "attains")},
     ),
 )  # fmt: skip

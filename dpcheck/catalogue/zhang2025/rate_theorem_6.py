@@ -273,7 +273,7 @@ EXPERIMENTS = (
         name="theorem_6.short_threshold", variant="as_printed", sample=uncoupled,
         factors=("n", "d", "epsilon", LOG_DELTA), grid=Grid(STATED, 20), runs=18, predicted=followed, within=1.15,
         settings=shortened, clear=2.0, premises=small_noise, reach=reach,
-        attains="the instance attains the order, with constants and logarithms of C_3 and the step left out",
+        attains="this game without coupling attains the order, without constants and logarithms of C_3 and the step",
         **COMMON,
     ),
 )  # fmt: skip
