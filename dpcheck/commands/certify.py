@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dpcheck.commands import terminal
-from dpcheck.commands.command import Command, add_format
+from dpcheck.commands.command import Command, Picture, add_format
 from dpcheck.commands.files import File
 from dpcheck.errors import InputError, require, require_count, require_delta, require_positive
 
 if TYPE_CHECKING:
-    from dpcheck.events import Event
+    from dpcheck.events import Event, Neighbours
 
 _SAMPLINGS = ("poisson", "without_replacement", "with_replacement", "balls_in_bins", "fixed", "shuffled", "none")
 _FURTHER = """\
@@ -61,6 +61,12 @@ def _options(parser: ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--participations", type=int, help="with --encoder: steps that a record joins (default 1)")
     parser.add_argument("--separation", type=int, help="with --encoder: least distance of two of them (default 1)")
+    parser.add_argument(
+        "--risk", action="store_true",
+        help="say what this means for one person: the most that an attacker's membership test, or guess of a record, "
+        "can do",
+    )  # fmt: skip
+    parser.add_argument("--plot", type=File.WRITTEN, metavar="FILE", help="write that as a picture")
     add_format(parser)
 
 
@@ -69,6 +75,7 @@ def _run(options: Namespace) -> int:
     from dpcheck.accounting.certificates import between
 
     require_delta(options.delta)
+    picture = Picture(options.plot)
     make, what = _from_file(options) if options.file else _from_numbers(options)
     result: dict[str, Any] = {"delta": options.delta}
     if options.epsilon is None:
@@ -78,7 +85,9 @@ def _run(options: Namespace) -> int:
         noise = calibrate(make, options.epsilon, options.delta)
         certificate = certify(make(noise), options.delta)
         result |= {"asked": options.epsilon, what: noise}
-    relation = options.neighbours or ("replace_one" if options.sampling in ("fixed", "shuffled") else None)
+    relation: Neighbours | None = options.neighbours
+    if options.sampling in ("fixed", "shuffled"):
+        relation = "replace_one"
     if relation is not None:  # of noise on all records, or on the fixed parts of an epoch, the events do not tell
         certificate = between(certificate, relation)
     if options.file and options.epsilon is not None:  # the answer is a factor, which has no unit
@@ -95,8 +104,16 @@ def _run(options: Namespace) -> int:
         result["at_least"] = allocation_epsilon_below(multiplier, bins, epochs, options.delta) if epochs else 0.0
     if (note := _NOTES.get(options.sampling or "")) and not options.file:
         result["note"] = note
+    risks = None
+    if options.risk or options.plot:
+        from dpcheck.accounting.risk import risk
+
+        events = make(result.get(what, 1.0 if options.file else options.multiplier))
+        risks = risk(events, neighbours=relation)
+        picture.save(risks.plot)
     if options.format == "json":
-        return terminal.say_json({"schema": "dpcheck.certify/1", **result})
+        more = {"risk": risks.to_dict()} if risks else {}
+        return terminal.say_json({"schema": "dpcheck.certify/1", **result, **more})
     texts = {
         name.replace("_", " "): f"{value:.6g}" if isinstance(value, float) else str(value)
         for name, value in result.items()
@@ -107,7 +124,12 @@ def _run(options: Namespace) -> int:
     if options.epsilon is not None:
         asked = f"epsilon {texts['asked']} at delta {texts['delta']}"
         sentence = f"{what} {texts[what]} ({certificate.terms}) is enough for {asked}"
-    return terminal.say("\n".join([sentence, *(terminal.named(name, value) for name, value in texts.items())]))
+    lines = [
+        sentence,
+        *(terminal.named(name, value) for name, value in texts.items()),
+        *([str(risks)] if risks else []),
+    ]
+    return terminal.say("\n".join(lines))
 
 
 def _bins(options: Namespace) -> int:
@@ -189,7 +211,7 @@ CERTIFY = Command(
     examples=(
         "dpcheck certify --multiplier 1.1 --batch 256 --population 60000 --steps 10000 --delta 1e-5",
         "dpcheck certify --epsilon 2 --batch 256 --population 60000 --steps 10000 --delta 1e-5",
-        "dpcheck certify events.json --delta 1e-5",
+        "dpcheck certify events.json --delta 1e-5 --risk",
         "dpcheck certify --multiplier 4 --encoder tree --steps 512 --delta 1e-5",
     ),
     add_options=_options,
