@@ -84,6 +84,7 @@ def _shown(value: int) -> str:
 Scheme: TypeAlias = Literal["poisson", "without_replacement", "with_replacement"]
 Neighbours: TypeAlias = Literal["replace_one", "add_or_remove_one"]
 _MOST_DRAWS = 10**15
+MOST_RECORDS = 256
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,9 @@ class Sampled:
         The neighbouring relation. Left out it is replace_one for a batch of fixed size, and add_or_remove_one under
         Poisson sampling, as in Opacus, dp_accounting and ``dpcheck certify``: a noise multiplier from there, over C,
         then keeps its meaning. Read under replace-one it would stand for twice the noise, and its epsilon be too small.
+    records : int
+        How many records, from 1 to 256, are added or removed together, each of them drawn on its own: those of one
+        person. More than 1 only for Gaussians, Poisson sampling and add_or_remove_one.
 
     Examples
     --------
@@ -126,6 +130,7 @@ class Sampled:
     population: int
     batch: float
     neighbours: Neighbours = None  # type: ignore[assignment]  # never None once made
+    records: int = 1
 
     def __post_init__(self) -> None:
         good = isinstance(self.mechanisms, tuple) and len(self.mechanisms) > 0
@@ -138,6 +143,10 @@ class Sampled:
         require_known(self.neighbours, relations, "neighbours")
         drawn = "not be Laplace when scheme is with_replacement"
         require(not (self.laplace and self.scheme == "with_replacement"), "mechanisms", drawn, self.mechanisms)
+        require_count(self.records, "records")
+        alone = self.scheme == "poisson" and self.neighbours == "add_or_remove_one" and not self.laplace
+        limit = MOST_RECORDS if alone else 1
+        require(self.records <= limit, "records", f"be at most {limit} with this sampling", _shown(int(self.records)))
         require_count(self.population, "population")
         require(self.population <= LARGEST, "population", "be at most 1e300", _shown(self.population))
         if self.scheme == "poisson":
@@ -161,8 +170,11 @@ class Sampled:
 
     @property
     def rate(self) -> float:
-        """The probability, 0 or at least 1e-300, that a record is in the batch (with replacement: at least once)."""
-        if self.scheme != "with_replacement":
+        """The probability, 0 or at least 1e-300, that a record is in the batch (of several: one; or at least once)."""
+        if self.records > 1:
+            chance = self.batch / self.population
+            rate = -math.expm1(self.records * math.log1p(-chance)) if chance < 1 else 1.0
+        elif self.scheme != "with_replacement":
             rate = self.batch / self.population
         elif self.population == 1:
             return float(self.batch > 0)
@@ -174,7 +186,7 @@ class Sampled:
     def rest(self) -> float:
         """The probability that a given record is not in the batch, 1 - rate without its cancellation."""
         if self.scheme != "with_replacement":
-            return (self.population - self.batch) / self.population
+            return float(((self.population - self.batch) / self.population) ** self.records)
         if self.population == 1:
             return float(self.batch == 0)
         return math.exp(self.batch * math.log1p(-1 / self.population))

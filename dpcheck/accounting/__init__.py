@@ -16,14 +16,14 @@ from dpcheck.accounting.certificates import gaussian_epsilon as gaussian_epsilon
 from dpcheck.accounting.event_counts import count_events
 from dpcheck.accounting.privacy_curves import Array
 from dpcheck.arguments import checked
-from dpcheck.errors import float_below, require, require_delta, require_epsilon, require_positive
+from dpcheck.errors import float_below, require, require_count, require_delta, require_epsilon, require_positive
 from dpcheck.events import Event, Measured, read_events
 
 _SECANTS, _ASIDE = 8, 4e-4  # steps at most of a search for a multiplier, and how far to either side of it they look
 
 
 @checked
-def certify(events: Any, delta: float = 1e-5) -> Certificate:
+def certify(events: Any, delta: float = 1e-5, *, group: int = 1) -> Certificate:
     """Bound the epsilon at which a composition of privacy events is (epsilon, delta)-private from above.
 
     Parameters
@@ -36,6 +36,9 @@ def certify(events: Any, delta: float = 1e-5) -> Certificate:
         names; or a privacy loss distribution with a method ``get_epsilon_for_delta``, which is asked.
     delta : float
         In [0, 1), a number of any type: a fraction or a decimal is rounded down to a float.
+    group : int
+        How many records, those of one person, neighbours differ in: all added, all removed or all replaced. More than
+        one needs events of dpcheck or dp_accounting that dpcheck computes itself.
 
     Returns
     -------
@@ -76,9 +79,17 @@ def certify(events: Any, delta: float = 1e-5) -> Certificate:
     >>> step = Sampled((Gaussian(1.0),), "poisson", 1_000, 10)
     >>> dpcheck.certify(Repeated(step, 100), delta=1e-5).epsilon < 2
     True
+    >>> dpcheck.certify(Repeated(step, 100), delta=1e-5, group=3).terms
+    '3 records together, each added or removed, noise per C'
     """
     delta = float_below(delta)
     require_delta(delta)
+    require_count(group, "group")
+    if group > 1:
+        from dpcheck.accounting.groups import group_certificate
+
+        counted = count_events(read_events(events))
+        return between(group_certificate(counted, delta, group), counted.neighbours or "any")
     if hasattr(events, "get_epsilon_for_delta"):
         epsilon = float(events.get_epsilon_for_delta(delta))
         said = "a privacy loss distribution's own word, not dpcheck's engine"
@@ -102,7 +113,7 @@ def certify(events: Any, delta: float = 1e-5) -> Certificate:
 
 
 @checked
-def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float) -> float:
+def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float, *, group: int = 1) -> float:
     """Find the least noise multiplier, to relative 1e-3, whose events are certified at most at ``epsilon``.
 
     Parameters
@@ -113,12 +124,14 @@ def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float)
         Epsilon to reach, > 0 (natural log); a fraction or a decimal is rounded down to a float, as is delta.
     delta : float
         In [0, 1).
+    group : int
+        As :func:`certify` takes it.
 
     Returns
     -------
     float
-        z on the safe side: ``certify(make_events(z), delta).epsilon <= epsilon``. It is at most 0.1% above the least z
-        of which :func:`certify` shows that, and what certify itself adds to epsilon (see its notes) comes on top.
+        z on the safe side: certified at most at ``epsilon``. It is at most 0.1% above the least z of which
+        :func:`certify` shows that, and what certify itself adds to epsilon (see its notes) comes on top.
 
     Raises
     ------
@@ -137,7 +150,7 @@ def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float)
     require_delta(delta)
 
     def spent(multiplier: float) -> float:
-        return certify(make_events(multiplier), delta).epsilon
+        return certify(make_events(multiplier), delta, group=group).epsilon
 
     short, enough_from = _bracket(spent, epsilon)
 

@@ -130,6 +130,8 @@ class Certificate(Result):
         sensitivity where it is replaced; or ``"sensitivity"``, between neighbours of any relation.
     confidence : float
         With which the bound holds: 1 unless the noise of some event was measured.
+    records : int
+        How many records, those of one person, are added, removed or replaced together.
     """
 
     epsilon: float
@@ -138,6 +140,7 @@ class Certificate(Result):
     neighbours: str = dataclasses.field(default="any", compare=False)
     multiplier_over: str = dataclasses.field(default="sensitivity", compare=False)
     confidence: float = 1.0
+    records: int = 1
 
     @property
     def sharp(self) -> bool:
@@ -148,6 +151,8 @@ class Certificate(Result):
     def terms(self) -> str:
         """The relation of neighbours and the unit of the multipliers, in words."""
         change = _CHANGES.get(self.neighbours, self.neighbours.replace("_", " "))
+        if self.records > 1:
+            change = f"{self.records} records together, {change.replace('one record', 'each')}"
         return f"{change}, noise per {self.multiplier_over}" if self.multiplier_over else change
 
     @property

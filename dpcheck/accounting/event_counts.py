@@ -53,7 +53,7 @@ class EventCounts:
             elif event.laplace:
                 pure += count * sampled_pure(event, shift)
             else:
-                copies = event.batch if event.scheme == "with_replacement" else 1
+                copies = event.batch if event.scheme == "with_replacement" else event.records
                 shifts.append(math.sqrt(count) * copies * shift)
         return math.hypot(*shifts), pure
 
@@ -115,7 +115,8 @@ def _simplify(event: Single) -> Single:
     if not isinstance(event, Sampled) or event.rest > 0:
         return event
     if event.scheme != "with_replacement":
-        return Laplace(event.noise_multiplier) if event.laplace else Gaussian(event.noise_multiplier)
+        noise = event.noise_multiplier / event.records
+        return Laplace(noise) if event.laplace else Gaussian(noise)
     return Gaussian(event.noise_multiplier / event.batch) if event.population == 1 else event
 
 
@@ -128,4 +129,6 @@ def _name(event: Single) -> str:
     scheme = "Poisson" if event.scheme == "poisson" else event.scheme.replace("_", " ")
     size = f"{event.batch:.9g} of {event.population:.15g}"
     relation = event.neighbours.replace("_", "-")
+    if event.records > 1:
+        relation = relation.replace("-one", f"-{event.records}-records")
     return f"{type(event.mechanisms[0]).__name__}({event.noise_multiplier:.6g}) sampling {size} ({scheme}, {relation})"

@@ -33,6 +33,10 @@ beta = e^(epsilon - inner),
 The same holds with the neighbours exchanged. With all groups in both places this is their Theorem 10, which pays for
 k hits as if it were known that there are k. The worst pair that is known, the mixture of N(k s), k = 0, 1, ..., against
 N(0), has the delta eta D(P1 | P0): what is above it is at most beta times the groups' delta.
+
+Several records that are added together, each drawn with its own coin, are step 1 alone: without them there is nothing
+to be hit, so that Q = N(0), and P is at most, in either order of the two, the mixture of N(k s) with the binomial
+chances of k hits (a put on the basket is a convex function of it, too). It is attained by equal records.
 """
 
 from __future__ import annotations
@@ -172,16 +176,42 @@ def amplified_back(epsilon: Array, event: Sampled, shift: float, noise: Noise) -
     The likelihood ratio is below 1 / (1 - rate), so delta is 0 from -log(1 - rate) on. Where little is kept, what is
     left of it, 1 - (1 - rate) e^epsilon, is found from 1 - rate as given: the rate has lost its digits.
     """
+    inner = unamplified_back(epsilon, event)
+    result = np.full(epsilon.shape, -math.inf)
+    some = np.isfinite(inner)
+    result[some] = epsilon[some] + math.log(event.rate) - inner[some] + noise(inner[some], shift)
+    return result
+
+
+def unamplified_back(epsilon: Array, event: Sampled) -> Array:
+    """The inner epsilon, e^-epsilon = 1 + rate (e^-inner - 1); inf where there is none."""
     rate, rest = event.rate, event.rest
     with np.errstate(divide="ignore", over="ignore"):
         near = -np.log1p(np.maximum(np.expm1(-epsilon) / rate, -1))
         odds = epsilon + (math.log(rest) if rest > 0 else -math.inf)
         far = epsilon + math.log(rate) - np.log(-np.expm1(np.minimum(odds, 0)))
-    inner = np.where(epsilon < 0.5, near, far)
-    result = np.full(epsilon.shape, -math.inf)
-    some = (odds < 0) & np.isfinite(inner)
-    result[some] = epsilon[some] + math.log(rate) - inner[some] + noise(inner[some], shift)
-    return result
+    return np.where(odds < 0, np.where(epsilon < 0.5, near, far), math.inf)
+
+
+def several(event: Sampled, shift: float) -> CurvePair:
+    """Return the curves of Gaussian noise on records that are added together, as derived above."""
+    hits = np.arange(1, event.records + 1)
+    with np.errstate(divide="ignore"):
+        log_chances = binom(event.records, event.batch / event.population).logpmf(hits)
+    kept = np.isfinite(log_chances)
+    chances, shifts, log_rate = log_chances[kept], hits[kept] * shift, math.log(event.rate)
+
+    def forward(epsilon: Array) -> Array:
+        return _mixture(unamplified(epsilon, event), chances, shifts, log_rate)
+
+    def backward(epsilon: Array) -> Array:
+        inner = unamplified_back(epsilon, event)
+        result = np.full(epsilon.shape, -math.inf)
+        some = np.isfinite(inner)
+        result[some] = epsilon[some] + _mixture_back(inner[some], chances, shifts, log_rate)
+        return np.asarray(np.minimum(result, 0))
+
+    return CurvePair(lambda epsilon: np.minimum(forward(epsilon), 0), backward)
 
 
 def poisson_replace(epsilon: Array, event: Sampled, shift: float) -> Array:
@@ -277,20 +307,47 @@ def _mixture(inner: Array, log_chances: Array, shifts: Array, log_rate: float) -
     With the x where the likelihood ratio, increasing, is e^inner it is a sum over the parts of P(X > x) minus
     the part's likelihood ratio at x times Q(X > x), each positive. An x too small is on the safe side.
     """
-    target, slopes, heights = inner + log_rate, shifts, log_chances - shifts**2 / 2
+    target = inner + log_rate
+    x = _crossing(target, log_chances, shifts)
+    x = x - 1e-12 * (1 + np.abs(x))
+    over = _height(x, log_chances, shifts)[0] > target
+    parts = _by_kind(lambda chance, s: chance + log_stick(x - s, s), log_chances, shifts, x.size)
+    return np.where(over, math.inf, _log_sum(parts))
 
-    def height_at(x: Array) -> tuple[Array, Array]:
-        """Log likelihood ratio plus log_rate, and its slope."""
-        terms = heights + x[:, None] * slopes
-        largest = np.max(terms, axis=1)
-        weights = np.exp(terms - largest[:, None])
-        total = np.sum(weights, axis=1)
-        return largest + np.log(total), weights @ slopes / total
+
+def _mixture_back(inner: Array, log_chances: Array, shifts: Array, log_rate: float) -> Array:
+    """Log of the hockey stick at ``inner`` of N(0) against the mixture of N(shifts), times rate times e^-inner.
+
+    A sum as in :func:`_mixture`, of the parts' likelihood ratio at x times Q(X < x), minus P(X < x): an x too large is
+    on the safe side.
+    """
+    target = log_rate - inner
+    x = _crossing(target, log_chances, shifts)
+    x = x + 1e-12 * (1 + np.abs(x))
+    under = _height(x, log_chances, shifts)[0] < target
+    parts = _by_kind(
+        lambda chance, s: chance + s * x - s * s / 2 + log_stick(0 * s - x, s), log_chances, shifts, x.size
+    )
+    return np.where(under, math.inf, _log_sum(parts))
+
+
+def _height(x: Array, log_chances: Array, shifts: Array) -> tuple[Array, Array]:
+    """Log of the mixture's likelihood ratio at x, times its rate, and its slope."""
+    terms = log_chances - shifts**2 / 2 + x[:, None] * shifts
+    largest = np.max(terms, axis=1)
+    weights = np.exp(terms - largest[:, None])
+    total = np.sum(weights, axis=1)
+    return largest + np.log(total), weights @ shifts / total
+
+
+def _crossing(target: Array, log_chances: Array, shifts: Array) -> Array:
+    """Return the x at which :func:`_height` is the target, up to rounding."""
+    slopes, heights = shifts, log_chances - shifts**2 / 2
 
     def root(target: Array, x: Array) -> Array:
         """Newton's method; from the right it never passes the root of a convex function, from the left once."""
         for number in range(_STEPS):
-            height, slope = height_at(x)
+            height, slope = _height(x, log_chances, shifts)
             step = (height - target) / slope
             x = x - (np.maximum(step, 0) if number else step)
             if np.all(np.abs(step) <= 1e-13 * (1 + np.abs(x))):
@@ -304,13 +361,8 @@ def _mixture(inner: Array, log_chances: Array, shifts: Array, log_rate: float) -
     if target.size > 2 * _FEW:  # start all from between a few
         ends = float(np.min(target)), float(np.max(target))
         few = np.unique(np.concatenate([np.linspace(*ends, _FEW), np.quantile(target, np.linspace(0, 1, _FEW))]))
-        x = root(target, np.interp(target, few, root(few, alone(few))))
-    else:
-        x = root(target, alone(target))
-    x = x - 1e-12 * (1 + np.abs(x))
-    over = height_at(x)[0] > target
-    parts = _by_kind(lambda chance, s: chance + log_stick(x - s, s), log_chances, shifts, x.size)
-    return np.where(over, math.inf, _log_sum(parts))
+        return root(target, np.interp(target, few, root(few, alone(few))))
+    return root(target, alone(target))
 
 
 def _by_kind(curve: Callable[[Array, Array], Array], log_chances: Array, shifts: Array, points: int) -> Array:
@@ -345,6 +397,8 @@ def curves_of(event: Gaussian | Laplace | Sampled | RandomAllocation, *, negligi
             if event.laplace:
                 return _both(lambda epsilon: laplace_replace(epsilon, event, shift))
             return _both(lambda epsilon: poisson_replace(epsilon, event, shift))
+        case Sampled(scheme="poisson") if event.records > 1:
+            return several(event, shift)
         case Sampled(scheme="poisson"):
             return CurvePair(
                 lambda epsilon: amplified(epsilon, event, shift, noise),

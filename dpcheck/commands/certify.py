@@ -54,6 +54,10 @@ def _options(parser: ArgumentParser) -> None:
         "--neighbours", choices=("add_or_remove_one", "replace_one"),
         help="the neighbouring relation (default: add_or_remove_one for poisson and balls_in_bins, else replace_one)",
     )  # fmt: skip
+    parser.add_argument(
+        "--group", type=int, default=1, metavar="K",
+        help="records, those of one person, that neighbours differ in: added, removed or replaced together (default 1)",
+    )  # fmt: skip
     parser.add_argument("--noise", choices=("gaussian", "laplace"), help="its law (default gaussian)")
     parser.add_argument(
         "--encoder", type=File.READ, metavar="tree|FILE",
@@ -75,15 +79,16 @@ def _run(options: Namespace) -> int:
     from dpcheck.accounting.certificates import between
 
     require_delta(options.delta)
+    require(options.group == 1 or not (options.risk or options.plot), "--group", "be 1 with --risk", options.group)
     picture = Picture(options.plot)
     make, what = _from_file(options) if options.file else _from_numbers(options)
     result: dict[str, Any] = {"delta": options.delta}
     if options.epsilon is None:
-        certificate = certify(make(1.0 if options.file else options.multiplier), options.delta)
+        certificate = certify(make(1.0 if options.file else options.multiplier), options.delta, group=options.group)
     else:
         require_positive(options.epsilon, "--epsilon")
-        noise = calibrate(make, options.epsilon, options.delta)
-        certificate = certify(make(noise), options.delta)
+        noise = calibrate(make, options.epsilon, options.delta, group=options.group)
+        certificate = certify(make(noise), options.delta, group=options.group)
         result |= {"asked": options.epsilon, what: noise}
     relation: Neighbours | None = options.neighbours
     if options.sampling in ("fixed", "shuffled"):
@@ -93,10 +98,12 @@ def _run(options: Namespace) -> int:
     if options.file and options.epsilon is not None:  # the answer is a factor, which has no unit
         certificate = between(certificate, certificate.neighbours, "")
     result |= {"certified": certificate.epsilon, "method": certificate.method, "neighbours": certificate.neighbours}
+    if options.group > 1:
+        result["group"] = options.group
     if certificate.multiplier_over:
         result["multiplier_over"] = certificate.multiplier_over
     multiplier = result.get(what, options.multiplier)
-    if options.sampling == "balls_in_bins" and options.delta > 0 and 0 < multiplier < math.inf:
+    if options.sampling == "balls_in_bins" and options.group == 1 and options.delta > 0 and 0 < multiplier < math.inf:
         from dpcheck.accounting.allocation_below import allocation_epsilon_below
 
         bins = _bins(options)
