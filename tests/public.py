@@ -18,6 +18,7 @@ from dpcheck.solvers import ALGORITHMS, algorithm
 # What users import from inner modules, as the README and the guides do.
 INNER = {
     "dpcheck.accounting": ("calibrate", "privacy_curve"),
+    "dpcheck.accounting.risk": ("risk",),
     "dpcheck.audits.bands": ("band_bound",),
     "dpcheck.audits.bayesian": ("credible_bound",),
     "dpcheck.audits.claim": ("PrivacyClaim",),

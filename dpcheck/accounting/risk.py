@@ -56,14 +56,15 @@ class Risk(Result):
         A number of equally likely records, to the chance that the right one is named, at most.
     neighbours : str
         The relation that this holds for, as in a :class:`~dpcheck.accounting.Certificate`.
+    curve : tuple of two arrays
+        Epsilons, increasing from 0, and the certified deltas at them, of which the bounds are made.
     """
 
     advantage: float
     true_positives: dict[float, float]
     guessed: dict[int, float]
     neighbours: str
-    _epsilons: Array = field(repr=False, compare=False)
-    _deltas: Array = field(repr=False, compare=False)
+    curve: tuple[Array, Array] = field(repr=False, compare=False)
 
     def _sentence(self) -> str:
         task = _TASKS[self.neighbours]
@@ -92,7 +93,7 @@ class Risk(Result):
         false = np.geomspace(1e-5, 1, 400)
         figure = Figure(figsize=(4.6, 3.6), layout="constrained")
         axis = figure.subplots()
-        axis.loglog(false, _power(false, self._epsilons, self._deltas), color=style.MEASURED, label="at most")
+        axis.loglog(false, _power(false, *self.curve), color=style.MEASURED, label="at most")
         axis.loglog(false, false, "--", color=style.PREDICTED, label="guessing")
         axis.set(xlabel="false positives", ylabel="true positives", xlim=(1e-5, 1), ylim=(1e-5, 1.3))
         axis.set_title(f"an attacker's advantage is at most {self.advantage:.3g}", fontsize=10)
@@ -143,12 +144,12 @@ def risk(
     >>> from dpcheck.accounting.risk import risk
     >>> from dpcheck.events import Gaussian
     >>> print(risk(Gaussian(1.0)))
-    an attacker who sees what was released and knows all else tells two neighbours apart with
-      an advantage of at most 0.382925
-      true positives at most  0.0183165 at false positives 0.001, 0.0923805 at false
-                              positives 0.01, 0.389145 at false positives 0.1
-      record named at most    0.691462 among 2 equally likely, 0.389145 among 10 equally
-                              likely, 0.0183165 among 1000 equally likely
+    an attacker who sees what was released and knows all else tells two neighbours apart
+      with an advantage of at most 0.382925
+      true positives at most  0.0182985 at false positives 0.001, 0.0923624 at false
+                              positives 0.01, 0.389144 at false positives 0.1
+      record named at most    0.841345 among 2 equally likely, 0.389144 among 10 equally
+                              likely, 0.0182985 among 1000 equally likely
     """
     for rate in false_positives:
         require(0 <= rate <= 1, "false_positives", "lie in [0, 1]", rate)
@@ -170,7 +171,7 @@ def risk(
     if relation == "replace_one":
         named = {count: min(chance, (1 + (count - 1) * float(deltas[0])) / count) for count, chance in named.items()}
     told = dict(zip(map(float, false_positives), power(false_positives), strict=True))
-    return Risk(float(deltas[0]), told, named, relation, epsilons, deltas)
+    return Risk(float(deltas[0]), told, named, relation, (epsilons, deltas))
 
 
 def _power(false_positives: ArrayLike, epsilons: Array, deltas: Array) -> Array:
