@@ -19,6 +19,7 @@ from dpcheck.solvers import ALGORITHMS, algorithm
 INNER = {
     "dpcheck.accounting": ("calibrate", "privacy_curve"),
     "dpcheck.accounting.risk": ("risk",),
+    "dpcheck.accounting.second_opinion": ("second_opinion",),
     "dpcheck.audits.bands": ("band_bound",),
     "dpcheck.audits.bayesian": ("credible_bound",),
     "dpcheck.audits.claim": ("PrivacyClaim",),

@@ -183,7 +183,7 @@ def _their_epsilon(events: Sequence[Any], delta: float) -> tuple[float, str, str
             try:
                 event = _unrolled(whole) if make is PLDAccountant else whole
                 if make is RdpAccountant and relation is relations.REPLACE_ONE:
-                    event = _between_replaced(whole)
+                    event = between_replaced(whole)
                 if event is None or not accountant.supports(event):
                     continue
                 epsilon = float(accountant.compose(event).get_epsilon(delta))
@@ -214,20 +214,20 @@ def _unrolled(event: Any) -> Any:
     return dp_accounting.ComposedDpEvent(parts)
 
 
-def _between_replaced(event: Any) -> Any:
+def between_replaced(event: Any) -> Any:
     """Halve the multipliers over what one record contributes, which RdpAccountant takes for those between records."""
     make = type(event)
     match make.__name__:
         case "GaussianDpEvent" | "LaplaceDpEvent":
             return make(_multiplier(event) / _CHANGED["replace_one"])
         case "ComposedDpEvent":
-            return make([_between_replaced(part) for part in event.events])
+            return make([between_replaced(part) for part in event.events])
         case "SelfComposedDpEvent":
-            return make(_between_replaced(event.event), event.count)
+            return make(between_replaced(event.event), event.count)
         case "SampledWithoutReplacementDpEvent":
-            return make(event.source_dataset_size, event.sample_size, _between_replaced(event.event))
+            return make(event.source_dataset_size, event.sample_size, between_replaced(event.event))
         case "RepeatAndSelectDpEvent":
-            return make(_between_replaced(event.event), event.mean, event.shape)
+            return make(between_replaced(event.event), event.mean, event.shape)
     return event
 
 

@@ -71,6 +71,10 @@ def _options(parser: ArgumentParser) -> None:
         "can do",
     )  # fmt: skip
     parser.add_argument("--plot", type=File.WRITTEN, metavar="FILE", help="write that as a picture")
+    parser.add_argument(
+        "--second-opinion", action="store_true",
+        help="ask the accountants of dp_accounting, prv_accountant and Opacus, as far as they are installed",
+    )  # fmt: skip
     add_format(parser)
 
 
@@ -79,7 +83,8 @@ def _run(options: Namespace) -> int:
     from dpcheck.accounting.certificates import between
 
     require_delta(options.delta)
-    require(options.group == 1 or not (options.risk or options.plot), "--group", "be 1 with --risk", options.group)
+    more = options.risk or options.plot or options.second_opinion
+    require(options.group == 1 or not more, "--group", "be 1 with --risk, --plot and --second-opinion", options.group)
     picture = Picture(options.plot)
     make, what = _from_file(options) if options.file else _from_numbers(options)
     result: dict[str, Any] = {"delta": options.delta}
@@ -111,16 +116,21 @@ def _run(options: Namespace) -> int:
         result["at_least"] = allocation_epsilon_below(multiplier, bins, epochs, options.delta) if epochs else 0.0
     if (note := _NOTES.get(options.sampling or "")) and not options.file:
         result["note"] = note
-    risks = None
+    further: dict[str, Any] = {}
+    if more:
+        events = make(result.get(what, 1.0 if options.file else options.multiplier))
     if options.risk or options.plot:
         from dpcheck.accounting.risk import risk
 
-        events = make(result.get(what, 1.0 if options.file else options.multiplier))
-        risks = risk(events, neighbours=relation)
-        picture.save(risks.plot)
+        further["risk"] = risk(events, neighbours=relation)
+        picture.save(further["risk"].plot)
+    if options.second_opinion:
+        from dpcheck.accounting.second_opinion import second_opinion
+
+        further["second_opinion"] = second_opinion(events, options.delta)
     if options.format == "json":
-        more = {"risk": risks.to_dict()} if risks else {}
-        return terminal.say_json({"schema": "dpcheck.certify/1", **result, **more})
+        result |= {name: found.to_dict() for name, found in further.items()}
+        return terminal.say_json({"schema": "dpcheck.certify/1", **result})
     texts = {
         name.replace("_", " "): f"{value:.6g}" if isinstance(value, float) else str(value)
         for name, value in result.items()
@@ -134,7 +144,7 @@ def _run(options: Namespace) -> int:
     lines = [
         sentence,
         *(terminal.named(name, value) for name, value in texts.items()),
-        *([str(risks)] if risks else []),
+        *map(str, further.values()),
     ]
     return terminal.say("\n".join(lines))
 

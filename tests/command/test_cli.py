@@ -45,7 +45,7 @@ OPTIONS = {
     "write": {"--output"},
     "certify": {"--delta", "--multiplier", "--epsilon", "--batch", "--population", "--steps", "--sampling",
                 "--neighbours", "--noise", "--encoder", "--participations", "--separation", "--risk", "--plot",
-                "--group", "--format"},
+                "--group", "--second-opinion", "--format"},
     "bugs": {"--seed", "--format"},
     "rate": {"--response", "--factors", "--claimed", "--confidence", "--margin", "--equal", "--cluster", "--seed",
              "--offset", "--theorem", "--plan", "--plot", "--format", "--fail-on"},
