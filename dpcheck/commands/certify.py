@@ -108,7 +108,12 @@ def _run(options: Namespace) -> int:
     if certificate.multiplier_over:
         result["multiplier_over"] = certificate.multiplier_over
     multiplier = result.get(what, options.multiplier)
-    if options.sampling == "balls_in_bins" and options.group == 1 and options.delta > 0 and 0 < multiplier < math.inf:
+    drawn = options.sampling == "balls_in_bins" or (
+        # Equal records but one, which moves the sum of one of the minibatches by 2C: the same pair, where no minibatch
+        # is smaller than the others.
+        options.sampling == "shuffled" and options.noise != "laplace" and options.population % int(options.batch) == 0
+    )
+    if drawn and options.group == 1 and options.delta > 0 and 0 < multiplier < math.inf:
         from dpcheck.accounting.allocation_below import allocation_epsilon_below
 
         bins = _bins(options)

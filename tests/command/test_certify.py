@@ -58,6 +58,15 @@ def test_balls_in_bins_have_an_epsilon_from_both_sides(capsys: pytest.CaptureFix
     assert 0.999 * two < float(shown["at_least"]) <= two  # type: ignore[arg-type]
 
 
+def test_shuffled_minibatches_have_an_epsilon_from_both_sides(capsys: pytest.CaptureFixture[str]) -> None:
+    run = "--multiplier 1.5 --batch 20 --population 1000 --steps 100 --delta 1e-4 --sampling shuffled"
+    shown = found(capsys, *run.split())
+    assert shown["certified"] == certify(Repeated(Gaussian(1.5), 2), 1e-4).epsilon
+    drawn = certify(Repeated(RandomAllocation(Gaussian(1.5), 50), 2), 1e-4).epsilon
+    assert 0.999 * drawn < float(shown["at_least"]) <= drawn < shown["certified"]  # type: ignore[arg-type, operator]
+    assert "at_least" not in found(capsys, *run.replace("1000", "1010").split())  # a last minibatch is smaller
+
+
 def noisy(value: float, rng: np.random.Generator, size: int) -> object:
     return value + 2.0 * rng.laplace(size=size)
 
