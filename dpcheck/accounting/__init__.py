@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,10 @@ _SECANTS, _ASIDE = 8, 4e-4  # steps at most of a search for a multiplier, and ho
 
 
 @checked
-def certify(events: Any, delta: float = 1e-5) -> Certificate:
+def certify(
+    events: Any, delta: float = 1e-5, *, released: Literal["all", "last"] = "all", contraction: float | None = None,
+    diameter: float | None = None,
+) -> Certificate:  # fmt: skip
     """Bound the epsilon at which a composition of privacy events is (epsilon, delta)-private from above.
 
     Parameters
@@ -36,6 +39,17 @@ def certify(events: Any, delta: float = 1e-5) -> Certificate:
         names; or a privacy loss distribution with a method ``get_epsilon_for_delta``, which is asked.
     delta : float
         In [0, 1), a number of any type: a fraction or a decimal is rounded down to a float.
+    released : {"all", "last"}
+        What the world sees: what every event releases, or the last iterate alone of z <- P(phi(z) + noise), where the
+        events are the steps, all of one kind: Gaussian noise on all records, on disjoint parts that take their turns
+        in each epoch (``Repeated(Disjoint((Gaussian(z),) * batches), epochs)``), or on Poisson samples.
+    contraction : float, optional
+        With ``released="last"``: c >= 0 such that every map phi, whatever the data and the minibatch, is c-Lipschitz in
+        the norm in which the noise is spherical; P, such as a projection onto a convex set, does not expand distances.
+        Nobody checks it here. The theorems ``bok2024.*_step`` have it for gradient and saddle steps.
+    diameter : float, optional
+        With ``released="last"``: of the set into which P projects, in units of the sensitivity of a step (how far one
+        record moves an iterate); it helps where c is near 1 or above.
 
     Returns
     -------
@@ -64,6 +78,8 @@ def certify(events: Any, delta: float = 1e-5) -> Certificate:
     ----------
     B. Balle, Y.-X. Wang. Improving the Gaussian mechanism for differential privacy. ICML 2018, Theorem 8.
 
+    J. Bok, W. Su, J. Altschuler. Shifted interpolation for differential privacy. ICML 2024 (the last iterate).
+
     V. Doroshenko, B. Ghazi, P. Kamath, R. Kumar, P. Manurangsi. Connect the dots: tighter discrete approximations of
     privacy loss distributions. PoPETs 2022.
 
@@ -76,9 +92,21 @@ def certify(events: Any, delta: float = 1e-5) -> Certificate:
     >>> step = Sampled((Gaussian(1.0),), "poisson", 1_000, 10)
     >>> dpcheck.certify(Repeated(step, 100), delta=1e-5).epsilon < 2
     True
+    >>> steps = Repeated(Gaussian(5.0), 1000)
+    >>> last = dpcheck.certify(steps, delta=1e-5, released="last", contraction=0.9)
+    >>> round(last.epsilon, 2), round(dpcheck.certify(steps, delta=1e-5).epsilon, 2)
+    (3.74, 46.21)
     """
     delta = float_below(delta)
     require_delta(delta)
+    require(released in ("all", "last"), "released", "be 'all' or 'last'", repr(released))
+    if released == "last":
+        from dpcheck.accounting.last_iterate import last_iterate
+
+        steps = read_events(events)
+        return between(last_iterate(steps, delta, contraction, diameter), count_events(steps).neighbours or "any")
+    for name, value in (("contraction", contraction), ("diameter", diameter)):
+        require(value is None, name, 'come with released="last"', value)
     if hasattr(events, "get_epsilon_for_delta"):
         epsilon = float(events.get_epsilon_for_delta(delta))
         said = "a privacy loss distribution's own word, not dpcheck's engine"
