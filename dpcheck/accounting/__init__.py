@@ -130,7 +130,7 @@ def certify(
 
 
 @checked
-def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float) -> float:
+def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float, **released: Any) -> float:
     """Find the least noise multiplier, to relative 1e-3, whose events are certified at most at ``epsilon``.
 
     Parameters
@@ -141,12 +141,15 @@ def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float)
         Epsilon to reach, > 0 (natural log); a fraction or a decimal is rounded down to a float, as is delta.
     delta : float
         In [0, 1).
+    **released : object
+        ``released``, ``contraction`` and ``diameter`` of :func:`certify`.
 
     Returns
     -------
     float
-        z on the safe side: ``certify(make_events(z), delta).epsilon <= epsilon``. It is at most 0.1% above the least z
-        of which :func:`certify` shows that, and what certify itself adds to epsilon (see its notes) comes on top.
+        z on the safe side: ``certify(make_events(z), delta, **released).epsilon <= epsilon``. It is at most 0.1% above
+        the least z of which :func:`certify` shows that, and what certify itself adds to epsilon (see its notes) comes
+        on top.
 
     Raises
     ------
@@ -165,7 +168,7 @@ def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float)
     require_delta(delta)
 
     def spent(multiplier: float) -> float:
-        return certify(make_events(multiplier), delta).epsilon
+        return certify(make_events(multiplier), delta, **released).epsilon
 
     short, enough_from = _bracket(spent, epsilon)
 
