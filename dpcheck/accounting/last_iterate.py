@@ -22,7 +22,7 @@ import numpy as np
 
 from dpcheck.accounting.certificates import Certificate, gaussian_epsilon
 from dpcheck.accounting.privacy_curves import Array
-from dpcheck.errors import is_number, require
+from dpcheck.errors import InputError, is_number, require
 from dpcheck.events import Disjoint, Gaussian, Repeated, Sampled, shift_of
 
 _GRID = 4096  # numbers of last steps that are tried, all of them where a run has no more; any of them is a bound
@@ -147,6 +147,15 @@ def _one_step(events: tuple[Any, ...]) -> tuple[Gaussian | Disjoint | Sampled, i
     kind = "be Gaussian noise on all records, on disjoint parts in turn or on Poisson samples, for which a bound on "
     require(proved, "events", f"{kind}the last iterate is proved", step)
     return step, count
+
+
+def why_not(events: Iterable[Any]) -> str:
+    """Return in a clause why no bound on the last iterate of such steps is known; nothing where one is."""
+    try:
+        _one_step(tuple(events))
+    except InputError as error:
+        return str(error).partition(", got ")[0]
+    return ""
 
 
 def _sampled(step: Sampled, count: int, delta: float, c: float, diameter: float) -> Certificate:
