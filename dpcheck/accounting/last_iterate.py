@@ -100,14 +100,19 @@ def _from_apart(counts: Array, c: float, diameter: float, batches: int) -> Array
     return np.nan_to_num(found, nan=math.inf, posinf=math.inf)
 
 
-def last_iterate(events: Iterable[Any], delta: float, contraction: Any, diameter: Any) -> Certificate:
-    """Certify epsilon of the last iterate alone; the events are those of all steps."""
-    require(contraction is not None, "contraction", 'be given with released="last"', "nothing")
+def in_domain(contraction: Any, diameter: Any) -> tuple[float, float]:
+    """Return a contraction and a diameter, infinite where there is none, as numbers of their domains."""
+    require(contraction is not None, "contraction", "be given for the last iterate alone", "nothing")
     require(is_number(contraction) and 0 <= contraction < math.inf, "contraction", "be a number >= 0", contraction)
     diameter = math.inf if diameter is None else diameter
     require(is_number(diameter) and diameter > 0, "diameter", "be a number above 0", diameter)
+    return float(contraction), float(diameter)
+
+
+def last_iterate(events: Iterable[Any], delta: float, contraction: Any, diameter: Any) -> Certificate:
+    """Certify epsilon of the last iterate alone; the events are those of all steps."""
+    c, width = in_domain(contraction, diameter)
     step, count = _one_step(tuple(events))
-    c, width = float(contraction), float(diameter)
     if isinstance(step, Sampled):
         return _sampled(step, count, delta, c, width)
     batches = len(step.events) if isinstance(step, Disjoint) else 1
@@ -134,11 +139,13 @@ def _one_step(events: tuple[Any, ...]) -> tuple[Gaussian | Disjoint | Sampled, i
         while isinstance(event, Repeated):
             count, event = count * int(event.count), event.event
         kinds[event] = kinds.get(event, 0) + count
-    require(len(kinds) == 1, "events", 'be steps of one kind with released="last"', f"{len(kinds)} kinds")
+    require(
+        len(kinds) == 1, "events", "be steps of one kind for a bound on the last iterate alone", f"{len(kinds)} kinds"
+    )
     ((step, count),) = kinds.items()
     if isinstance(step, Disjoint):
         alike = len({part.noise_multiplier for part in step.events}) == 1
-        require(alike, "events", 'be steps of one noise with released="last"', step)
+        require(alike, "events", "be steps of one noise for a bound on the last iterate alone", step)
     if isinstance(step, Sampled) and step.scheme != "with_replacement" and step.rest == 0 and not step.laplace:
         step = Gaussian(step.noise_multiplier)
     proved = isinstance(step, Gaussian | Disjoint) or (

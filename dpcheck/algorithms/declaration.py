@@ -10,7 +10,6 @@ A :class:`RateClaim` says which rate it promises: what is measured, on which gri
 from __future__ import annotations
 
 import copy
-import math
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
@@ -21,20 +20,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from dpcheck.accounting.last_iterate import in_domain
 from dpcheck.arguments import has_records
 from dpcheck.arrays import Floats
 from dpcheck.audits.running import numbers
 from dpcheck.audits.running.memory import Memory
-from dpcheck.errors import (
-    InputError,
-    is_number,
-    raised,
-    require,
-    require_count,
-    require_delta,
-    require_epsilon,
-    require_work,
-)
+from dpcheck.errors import InputError, raised, require, require_count, require_delta, require_epsilon, require_work
 from dpcheck.events import Disjoint, Event, Laplace, Neighbours, RandomAllocation, Repeated, Sampled, read_events
 
 
@@ -144,9 +135,8 @@ class Algorithm:
     rate : RateClaim, optional
         A rate that is promised, too.
     contraction, diameter : float, optional
-        As in :func:`dpcheck.certify`, for the certificate of the final output alone where ``events`` are steps of one
-        kind: the Lipschitz constant of a step for every data set and minibatch, and the diameter of what it projects
-        into, over its sensitivity. A check looks for steps that expand more.
+        As in :func:`dpcheck.certify`, for a certificate of the final output alone. A check looks for steps that expand
+        distances more.
 
     Raises
     ------
@@ -208,13 +198,9 @@ class Algorithm:
             good = good or has_records(getattr(self, what))
             require(good, f"{what} of {self.name}", "be an array or a list of records", getattr(self, what))
         require(self.rate is None or isinstance(self.rate, RateClaim), "rate", "be a dpcheck.RateClaim", self.rate)
-        for what, value in (("contraction", self.contraction), ("diameter", self.diameter)):
-            good = value is None or (
-                is_number(value) and 0 <= value < math.inf and (value > 0 or what == "contraction")
-            )
-            require(good, f"{what} of {self.name}", "be a number of its domain", value)
-            stepped = value is None or (self.step is not None and self.contraction is not None)
-            require(stepped, f"{what} of {self.name}", "come with a step and a contraction", value)
+        if self.contraction is not None or self.diameter is not None:
+            in_domain(self.contraction, self.diameter)
+            require(self.step is not None, f"contraction of {self.name}", "come with a step", "a run")
         events = None if self.events is None else read_events(self.events)
         theirs = events is not None and not all(isinstance(each, Event) for each in _listed(self.events))
         strange = [
