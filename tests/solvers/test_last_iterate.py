@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy.special import ndtr
 
 import dpcheck
 from dpcheck.accounting import privacy_curve
-from dpcheck.accounting.last_iterate import shift_of_last
+from dpcheck.accounting.last_iterate import _from_apart, shift_of_last
 from dpcheck.errors import InputError
 from dpcheck.events import Disjoint, Gaussian, Laplace, Repeated, Sampled
 
@@ -27,10 +28,10 @@ def linear(epochs: int, c: float, batches: int) -> float:
     return mean / math.sqrt(variance)
 
 
-def best(epochs: int, c: float, batches: int, diameter: float) -> float:
+def best(epochs: int, c: float, batches: int, diameter: float, begins: Sequence[int] = ()) -> float:
     """Least shift of all that may be taken in each step: a greatest convex minorant, from each step that may begin."""
     last, found = epochs * batches, math.inf
-    for begin in range(last):
+    for begin in begins or range(last):
         weights = [c ** (last - step) for step in range(begin + 1, last + 1)]
         top = weights[0] * c * diameter if begin else 0.0
         points = [(0.0, 0.0)]
@@ -86,6 +87,28 @@ def test_maps_that_expand_gain_from_a_diameter_alone(c: float) -> None:
         for steps in (1, 5, 20):
             assert shift_of_last(steps, c, diameter) == pytest.approx(best(steps, c, 1, diameter), rel=1e-6)
     assert shift_of_last(10**6, 1.02, 5.0) < 0.1 * 10**3
+
+
+def test_no_number_of_last_epochs_is_below_what_it_may_take() -> None:
+    """Also where the distance would fall below 0: for maps that expand, and for small diameters."""
+    left_out = 0
+    for c in (0.4, 0.95, 1.0, 1.1, 1.5):
+        for batches, diameter in itertools.product((1, 2, 5), (0.01, 0.3, 3.0)):
+            counts = np.arange(1.0, 9.0)
+            for count, shift in zip(counts, _from_apart(counts, c, diameter, batches), strict=True):
+                exact = best(9, c, batches, diameter, [int(9 - count) * batches])
+                assert shift >= exact * (1 - 1e-9)
+                left_out += math.isinf(shift)
+    assert left_out > 50
+
+
+def test_samples_of_nearly_all_records_are_no_better_than_all() -> None:
+    """Linear maps attain what is certified for all records, and nearly every step draws the record."""
+    for z, c in [(5.0, 0.9), (8.0, 0.97), (3.0, 0.6), (20.0, 0.999)]:
+        drawn = Repeated(Sampled((Gaussian(z),), "poisson", 10**9, 10**9 - 1e-3), 1000)
+        whole = dpcheck.certify(Repeated(Gaussian(z), 1000), DELTA, released="last", contraction=c)
+        last = dpcheck.certify(drawn, DELTA, released="last", contraction=c)
+        assert whole.epsilon <= last.epsilon < min(2.5 * whole.epsilon, dpcheck.certify(drawn, DELTA).epsilon * 1.001)
 
 
 def test_long_runs_keep_their_limits() -> None:
