@@ -124,7 +124,10 @@ class Theorem(Shown):
         else:
             require_positive(constant, "constant")
             formula = sympy.Rational(repr(float(constant))) * self.rate
-        return number(formula.xreplace(self._known("bound", formula.free_symbols, values)))
+        known = self._known("bound", formula.free_symbols, values)
+        if any(power.exp.free_symbols for power in formula.atoms(sympy.Pow)):  # exact, they have thousands of digits
+            return float(formula.evalf(30, subs=known))
+        return number(formula.xreplace(known))
 
     def terms(self, **values: float) -> dict[str, float]:
         """Split the bound into what privacy adds and what is left without it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,10 @@ _SECANTS, _ASIDE = 8, 4e-4  # steps at most of a search for a multiplier, and ho
 
 
 @checked
-def certify(events: Any, delta: float = 1e-5, *, group: int = 1) -> Certificate:
+def certify(
+    events: Any, delta: float = 1e-5, *, group: int = 1, released: Literal["all", "last"] = "all",
+    contraction: float | None = None, diameter: float | None = None,
+) -> Certificate:  # fmt: skip
     """Bound the epsilon at which a composition of privacy events is (epsilon, delta)-private from above.
 
     Parameters
@@ -39,6 +42,17 @@ def certify(events: Any, delta: float = 1e-5, *, group: int = 1) -> Certificate:
     group : int
         How many records, those of one person, neighbours differ in: all added, all removed or all replaced. More than
         one needs events of dpcheck or dp_accounting that dpcheck computes itself.
+    released : {"all", "last"}
+        What the world sees: what every event releases, or the last iterate alone of z <- P(phi(z) + noise), where the
+        events are the steps, all of one kind: Gaussian noise on all records, on disjoint parts that take their turns
+        in each epoch (``Repeated(Disjoint((Gaussian(z),) * batches), epochs)``), or on Poisson samples.
+    contraction : float, optional
+        With ``released="last"``: c >= 0 such that every map phi, whatever the data and the minibatch, is c-Lipschitz in
+        the norm in which the noise is spherical; P, such as a projection onto a convex set, does not expand distances.
+        Nobody checks it here. The theorems ``bok2024.*_step`` have it for gradient and saddle steps.
+    diameter : float, optional
+        With ``released="last"``: of the set into which P projects, in units of the sensitivity of a step (how far one
+        record moves an iterate); it helps where c is near 1 or above.
 
     Returns
     -------
@@ -67,6 +81,8 @@ def certify(events: Any, delta: float = 1e-5, *, group: int = 1) -> Certificate:
     ----------
     B. Balle, Y.-X. Wang. Improving the Gaussian mechanism for differential privacy. ICML 2018, Theorem 8.
 
+    J. Bok, W. Su, J. Altschuler. Shifted interpolation for differential privacy. ICML 2024 (the last iterate).
+
     V. Doroshenko, B. Ghazi, P. Kamath, R. Kumar, P. Manurangsi. Connect the dots: tighter discrete approximations of
     privacy loss distributions. PoPETs 2022.
 
@@ -81,10 +97,23 @@ def certify(events: Any, delta: float = 1e-5, *, group: int = 1) -> Certificate:
     True
     >>> dpcheck.certify(Repeated(step, 100), delta=1e-5, group=3).terms
     '3 records together, each added or removed, noise per C'
+    >>> steps = Repeated(Gaussian(5.0), 1000)
+    >>> last = dpcheck.certify(steps, delta=1e-5, released="last", contraction=0.9)
+    >>> round(last.epsilon, 2), round(dpcheck.certify(steps, delta=1e-5).epsilon, 2)
+    (3.74, 46.21)
     """
     delta = float_below(delta)
     require_delta(delta)
     require_count(group, "group")
+    require(released in ("all", "last"), "released", "be 'all' or 'last'", repr(released))
+    if released == "last":
+        require(group == 1, "group", "be 1 for the last iterate", group)
+        from dpcheck.accounting.last_iterate import last_iterate
+
+        steps = read_events(events)
+        return between(last_iterate(steps, delta, contraction, diameter), count_events(steps).neighbours or "any")
+    for name, value in (("contraction", contraction), ("diameter", diameter)):
+        require(value is None, name, 'come with released="last"', value)
     if group > 1:
         from dpcheck.accounting.groups import group_certificate
 
@@ -113,7 +142,7 @@ def certify(events: Any, delta: float = 1e-5, *, group: int = 1) -> Certificate:
 
 
 @checked
-def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float, *, group: int = 1) -> float:
+def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float, **certified: Any) -> float:
     """Find the least noise multiplier, to relative 1e-3, whose events are certified at most at ``epsilon``.
 
     Parameters
@@ -124,8 +153,8 @@ def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float,
         Epsilon to reach, > 0 (natural log); a fraction or a decimal is rounded down to a float, as is delta.
     delta : float
         In [0, 1).
-    group : int
-        As :func:`certify` takes it.
+    **certified : object
+        ``group``, ``released``, ``contraction`` and ``diameter`` of :func:`certify`.
 
     Returns
     -------
@@ -150,7 +179,7 @@ def calibrate(make_events: Callable[[float], Any], epsilon: float, delta: float,
     require_delta(delta)
 
     def spent(multiplier: float) -> float:
-        return certify(make_events(multiplier), delta, group=group).epsilon
+        return certify(make_events(multiplier), delta, **certified).epsilon
 
     short, enough_from = _bracket(spent, epsilon)
 

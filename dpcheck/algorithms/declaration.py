@@ -20,6 +20,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from dpcheck.accounting.last_iterate import in_domain
 from dpcheck.arguments import has_records
 from dpcheck.arrays import Floats
 from dpcheck.audits.running import numbers
@@ -133,6 +134,9 @@ class Algorithm:
         draws them by other means than one ``rng.choice(n, ...)`` or ``rng.integers(n, ...)``.
     rate : RateClaim, optional
         A rate that is promised, too.
+    contraction, diameter : float, optional
+        As in :func:`dpcheck.certify`, for a certificate of the final output alone. A check looks for steps that expand
+        distances more.
 
     Raises
     ------
@@ -171,6 +175,8 @@ class Algorithm:
     replacements: Sequence[Any] | None = None
     sampler: Callable[[Any, np.random.Generator], Any] | None = None
     rate: RateClaim | None = None
+    contraction: float | None = None
+    diameter: float | None = None
     relation: Neighbours = field(init=False, repr=False)
     place: str = field(init=False, repr=False)
 
@@ -192,6 +198,9 @@ class Algorithm:
             good = good or has_records(getattr(self, what))
             require(good, f"{what} of {self.name}", "be an array or a list of records", getattr(self, what))
         require(self.rate is None or isinstance(self.rate, RateClaim), "rate", "be a dpcheck.RateClaim", self.rate)
+        if self.contraction is not None or self.diameter is not None:
+            in_domain(self.contraction, self.diameter)
+            require(self.step is not None, f"contraction of {self.name}", "come with a step", "a run")
         events = None if self.events is None else read_events(self.events)
         theirs = events is not None and not all(isinstance(each, Event) for each in _listed(self.events))
         strange = [

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -15,13 +15,15 @@ from zlib import crc32
 
 import numpy as np
 
-from dpcheck.accounting import calibrate, certify
+from dpcheck.accounting import Certificate, calibrate, certify
+from dpcheck.accounting.last_iterate import why_not
 from dpcheck.algorithms.declaration import Algorithm, RateClaim
 from dpcheck.algorithms.problem import Array
 from dpcheck.audits.neighbours import Pair, with_record, with_records, without_record
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.checks.carried import Carried, carried
 from dpcheck.checks.context import Context, Stage, Tables
+from dpcheck.checks.declared_contraction import contraction
 from dpcheck.checks.declared_lines import suspect
 from dpcheck.checks.subject import Minibatches, Part, Subject
 from dpcheck.errors import InputError, raised
@@ -42,6 +44,7 @@ class Declared(Subject):
 
     algorithm: Algorithm
     _looked: list[Carried | None] = field(default_factory=list, init=False, repr=False)
+    _tried: list[Try] = field(default_factory=list, init=False, repr=False)
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -98,11 +101,16 @@ class Declared(Subject):
             certified=certificate.epsilon, claimed=float(given.epsilon), evidence=certificate.to_dict(),
             place=shown_place(given.place),
         )  # fmt: skip
+        if given.contraction is not None:
+            verdict, reason = self.attempts(context)[0].contraction
+            yield self.finding("contraction", "accounting", "steps against the declared contraction", verdict, reason)
 
-    def attempts(self, context: Context) -> Iterator[Try]:
-        described = self.algorithm.events is not None and self.carried(context) is None
-        seed = self.seed(context, _SEARCH)
-        yield Try(self, worst_pair(self.algorithm, seed), described, seed)
+    def attempts(self, context: Context) -> Sequence[Try]:
+        if not self._tried:
+            described = self.algorithm.events is not None and self.carried(context) is None
+            seed = self.seed(context, _SEARCH)
+            self._tried.append(Try(self, worst_pair(self.algorithm, seed), described, seed))
+        return self._tried
 
     def minibatches(self, context: Context) -> Iterator[Minibatches]:
         given = self.algorithm
@@ -168,6 +176,25 @@ class Try:
         self.place = place_of(given.code)
         self.datasets = (pair.data, pair.neighbour)
         self.evidence = {"pair": pair.words}
+
+    @cached_property
+    def contraction(self) -> tuple[str, str]:
+        """The verdict on the declared contraction, and why."""
+        return contraction(self.declared.algorithm, self.pair, self.seed)
+
+    @cached_property
+    def last(self) -> Certificate | str:
+        """What is certified of the final output alone, or a clause why nothing is."""
+        given = self.declared.algorithm
+        if self.events is None:
+            return "no events describe a run"
+        if given.contraction is None:
+            return why_not(self.events) or "declare contraction= if its steps contract"
+        if self.contraction[0] != "consistent":
+            return "the declared contraction is not what its steps show"
+        return certify(
+            self.events, given.delta, released="last", contraction=given.contraction, diameter=given.diameter
+        )
 
     @cached_property
     def suspect(self) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.accounting.last_iterate import why_not
 from dpcheck.algorithms.kernels.jit import Play, kernel
 from dpcheck.algorithms.kernels.tape import Mode
 from dpcheck.algorithms.kernels.transcripts import Others, Replay, Scheme, paths, transcripts
@@ -285,6 +286,11 @@ class Entry:
     def datasets(self) -> tuple[Any, Any]:
         """The game's data and its neighbour."""
         return self.game.data, self.game.neighbour
+
+    @property
+    def last(self) -> str:
+        """Why nothing is certified of the output alone: no record declares a contraction."""
+        return why_not(self.events) or "its steps are not known to contract"
 
     @property
     def evidence(self) -> dict[str, Any]:

@@ -34,6 +34,7 @@ RUNS = 3
 _ROOM = 2**26  # numbers of a user's runs, half a gigabyte
 _FAMILY = 0.95  # confidence of the bound within the claimed family
 ROUNDING = 1e-6  # relative; a base solver's certificate is met to about 1e-9
+_NONE = "no certificate of the last iterate alone"
 _COLUMNS = {"w": [0, 2, 4], "v": [1, 3, 4]}  # of a record of ``worst_case``: what the gradient in a block is made of
 
 
@@ -142,6 +143,12 @@ def sandwich(context: Context, name: str, attempt: Any, trials: int) -> Iterator
     seen = dict[tuple[int, ...], dict[Chunk, Array]]()  # what whole runs gave, by their stream
     for part in attempt.parts(label, trials):
         replayed = part.whole and attempt.game is not None
+        certified, limit = certificate, np.inf
+        if part.what == "output" and not part.whole:
+            if isinstance(attempt.last, Certificate):
+                certified, limit = attempt.last, attempt.last.epsilon * (1 + ROUNDING)
+            else:
+                part = part._replace(remark="; ".join(filter(None, (part.remark, f"{_NONE}: {attempt.last}"))))
         for stream in part.streams:
             kept = {} if replayed else Runs()
             if stream in seen:
@@ -153,7 +160,7 @@ def sandwich(context: Context, name: str, attempt: Any, trials: int) -> Iterator
             )  # fmt: skip
             if part.whole:
                 seen[stream] = kept
-            if audited.verdict != "violated":
+            if audited.verdict != "violated" and audited.epsilon_lower <= limit:
                 break
         place = attempt.place
         if attempt.game is None and audited.verdict == "violated":
@@ -162,7 +169,10 @@ def sandwich(context: Context, name: str, attempt: Any, trials: int) -> Iterator
         if replayed:
             law = family(_side(kept, 0), _side(kept, 1), attempt.events, attempt.delta)
             evidence = {"within the claimed family": law} | evidence
-        found = finding(f"{label}.{part.what}", part, audited, certificate, evidence, attempt, telling)
+        found = finding(f"{label}.{part.what}", part, audited, certified, evidence, attempt, telling)
+        if audited.epsilon_lower > limit:
+            told = f"it tells more than the declared noise and contraction allow: {found.reason}"
+            found = replace(found, verdict="violated", reason=told)
         yield replace(found, place=place)
         if replayed and audited.verdict == "consistent":
             found = curve(context, name, attempt, trials, kept)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
+from dpcheck.accounting import Certificate
 from dpcheck.checks.context import Context, Stage, Tables
 from dpcheck.events import Event
 from dpcheck.report.findings import Finding
@@ -40,6 +41,10 @@ class Attempt(Protocol):
     vectorized: Any  # whether mechanisms make many runs in one call
     place: Any  # of the code, None for that of its kind
     game: Any  # replays runs release by release, None where no released value can be fed to a run
+
+    @property
+    def last(self) -> Certificate | str:
+        """What is certified of the final output alone, or a clause why nothing is."""
 
     @property
     def datasets(self) -> tuple[Any, Any]:

@@ -21,7 +21,10 @@ _FURTHER = """\
 "with_replacement"; "balls_in_bins" puts each record into one minibatch of each epoch, drawn on its own; "fixed"
 minibatches take their turns in each epoch; "shuffled" ones are drawn anew in each epoch (no amplification by shuffling
 is certified: the epsilon is that of fixed ones, and an audit bounds it from below); "none" takes all records. With
---encoder a run is one release, of the noise's deviation over the sensitivity of one step: its --multiplier."""
+--encoder a run is one release, of the noise's deviation over the sensitivity of one step: its --multiplier.
+--released last: only the last iterate of z <- P(phi(z) + noise) is shown, with noise on all records, on "fixed"
+minibatches in one order, or on "poisson" samples. "dpcheck list theorems" has c and s of gradient and saddle steps:
+bok2024.saddle_step."""
 _MANY = 100  # different events that are worth a line before they are composed
 _FEWER = ("batch", "population", "steps")
 _WITH_ENCODER = ("participations", "separation")
@@ -75,6 +78,14 @@ def _options(parser: ArgumentParser) -> None:
         "--second-opinion", action="store_true",
         help="ask the accountants of dp_accounting, prv_accountant and Opacus, as far as they are installed",
     )  # fmt: skip
+    parser.add_argument("--released", choices=("all", "last"), help="all iterates (the default), or the last one alone")
+    parser.add_argument(
+        "--contraction", type=float, help="with --released last: Lipschitz constant of a step, for every data set"
+    )
+    parser.add_argument(
+        "--diameter", type=float,
+        help="with --released last: of the domain that P projects into, over the sensitivity of a step",
+    )  # fmt: skip
     add_format(parser)
 
 
@@ -85,15 +96,19 @@ def _run(options: Namespace) -> int:
     require_delta(options.delta)
     more = options.risk or options.plot or options.second_opinion
     require(options.group == 1 or not more, "--group", "be 1 with --risk, --plot and --second-opinion", options.group)
+    last = _last(options)
+    require(not (last and more), "--released", "be all with --risk, --plot and --second-opinion", "last")
     picture = Picture(options.plot)
     make, what = _from_file(options) if options.file else _from_numbers(options)
-    result: dict[str, Any] = {"delta": options.delta}
+    result: dict[str, Any] = {"delta": options.delta} | last
     if options.epsilon is None:
-        certificate = certify(make(1.0 if options.file else options.multiplier), options.delta, group=options.group)
+        certificate = certify(
+            make(1.0 if options.file else options.multiplier), options.delta, group=options.group, **last
+        )
     else:
         require_positive(options.epsilon, "--epsilon")
-        noise = calibrate(make, options.epsilon, options.delta, group=options.group)
-        certificate = certify(make(noise), options.delta, group=options.group)
+        noise = calibrate(make, options.epsilon, options.delta, group=options.group, **last)
+        certificate = certify(make(noise), options.delta, group=options.group, **last)
         result |= {"asked": options.epsilon, what: noise}
     relation: Neighbours | None = options.neighbours
     if options.sampling in ("fixed", "shuffled"):
@@ -152,6 +167,21 @@ def _run(options: Namespace) -> int:
         *map(str, further.values()),
     ]
     return terminal.say("\n".join(lines))
+
+
+def _last(options: Namespace) -> dict[str, Any]:
+    """Return what certify is told of the last iterate, nothing where all are released."""
+    if options.released != "last":
+        for name in ("contraction", "diameter"):
+            value = getattr(options, name)
+            require(value is None, f"--{name}", "come with --released last", value)
+        return {}
+    require(options.contraction is not None, "--contraction", "be given with --released last", "nothing")
+    proved = "be none, fixed or poisson with --released last, for which a bound is proved"
+    require(options.sampling in (None, "none", "fixed", "poisson"), "--sampling", proved, options.sampling)
+    require(options.encoder is None, "--encoder", "come without --released last", options.encoder)
+    bounded = {} if options.diameter is None else {"diameter": options.diameter}
+    return {"released": "last", "contraction": options.contraction} | bounded
 
 
 def _bins(options: Namespace) -> int:
@@ -222,8 +252,10 @@ def _events(options: Namespace, multiplier: float) -> Event:
         return Repeated(RandomAllocation(Gaussian(multiplier), bins), -(-options.steps // bins))
     replaced = "be replace_one with fixed or shuffled minibatches"
     require(options.neighbours != "add_or_remove_one", "--neighbours", replaced, options.neighbours)
-    epochs = -(-options.steps // (options.population // batch))  # what is left of a last epoch counts as one
-    return Repeated(Disjoint((noise,)) if isinstance(noise, Gaussian) else noise, epochs)
+    batches = options.population // batch
+    epochs = -(-options.steps // batches)  # what is left of a last epoch counts as one
+    parts = batches if options.released == "last" else 1  # together they are as one, unless their order counts
+    return Repeated(Disjoint((noise,) * parts) if isinstance(noise, Gaussian) else noise, epochs)
 
 
 CERTIFY = Command(
@@ -235,6 +267,7 @@ CERTIFY = Command(
         "dpcheck certify --epsilon 2 --batch 256 --population 60000 --steps 10000 --delta 1e-5",
         "dpcheck certify events.json --delta 1e-5 --risk",
         "dpcheck certify --multiplier 4 --encoder tree --steps 512 --delta 1e-5",
+        "dpcheck certify --multiplier 5 --sampling none --steps 1000 --released last --contraction .9",
     ),
     add_options=_options,
     run=_run,

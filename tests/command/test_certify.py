@@ -13,7 +13,7 @@ import pytest
 import dpcheck
 from dpcheck import InputError, certify
 from dpcheck.cli import main
-from dpcheck.events import Event, Gaussian, Laplace, RandomAllocation, Repeated, Sampled
+from dpcheck.events import Disjoint, Event, Gaussian, Laplace, RandomAllocation, Repeated, Sampled
 
 RUN = "--batch 256 --population 60000 --steps 10000 --delta 1e-5"
 
@@ -48,6 +48,40 @@ def test_numbers_are_read_as_the_run_they_describe(
     shown = found(capsys, "--multiplier", "1.1", *run.split(), *options.split())
     assert (shown["certified"], shown["method"]) == (certificate.epsilon, certificate.method)
     assert ("no amplification" in str(shown.get("note"))) == ("shuffled" in options)
+
+
+@pytest.mark.parametrize(
+    ("options", "events"),
+    [
+        ("--steps 90 --sampling none", Repeated(Gaussian(1.1), 90)),
+        ("--steps 90 --sampling none --diameter 3", Repeated(Gaussian(1.1), 90)),
+        ("--steps 90 --batch 5 --population 50 --sampling fixed", Repeated(Disjoint((Gaussian(1.1),) * 10), 9)),
+        ("--steps 90 --batch 5 --population 50", Repeated(Sampled((Gaussian(1.1),), "poisson", 50, 5), 90)),
+    ],
+)
+def test_the_last_iterate_is_that_of_the_steps(capsys: pytest.CaptureFixture[str], options: str, events: Event) -> None:
+    released = ["--released", "last", "--contraction", ".9"]
+    wanted = {"contraction": 0.9, "diameter": 3.0 if "diameter" in options else None}
+    certificate = certify(events, 1e-5, released="last", **wanted)  # type: ignore[arg-type]
+    shown = found(capsys, "--multiplier", "1.1", *options.split(), *released)
+    assert (shown["certified"], shown["released"]) == (certificate.epsilon, "last")
+    least = found(capsys, "--epsilon", str(certificate.epsilon), *options.split(), *released)
+    assert 1.09 < float(least["noise multiplier"]) < 1.102  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--contraction .9", "--diameter 2", "--released last", "--released last --contraction -1",
+        "--released last --contraction .9 --noise laplace", "--released last --contraction .9 --encoder tree",
+    ],
+)  # fmt: skip
+def test_what_no_last_iterate_has_is_refused(capsys: pytest.CaptureFixture[str], options: str) -> None:
+    sampling = "" if "encoder" in options else "--sampling none"
+    assert main(f"certify --multiplier 1 --steps 9 {sampling} {options}".split()) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    shuffled = "--steps 9 --batch 5 --population 50 --sampling shuffled --released last --contraction 1"
+    assert main(f"certify --multiplier 1 {shuffled}".split()) == 2
 
 
 def test_balls_in_bins_have_an_epsilon_from_both_sides(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,113 @@
+"""The row "final output only": its certificate where a contraction is declared and seen, and why there is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpcheck
+from dpcheck.accounting import Certificate
+from dpcheck.algorithms.declaration import Algorithm
+from dpcheck.checks.context import Context
+from dpcheck.checks.declared import Declared, Try
+from dpcheck.checks.sandwich import sandwiches
+from dpcheck.events import Gaussian, Repeated
+from dpcheck.solvers import algorithm
+
+STEPS, Z = 20, 4.0
+EVENTS = Repeated(Gaussian(Z), STEPS)
+
+
+def loop(rate: float = 0.9, noise: Any = 1.0, **fields: Any) -> Algorithm:
+    """Gradient steps of a quadratic in 2 dimensions: a record in [-1, 1]^2 moves a step by sqrt 8/8 at most."""
+
+    def step(w: Any, data: Any, rng: np.random.Generator) -> Any:
+        return rate * w + np.clip(data, -1, 1).mean(axis=0) + noise * rng.normal(scale=Z * 8**0.5 / 8, size=2)
+
+    given = {"contraction": 0.9, "replacements": [np.ones(2), -np.ones(2)], "epsilon": 12.0, "delta": 1e-5} | fields
+    return Algorithm(
+        name="mine", data=np.zeros((8, 2)), step=step, start=np.zeros(2), steps=STEPS, events=EVENTS, **given
+    )
+
+
+def tried(own: Algorithm) -> Try:
+    (attempt,) = Declared(own).attempts(Context())
+    return attempt
+
+
+def test_a_contraction_that_steps_show_is_certified() -> None:
+    attempt = tried(loop())
+    assert attempt.contraction[0] == "consistent"
+    assert attempt.last == dpcheck.certify(EVENTS, released="last", contraction=0.9)
+    bounded = tried(loop(diameter=50.0))
+    assert bounded.last == dpcheck.certify(EVENTS, released="last", contraction=0.9, diameter=50.0)
+    assert tried(loop(rate=0.5)).contraction[0] == "consistent"
+
+
+@pytest.mark.parametrize(
+    ("own", "verdict", "word"),
+    [
+        (loop(rate=0.92), "violated", "0.92"),
+        (loop(rate=np.array([[0.9, 0.3], [0.0, 0.9]])), "violated", "0.9 is declared"),
+        (loop(noise=np.array([1.0, 0.1])), "inconclusive", "alike"),
+        (loop(noise=0.0), "inconclusive", "alike"),
+        (loop(diameter=0.5), "violated", "sensitivities apart"),
+    ],
+)
+def test_one_that_they_do_not_show_is_not(own: Algorithm, verdict: str, word: str) -> None:
+    attempt = tried(own)
+    assert attempt.contraction[0] == verdict and word in attempt.contraction[1]
+    assert isinstance(attempt.last, str)
+    findings = {finding.id: finding for finding in Declared(own).stated(Context())}
+    assert findings["mine.contraction"].verdict == verdict
+
+
+def test_states_of_several_parts_are_moved_part_by_part() -> None:
+    def step(state: Any, data: Any, rng: np.random.Generator) -> Any:
+        return {
+            "w": 0.5 * state["w"] + data.mean() + rng.normal(),
+            "v": (0.8 * state["v"][0] + rng.normal(size=(1, 2)),),
+        }
+
+    start = {"w": 0.0, "v": (np.zeros((1, 2)),)}
+    own = Algorithm(
+        name="mine", data=np.zeros(4), replacements=[1.0, -1.0], epsilon=9.0, delta=1e-5, start=start, step=step,
+        steps=5, events=Repeated(Gaussian(2.0), 5), contraction=0.8,
+    )  # fmt: skip
+    assert tried(own).contraction[0] == "consistent"
+    assert tried(changed(own, contraction=0.7)).contraction[0] == "violated"
+
+
+def changed(own: Algorithm, **fields: Any) -> Algorithm:
+    names = ("name", "data", "replacements", "epsilon", "delta", "start", "step", "steps", "events")
+    return Algorithm(**{name: getattr(own, name) for name in names} | fields)
+
+
+def test_the_row_has_the_certificate_of_the_output_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Try, "budget", (250, 250))
+    rows = {finding.id: finding for finding in sandwiches(Context(), Declared(loop()))}
+    everything, output = rows["mine.transcript"], rows["mine.output"]
+    assert output.certified == dpcheck.certify(EVENTS, released="last", contraction=0.9).epsilon
+    assert everything.certified == dpcheck.certify(EVENTS).epsilon > output.certified
+    assert output.verdict != "violated" and "no certificate" not in output.reason
+    monkeypatch.setattr(Try, "last", Certificate(0.05, 1e-5, "too low"))  # both looks see more than that
+    output = next(row for row in sandwiches(Context(), Declared(loop())) if row.id == "mine.output")
+    assert output.verdict == "violated" and "contraction" in output.reason
+
+
+def test_rows_without_one_say_why() -> None:
+    assert "declare contraction=" in str(tried(loop(contraction=None)).last)
+    entries = {
+        name: [str(entry.last) for entry in algorithm(name).games()] for name in ("dp_spider", "nispp", "dp_sgda")
+    }
+    assert all("one kind" in clause for clause in entries["dp_spider"])
+    assert all("not known to contract" in clause for clause in entries["nispp"])
+    assert sum("on Poisson samples" in clause for clause in entries["dp_sgda"]) == 2  # one is drawn so
+
+
+@pytest.mark.parametrize("fields", [{"contraction": -1.0}, {"contraction": None, "diameter": 2.0}, {"diameter": -1.0}])
+def test_what_no_contraction_can_be_is_refused(fields: Any) -> None:
+    with pytest.raises(dpcheck.InputError, match=r"contraction|diameter"):
+        loop(**fields)
