@@ -453,7 +453,7 @@ class TestPower:
 
         audit = audit_one_run(leaks, 10_000, epsilon=2.0, delta=1e-5)
         assert audit.verdict == "violated"
-        assert max(audit.tests, key=lambda test: test.epsilon_lower).number == 156
+        assert max(audit.tests, key=lambda test: test.epsilon_lower).number == 188
 
     def test_descent_without_clipping(self) -> None:
         claim = Repeated(Gaussian(4.0), 10)
@@ -527,7 +527,7 @@ class TestResults:
         assert json.loads(json.dumps(plain, allow_nan=False)) == plain
         assert plain["epsilon"] == "inf"  # nothing is claimed at delta = 0
         frame = audit.to_frame()
-        assert list(frame["number"]) == [500, 125, 31]
+        assert list(frame["number"]) == [400, 124, 31]
         assert frame["epsilon_lower"].max() == audit.epsilon_lower
         assert frame["alpha"].sum() == pytest.approx(0.05)
 
