@@ -529,7 +529,9 @@ class TestResults:
         frame = audit.to_frame()
         assert list(frame["number"]) == [400, 124, 31]
         assert frame["epsilon_lower"].max() == audit.epsilon_lower
-        assert frame["alpha"].sum() == pytest.approx(0.05)
+        for canaries in (50, 100, 500, 10_000):
+            tests = audit_one_run(gaussian(1.0), canaries, epsilon=1.0).tests
+            assert sum(test.alpha for test in tests) == pytest.approx(0.05)
 
     def test_inconclusive_where_nothing_could_be_shown(self) -> None:
         assert audit_one_run(randomised_response(20.0), 10, epsilon=2.0).verdict == "inconclusive"
