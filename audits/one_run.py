@@ -365,9 +365,9 @@ class OneRunAudit(Result):
         tests = [(test.right, test.number, test.alpha) for test in self.tests]
         factor = coin_guesses.least_factor(tests, self.canaries, lambda z, e: privacy_curve(scaled(self.events, z))(e))
         if not math.isfinite(factor):
-            return 0.0
+            return self.epsilon_lower
         certified = certify(scaled(self.events, factor), self.delta)
-        return certified.epsilon if certified.sharp else None
+        return max(certified.epsilon, self.epsilon_lower) if certified.sharp else None
 
     def _sentence(self) -> str:
         decided = min(self.tests, key=lambda test: test.p_value / test.alpha)

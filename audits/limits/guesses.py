@@ -214,7 +214,7 @@ def _free(weights: Floats, right: int, guesses: int, epsilons: Floats) -> float:
 
 
 _SEARCHED = 1 - np.linspace(0.05, 1, 12) ** 2  # of the largest epsilon that a test can reject
-_CLOSE, _WIDEST = 2e-3, 12  # factors are found to this share, among so many doublings either way
+_CLOSE, _WIDEST = 3e-3, 12  # factors are found to this share, within so many steps either way
 
 
 def least_factor(
@@ -238,35 +238,33 @@ def least_factor(
     def beyond(z: float) -> Floats:
         return np.asarray(np.log(np.maximum(curve(z, points), _TINY) / np.maximum(allowed, _TINY)))
 
-    factor = _least(lambda z: float(beyond(z).min()), 1.0)
+    factor = _least(lambda z: float(beyond(z).min()), 1.0, 2.0)
     if not math.isfinite(factor):
         return factor
     place = int(beyond(factor).argmin())
     (right, guesses, alpha), _ = tried[place // _SEARCHED.size]
     epsilons = _around(float(points[place]))
-    for _ in range(2):  # weights for the last factor let a smaller one be rejected
-        weights = _proposed(right, guesses, canaries, epsilons, curve(factor, epsilons))
-        left = 0.0 if weights is None else (alpha / (1 + _ROUNDING) - _free(weights, right, guesses, epsilons))
-        if weights is None or left <= 0:
-            break
-        used, paid = epsilons[weights > 0], canaries * weights[weights > 0]
-
-        def over(z: float, used: Floats = used, paid: Floats = paid, left: float = left) -> float:
-            return math.log(max(float(paid @ curve(z, used)), _TINY) / left)
-
-        factor = min(factor, _least(over, factor))
-    return factor
+    weights = _proposed(right, guesses, canaries, epsilons, curve(factor, epsilons))
+    if weights is None:
+        return factor
+    # Weights give a bound for any curve. What they leave for the deltas decides which factors they reject.
+    left = alpha / (1 + _ROUNDING) - _free(weights, right, guesses, epsilons)
+    used, paid = epsilons[weights > 0], canaries * weights[weights > 0]
+    if left <= 0 or paid @ curve(factor, used) > left:
+        return factor
+    return _least(lambda z: math.log(max(float(paid @ curve(z, used)), _TINY) / left), factor, 1.25)
 
 
-def _least(over: Callable[[float], float], near: float) -> float:
+def _least(over: Callable[[float], float], near: float, step: float) -> float:
     """Return a z at which a function that falls in z is at most 0, near the least; inf where there is none."""
-    z, step = near, 2.0 if over(near) > 0 else 0.5
+    rejected = over(near) <= 0
+    z, step = near, 1 / step if rejected else step
     for _ in range(_WIDEST):
         z *= step
-        if (over(z) > 0) == (step < 1):
+        if (over(z) <= 0) != rejected:
             break
     else:
-        return z if step < 1 else math.inf
+        return z if rejected else math.inf
     low, high = sorted((z, z / step))
     root = optimize.brentq(lambda log_z: over(math.exp(log_z)), math.log(low), math.log(high), xtol=_CLOSE)
     return next((z for k in range(4) if over(z := math.exp(root + k * _CLOSE)) <= 0), high)
