@@ -101,7 +101,7 @@ def best_mechanism(canaries: int, guesses: int, right: int, points: list[tuple[f
 
 
 class TestDecision:
-    @pytest.mark.parametrize(("canaries", "guesses"), [(1, 1), (2, 1), (2, 2), (3, 2), (3, 3)])
+    @pytest.mark.parametrize(("canaries", "guesses"), [(1, 1), (2, 1), (2, 2), (3, 2), (3, 3), (4, 4)])
     def test_best_of_all_mechanisms(self, canaries: int, guesses: int) -> None:
         """The program on all tables gives what the one on laws of W gives, and more than independence of two coins."""
         e = np.array([0.0, 0.5, 1.0, 2.0])
@@ -277,7 +277,7 @@ class TestBesideIndependence:
             assert row[name] == pytest.approx(kept.loc[("gaussian mu=1", 1_000, 250), name], rel=5e-3)
         assert row["if independent"] == pytest.approx(3.6327, abs=2e-3)  # in print
         assert (kept["in family"] <= kept["epsilon"]).all()
-        assert (kept["accused"] > 0.05).all()
+        assert (kept["accused"] > 0.05).sum() == 59  # and once no number of right guesses is enough
 
     @pytest.mark.experiment
     def test_table(self, keep: Any) -> None:
