@@ -7,20 +7,23 @@ if it decides between two records in one place.
 
 A score near the output's own centre says little, so only the farthest r are guessed: "in" above the centre, "out" below
 it. Centre, order and guesses come from the scores, never from the coins. The numbers r are fixed before the run, and
-each is tested by itself (:mod:`.limits.guesses`; a claimed curve at all its points jointly) at an equal share of the
-error (union bound). A mechanism that keeps its claim is called violated with probability at most ``1 - confidence``,
+each is tested by itself (:mod:`.limits.guesses`; a claimed curve at all its points jointly) at its share of the error
+(union bound). A mechanism that keeps its claim is called violated with probability at most ``1 - confidence``,
 over coins and mechanism. Several independent runs count as one run on all their canaries, since each coin still reaches
 one output only.
 
 The bound holds for any mechanism, even one that reveals everybody in a few runs. For the Gaussian mechanism it
-therefore stays well below the truth; the bounds in ``if_independent`` come near it, and assume more.
+therefore stays well below the truth. ``in_family`` is larger, as it assumes that the mechanism's curve is the claimed
+one at another noise; ``if_independent`` comes near the truth, and assumes that the canaries' traces are independent,
+which privacy does not imply.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +34,8 @@ from dpcheck import __version__
 from dpcheck.arguments import checked
 from dpcheck.arrays import Floats, real_numbers, returned_numbers
 from dpcheck.audits.claim import PrivacyClaim, deltas_of
-from dpcheck.audits.limits.guesses import IndependentBound, epsilon_lower, independent_bound, joint_p_value, p_value
+from dpcheck.audits.limits import guesses as coin_guesses
+from dpcheck.audits.limits.guesses import IndependentBound
 from dpcheck.audits.running.datasets import plain
 from dpcheck.errors import InputError, one_line, require, require_confidence, require_count, require_work
 from dpcheck.shown import Result
@@ -39,10 +43,14 @@ from dpcheck.shown import Result
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dpcheck.events import Event
+
 Bools = NDArray[np.bool_]
 
-# By default all canaries are guessed, then a quarter of them, and so on down to this many.
-_RATIO, _FEWEST = 4, 25
+# By default these numbers of m canaries are guessed: 0.8 m, which is near the best where a Gaussian mechanism's mu is 3
+# or more; 3 m^0.6, near the best for smaller ones; then quarters of it down to 25, for leaks of a few, which share a
+# quarter of the error. Of fewer than 100 all are.
+_MOST, _SCALE, _POWER, _RATIO, _FEWEST, _RARE = 0.8, 3, 0.6, 4, 25, 0.25
 # A p-value of a curve's best point above this is reported as it is: all points together would not reject either.
 _FAR = 0.5
 # Coins that are less likely than this count as a mistake of the caller.
@@ -81,8 +89,8 @@ def audit_one_run(
     confidence : float
         One-sided confidence of ``epsilon_lower``, in (0.5, 1).
     guesses : int or sequence of int, optional
-        How many canaries of all runs are guessed; several numbers share the error. By default all, a quarter of them,
-        and so on.
+        How many canaries of all runs are guessed; several numbers share the error. By default four fifths of m, 3
+        m^0.6, a quarter of that, and so on; all where m is below 100.
     runs : int
         Independent runs, at least 1; they count as one run on all their canaries.
     seed : int
@@ -193,33 +201,35 @@ def _audit(scores: Floats, included: Bools, settings: _Settings, seed: int | Non
     fair = stats.binom.cdf(min(heads, canaries - heads), canaries, 0.5) > _UNFAIR
     require(fair, "included", "come from fair coins", f"{heads} of {canaries}")
 
-    alpha = (1 - confidence) / len(numbers)
     centred = np.concatenate([row - _centre(row) for row in scores])
     order = np.argsort(-np.abs(centred), kind="stable")  # the most telling scores first
     right = np.asarray((centred > 0) == included.ravel())[order]
 
     def p(hits: int, number: int) -> float:
-        alone = p_value(hits, number, canaries, claimed.epsilons, claimed.deltas)
+        alone = coin_guesses.p_value(hits, number, canaries, claimed.epsilons, claimed.deltas)
         least, curve = float(alone.min()), claimed.deltas_at
         if curve is None or least > _FAR:
             return least
         best = float(claimed.epsilons[int(alone.argmin())])
-        return min(least, joint_p_value(hits, number, canaries, best, partial(deltas_of, curve)))
+        return min(least, coin_guesses.joint_p_value(hits, number, canaries, best, partial(deltas_of, curve)))
 
-    tests = tuple(
-        Guesses(number, hits, alpha, p(hits, number), epsilon_lower(hits, number, canaries, delta=delta, alpha=alpha))
-        for number, hits in ((number, int(right[:number].sum())) for number in numbers)
-    )
-    if any(test.p_value <= alpha for test in tests):
+    def test(number: int, alpha: float) -> Guesses:
+        hits = int(right[:number].sum())
+        limit = coin_guesses.epsilon_lower(hits, number, canaries, delta=delta, alpha=alpha)
+        return Guesses(number, hits, alpha, p(hits, number), limit)
+
+    tests = tuple(test(number, (1 - confidence) * share) for number, share in numbers.items())
+    if any(test.p_value <= test.alpha for test in tests):
         verdict = "violated"
-    elif all(p(number, number) > alpha for number in numbers):
+    elif all(p(test.number, test.number) > test.alpha for test in tests):
         verdict = "inconclusive"
     else:
         verdict = "consistent"
-    assuming = independent_bound(int(right.sum()), canaries, claimed.epsilons, claimed.deltas, delta, 1 - confidence)
+    points = claimed.epsilons, claimed.deltas
+    assuming = coin_guesses.independent_bound(int(right.sum()), canaries, *points, delta, 1 - confidence)
     return OneRunAudit(
         verdict, max(test.epsilon_lower for test in tests), claimed.epsilon_at(delta), float(delta), claimed.words,
-        float(confidence), canaries, len(scores), tests, assuming, seed, __version__,
+        float(confidence), canaries, len(scores), tests, assuming, seed, __version__, claimed.events,
     )  # fmt: skip
 
 
@@ -261,7 +271,8 @@ def _coins(included: Any) -> NDArray[Any]:
         raise InputError(f"included must be an array, got: {one_line(error)[:100]}") from error
 
 
-_Settings = tuple[PrivacyClaim, float, float, tuple[int, ...]]  # claim, delta of the bound, confidence, guesses
+# claim, delta of the bound, confidence, and numbers of guesses with their shares of the error
+_Settings = tuple[PrivacyClaim, float, float, dict[int, float]]
 
 
 def _settings(
@@ -272,17 +283,24 @@ def _settings(
     claimed, delta = PrivacyClaim.stated(epsilon, delta, claim)
     require_confidence(confidence)
     if guesses is None:
-        numbers = [canaries]
-        while numbers[-1] >= _FEWEST * _RATIO:
-            numbers.append(numbers[-1] // _RATIO)
-        return claimed, delta, confidence, tuple(numbers)
+        return claimed, delta, confidence, _usual(canaries)
     several = isinstance(guesses, Sequence | np.ndarray) and getattr(guesses, "shape", None) != ()
-    numbers = list(guesses) if several else [guesses]  # type: ignore[arg-type, list-item]  # just asked
+    numbers: list[Any] = list(guesses) if several else [guesses]  # type: ignore[arg-type]  # just asked
     require(len(numbers) > 0, "guesses", "hold at least one number", "none")
     for number in numbers:
         require_count(number, "guesses")
         require(number <= canaries, "guesses", f"be at most the number of canaries, {canaries}", number)
-    return claimed, delta, confidence, tuple(int(number) for number in numbers)
+    # one number twice is one test
+    return claimed, delta, confidence, {int(number): 1 / len(set(numbers)) for number in numbers}
+
+
+def _usual(canaries: int) -> dict[int, float]:
+    if canaries < _FEWEST * _RATIO:
+        return {canaries: 1.0}
+    most, planned = int(_MOST * canaries), int(_SCALE * canaries**_POWER)
+    rare = [planned // _RATIO**k for k in range(1, 30) if planned // _RATIO**k >= _FEWEST]
+    main = (1 - _RARE) / 2 if rare else 0.5
+    return {most: main, planned: main} | {number: _RARE / len(rare) for number in rare}
 
 
 @dataclass(frozen=True)
@@ -314,6 +332,8 @@ class OneRunAudit(Result):
         Seed of coins and algorithm; None for scores of the caller's own runs.
     version : str
         Version of dpcheck that made the audit.
+    events : tuple of events
+        What the mechanism is said to release, where that is the claim.
     """
 
     verdict: str
@@ -328,15 +348,39 @@ class OneRunAudit(Result):
     if_independent: IndependentBound = field(repr=False)
     seed: int | None
     version: str
+    events: tuple[Event, ...] = field(default=(), repr=False)
+
+    @cached_property
+    def in_family(self) -> float | None:
+        """A larger bound on epsilon at ``delta``, of the same confidence, where events were claimed.
+
+        It ASSUMES that the mechanism's curve is that of the claimed events with one factor on their noise, and nothing
+        on how canaries hang together. None where no pair of neighbours is known to attain the certified epsilon.
+        """
+        from dpcheck.accounting import certify, privacy_curve
+        from dpcheck.events import scaled
+
+        if not self.events or self.delta == 0 or not certify(self.events, self.delta).sharp:
+            return None
+        tests = [(test.right, test.number, test.alpha) for test in self.tests]
+        factor = coin_guesses.least_factor(tests, self.canaries, lambda z, e: privacy_curve(scaled(self.events, z))(e))
+        if not math.isfinite(factor):
+            return self.epsilon_lower
+        certified = certify(scaled(self.events, factor), self.delta)
+        return max(certified.epsilon, self.epsilon_lower) if certified.sharp else None
 
     def _sentence(self) -> str:
         decided = min(self.tests, key=lambda test: test.p_value / test.alpha)
         said = f"{decided.right} of {decided.number} guesses right, p-value {decided.p_value:.2g}"
         where = "" if self.epsilon_lower > self.epsilon else ", at another point of the claimed curve"
         witness = f"\nwitness: {said}{where}" if self.verdict == "violated" else ""
+        family = self.in_family
+        assumed = "\nif its curve is the claimed one at another noise: epsilon >= "
+        within = "" if family is None else f"{assumed}{family:.4f}"
         return (
             f"{self.verdict}: epsilon >= {self.epsilon_lower:.4f} at delta {self.delta:g} with confidence "
-            f"{self.confidence:g}, claimed {self.epsilon:g}; {self.canaries} canaries in {self.runs} runs{witness}"
+            f"{self.confidence:g}, claimed {self.epsilon:g}; {self.canaries} canaries in {self.runs} runs"
+            f"{within}{witness}"
         )
 
     def _facts(self) -> dict[str, Any]:
@@ -344,7 +388,8 @@ class OneRunAudit(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""
-        return super().to_dict() | {"epsilon": plain(self.epsilon)}
+        fields = super().to_dict() | {"epsilon": plain(self.epsilon), "in_family": self.in_family}
+        return {name: value for name, value in fields.items() if name != "events"}
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with one row for each test."""

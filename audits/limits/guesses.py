@@ -50,7 +50,7 @@ the bound of [2], which uses them only for the sets of all k from some number on
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -75,10 +75,16 @@ _LARGEST = 300.0
 def p_value(right: int, guesses: int, canaries: int, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Floats:
     """Return the largest probability of ``right`` right guesses or more at each point (epsilon, delta) of a claim."""
     _require_counts(right, guesses, canaries)
-    e, d = np.broadcast_arrays(np.minimum(epsilon, _LARGEST), np.asarray(delta, float))
+    e, d = np.broadcast_arrays(np.asarray(epsilon, float), np.asarray(delta, float))
     if right == 0:
         return np.ones(e.shape)
-    v, r = right, guesses
+    least, slope = _parts(right, guesses, canaries, e)
+    return np.asarray(np.minimum(1.0, least + d * slope))
+
+
+def _parts(right: int, guesses: int, canaries: int, epsilon: Floats) -> tuple[Floats, Floats]:
+    """Return the bound at delta = 0 and how fast it grows with delta, of the epsilons' shape."""
+    v, r, e = right, guesses, np.minimum(epsilon, _LARGEST)
     least = special.betainc(v, r - v + 1, special.expit(e))  # beta
     log_equal = special.gammaln(r + 1) - special.gammaln(v + 1) - special.gammaln(r - v + 1)
     log_equal = log_equal + v * special.log_expit(e) + (r - v) * special.log_expit(-e)
@@ -88,7 +94,7 @@ def p_value(right: int, guesses: int, canaries: int, epsilon: ArrayLike, delta: 
     # So far out, P(B = k) falls at least geometrically from v on.
     far = least <= _TINY
     tail = np.where(far, -np.log1p(-np.where(far, (r - v) / (v + 1) * np.exp(e), 0.0)), tail)
-    return np.asarray(np.minimum(1.0, least + canaries * d / v * np.exp(tail + below)))
+    return least, np.asarray(canaries / v * np.exp(tail + below))
 
 
 def epsilon_lower(right: int, guesses: int, canaries: int, *, delta: float = 0.0, alpha: float = 0.05) -> float:
@@ -166,15 +172,20 @@ def independent_bound(
 _POINTS, _BELOW, _ABOVE = 12, 0.6, 0.9  # points tested jointly, and how far from the best alone
 _LARGEST_PROGRAM = 7_000  # points times numbers of right guesses: what a linear program is worth
 _LIKELY = 0.6, 3.0  # the program's window begins where this share of epsilon has this many deviations fewer
+_FARTHEST = 12.0  # or at so many deviations below the right guesses, whichever is nearer
 _ROUNDING = 1e-9  # more than the recurrences lose
 
 
 def joint_p_value(right: int, guesses: int, canaries: int, best: float, deltas_at: Callable[[Floats], Floats]) -> float:
     """Bound the chance of so many right guesses under a curve, epsilons to deltas (n,), by points around ``best``."""
+    epsilons = _around(best)
+    return _bound(right, guesses, canaries, tuple(epsilons.tolist()), tuple(deltas_at(epsilons).tolist()))
+
+
+def _around(best: float) -> Floats:
     steps = np.linspace(-1, 1, _POINTS)
     around = best + np.sign(steps) * np.abs(steps) ** 1.5 * np.where(steps < 0, _BELOW, _ABOVE)
-    epsilons = np.unique(np.maximum(around, 0.0))
-    return _bound(right, guesses, canaries, tuple(epsilons.tolist()), tuple(deltas_at(epsilons).tolist()))
+    return np.unique(np.maximum(around, 0.0))
 
 
 @lru_cache(maxsize=4096)
@@ -187,16 +198,76 @@ def _bound(right: int, guesses: int, canaries: int, epsilons: tuple[float, ...],
 def bound_of(weights: Floats, right: int, guesses: int, canaries: int, epsilons: Floats, deltas: Floats) -> float:
     """Return the bound that weights x (n,) >= 0 of the points give, valid for any."""
     spent = canaries * float(weights @ deltas)
+    return min(1.0, (spent + _free(weights, right, guesses, epsilons)) * (1 + _ROUNDING)) if spent < 1 else 1.0
+
+
+def _free(weights: Floats, right: int, guesses: int, epsilons: Floats) -> float:
+    """Return what these weights leave of the bound where all deltas are 0, in [0, 1]."""
     low, high = 0.0, 1.0
-    if not spent < 1:
-        return 1.0
     for _ in range(60):
         middle = (low + high) / 2
         if enough(middle, weights, np.exp(epsilons), right, guesses):
             high = middle
         else:
             low = middle
-    return min(1.0, (spent + high) * (1 + _ROUNDING))
+    return high
+
+
+_SEARCHED = 1 - np.linspace(0.05, 1, 12) ** 2  # of the largest epsilon that a test can reject
+_CLOSE, _WIDEST = 3e-3, 12  # factors are found to this share, within so many steps either way
+
+
+def least_factor(
+    tests: Sequence[tuple[int, int, float]], canaries: int, curve: Callable[[float, Floats], Floats]
+) -> float:
+    """Return a factor z on a claim's noise, near the least, whose curve a test (right, guesses, alpha) rejects.
+
+    ``curve(z, epsilons)`` gives deltas, and falls in z, so that greater factors are rejected as well; inf if none is.
+    """
+    tops = [epsilon_lower(right, guesses, canaries, alpha=alpha) for right, guesses, alpha in tests]
+    tried = [(test, top * _SEARCHED) for test, top in zip(tests, tops, strict=True) if top > 0]
+    if not tried:
+        return math.inf
+    points = np.concatenate([epsilons for _, epsilons in tried])
+    allowed = np.concatenate([
+        (alpha - least) / slope
+        for (right, guesses, alpha), epsilons in tried
+        for least, slope in [_parts(right, guesses, canaries, epsilons)]
+    ])  # fmt: skip
+
+    def beyond(z: float) -> Floats:
+        return np.asarray(np.log(np.maximum(curve(z, points), _TINY) / np.maximum(allowed, _TINY)))
+
+    factor = _least(lambda z: float(beyond(z).min()), 1.0, 2.0)
+    if not math.isfinite(factor):
+        return factor
+    place = int(beyond(factor).argmin())
+    (right, guesses, alpha), _ = tried[place // _SEARCHED.size]
+    epsilons = _around(float(points[place]))
+    weights = _proposed(right, guesses, canaries, epsilons, curve(factor, epsilons))
+    if weights is None:
+        return factor
+    # Weights give a bound for any curve. What they leave for the deltas decides which factors they reject.
+    left = alpha / (1 + _ROUNDING) - _free(weights, right, guesses, epsilons)
+    used, paid = epsilons[weights > 0], canaries * weights[weights > 0]
+    if left <= 0 or paid @ curve(factor, used) > left:
+        return factor
+    return _least(lambda z: math.log(max(float(paid @ curve(z, used)), _TINY) / left), factor, 1.25)
+
+
+def _least(over: Callable[[float], float], near: float, step: float) -> float:
+    """Return a z at which a function that falls in z is at most 0, near the least; inf where there is none."""
+    rejected = over(near) <= 0
+    z, step = near, 1 / step if rejected else step
+    for _ in range(_WIDEST):
+        z *= step
+        if (over(z) <= 0) != rejected:
+            break
+    else:
+        return z if rejected else math.inf
+    low, high = sorted((z, z / step))
+    root = optimize.brentq(lambda log_z: over(math.exp(log_z)), math.log(low), math.log(high), xtol=_CLOSE)
+    return next((z for k in range(4) if over(z := math.exp(root + k * _CLOSE)) <= 0), high)
 
 
 def _proposed(right: int, guesses: int, canaries: int, epsilons: Floats, deltas: Floats) -> Floats | None:
@@ -204,7 +275,8 @@ def _proposed(right: int, guesses: int, canaries: int, epsilons: Floats, deltas:
     share, deviations = _LIKELY
     usual = float(special.expit(share * epsilons[len(epsilons) // 2]))
     wide = max(1.0, math.sqrt(guesses * usual * (1 - usual)))
-    first, last = max(0, int(guesses * usual - deviations * wide)), min(guesses, int(right + 4 * wide) + 2)
+    first = max(0, int(guesses * usual - deviations * wide), int(right - _FARTHEST * wide))
+    last = min(guesses, int(right + 4 * wide) + 2)
     k, n = np.arange(first, last + 1), len(epsilons)
     if k.size < 2 or k.size * n > _LARGEST_PROGRAM:
         return None
