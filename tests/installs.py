@@ -1,9 +1,10 @@
 """Ways to install dpcheck and places to run it: whether the README's first command ends as it should there.
 
-``python tests/installs.py [FORM ...]`` tries all forms, or those that are named, and writes a row of each to
-``tests/measured/installs.csv``; ``--python PYTHON`` says for which Python. The forms ``lowest`` and ``newest`` install
-the lowest or newest versions that pyproject.toml allows, and also run a slice of each layer of the tests; ``extras``
-the lowest of the extras that need no PyTorch. The reports are kept in ``build/installs``, where rows are compared.
+``python tests/installs.py`` tries all forms that have no good row in ``tests/measured/installs.csv``, and writes one as
+each ends; ``python tests/installs.py FORM ...`` tries those again. ``--python PYTHON`` says for which Python. The forms
+``lowest`` and ``newest`` install the lowest or newest versions that pyproject.toml allows, and also run a slice of each
+layer of the tests; ``extras`` the lowest of the extras that need no PyTorch. The reports are kept in
+``build/installs``, where rows are compared.
 It needs a package index, from which it also takes uv, and no library; forms with another user need root.
 """
 
@@ -211,7 +212,7 @@ def tried(form: str, shop: Workshop) -> dict[str, object]:
     seconds = round(sum(after[2:4]) - sum(before[2:4]))  # of the children, however busy the machine is
     if ended.returncode or "Traceback" in ended.stderr:
         print(ended.stdout[-2000:], ended.stderr[-3000:], file=sys.stderr)
-    row: dict[str, object] = {"form": form, "date": datetime.date.today(), "exit code": ended.returncode}
+    row: dict[str, object] = {"form": form, "date": datetime.date.today(), "exit code": ended.returncode, "tests": ""}
     if (folder / "report.json").exists():
         REPORTS.mkdir(parents=True, exist_ok=True)
         shutil.copy(folder / "report.json", REPORTS / f"{form}.json")
@@ -233,17 +234,26 @@ def tried(form: str, shop: Workshop) -> dict[str, object]:
     return row | {"core seconds": seconds}
 
 
+def rows() -> list[dict[str, str]]:
+    """The rows of the table."""
+    if not TABLE.exists():
+        return []
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        return [*csv.DictReader(file)]
+
+
+def as_expected(row: dict[str, Any]) -> bool:
+    """Whether a form gives the exit code and the verdicts of the wheel, and no test fails there."""
+    return (str(row["exit code"]), str(row.get("other verdicts"))) == ("0", "0") and "failed" not in str(row["tests"])
+
+
 def keep(row: dict[str, object]) -> None:
     """Write a row to the table, in place of an older one of its form and Python."""
-    rows = []
-    if TABLE.exists():
-        with TABLE.open(encoding="utf-8", newline="") as file:
-            rows = [*csv.DictReader(file)]
-    same = [each for each in rows if (each["form"], each["python"]) == (row["form"], row["python"])]
+    others = [each for each in rows() if (each["form"], each["python"]) != (row["form"], row["python"])]
     with TABLE.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows([*(each for each in rows if each not in same), row])
+        writer.writerows([*others, row])
 
 
 def main() -> int:
@@ -255,16 +265,19 @@ def main() -> int:
     given = parser.parse_args()
     if unknown := sorted({*given.forms} - {*forms}):
         parser.error(f"unknown: {', '.join(unknown)}")
-    known, failed = (REPORTS / "wheel.json").exists(), 0
+    python, failed = shutil.which(given.python) or given.python, 0
+    version = done(python, "-c", "import platform; print(platform.python_version())").strip()
+    good = {row["form"] for row in rows() if row["python"] == version and as_expected(row)}
+    wanted = given.forms or [form for form in forms if form not in good]
     with tempfile.TemporaryDirectory() as folder:
-        shop = Workshop(Path(folder), shutil.which(given.python) or given.python)
-        for form in dict.fromkeys([*([] if known else ["wheel"]), *(given.forms or forms)]):
+        shop = Workshop(Path(folder), python)
+        for form in dict.fromkeys([*([] if (REPORTS / "wheel.json").exists() else ["wheel"]), *wanted]):
             row = tried(form, shop)
             keep(row)
             print({name: value for name, value in row.items() if value != ""}, flush=True)
-            failed |= int(row["exit code"] != 0 or row.get("other verdicts", 1) != 0)
+            failed |= not as_expected(row)
         subprocess.run(["chmod", "-R", "u+w", folder], check=False)
-    return failed
+    return int(failed)
 
 
 if __name__ == "__main__":
