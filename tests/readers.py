@@ -140,7 +140,7 @@ READERS: dict[str, tuple[str, str, Callable[[], bytes], Callable[[str], object]]
         lambda p: Baseline.read(p).report,
     ),
     "mechanisms": ("dpcheck.commands.mechanisms", ".toml", lambda: _TOML, read_mechanisms),
-    "a report": ("dpcheck.commands.runs", ".json", lambda: _REPORT,
+    "a report": ("dpcheck.report.findings", ".json", lambda: _REPORT,
     lambda p: Report.from_json(Path(p).read_text("latin-1"))),
     "a report to compare": ("dpcheck.report.history", ".json", lambda: _REPORT, history.find),
     "an audit to compare": ("dpcheck.report.history", ".json", lambda: _json({"schema": "dpcheck.audit/1",
