@@ -4,7 +4,7 @@
 each ends; ``python tests/installs.py FORM ...`` tries those again. ``--python PYTHON`` says for which Python. The forms
 ``lowest`` and ``newest`` install the lowest or newest versions that pyproject.toml allows, and also run a slice of each
 layer of the tests; ``extras`` the lowest of the extras that need no PyTorch. The reports are kept in
-``build/installs``, where rows are compared.
+``build/installs``, where rows are compared, and so is compiled code.
 It needs a package index, from which it also takes uv, and no library; forms with another user need root.
 """
 
@@ -38,7 +38,7 @@ SLICE = (
     "tests/command/test_certify.py", "tests/command/test_file_formats.py",
 )  # fmt: skip
 EXTRAS = {  # each with tests that need it
-    "parquet": ("tests/command/test_file_formats.py",), "completion": ("tests/command/test_cli.py", "-k", "complet"),
+    "parquet": ("tests/command/test_parquet.py",), "completion": ("tests/command/test_cli.py", "-k", "complet"),
     "dask": ("tests/command/test_executors.py", "-k", "dask"),
     "reinforcement": ("tests/solvers/test_mlp.py", "-k", "gym"),
 }  # fmt: skip
@@ -161,9 +161,9 @@ def two_versions(shop: Workshop) -> Path:
     pythons = [shop.wheel, shop.environment("two", other)]
     folder, seen = Path(tempfile.mkdtemp(dir=shop.folder)), list[tuple[str, bool]]()
     for python in pythons * 2:  # the second time, both find what the other has kept
-        measured = run_in("", [python, "-m", "dpcheck", *MEASURED], folder, XDG_CACHE_HOME=str(shop.folder / "cache"))
+        measured = run_in("", [python, "-m", "dpcheck", *MEASURED], folder, XDG_CACHE_HOME=str(REPORTS / "cache"))
         checked = [python, "-m", "dpcheck", *first_command(), "--json-output", "report.json"]
-        run_in("", checked, folder, XDG_CACHE_HOME=str(shop.folder / "cache"))
+        run_in("", checked, folder, XDG_CACHE_HOME=str(REPORTS / "cache"))
         seen.append((measured.stdout, EDITS[0][2] in (folder / "report.json").read_text("utf-8")))
     if not (seen[:2] == seen[2:] and seen[0][0] != seen[1][0] and [edited for _, edited in seen[:2]] == [False, True]):
         raise SystemExit(f"two versions on one cache and store: {seen}")
@@ -204,7 +204,7 @@ def tried(form: str, shop: Workshop) -> dict[str, object]:
     place = "another user, no home" if "another user" in form and form not in PLACES else form
     folder = Path(tempfile.mkdtemp(dir=shop.folder, prefix="Ärger " if "accents" in form else "user"))
     folder.chmod(0o777)
-    cache = shop.folder / ("cache" if form not in TESTED else f"cache of {form}")
+    cache = REPORTS / ("cache" if form not in TESTED else f"cache of {form}")
     before = os.times()
     command = [python, "-m", "dpcheck", *first_command(), "--json-output", "report.json"]
     ended = run_in(place, command, folder, XDG_CACHE_HOME=str(cache))
