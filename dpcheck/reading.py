@@ -23,6 +23,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from dpcheck.errors import InputError, is_finite, one_line, require
+from dpcheck.running.confined import memory_in_use
 from dpcheck.shown import unmarked
 
 if TYPE_CHECKING:
@@ -96,17 +97,53 @@ def array_of(path: str | Path, name: str = "the file") -> NDArray[Any]:
 
 
 def parquet_of(path: str | Path, name: str = "the file") -> Any:
-    """Return the table of a Parquet file."""
+    """Return the table of a Parquet file, which a few bytes may state to be larger than any memory."""
     import pandas as pd
 
     require(os.path.isfile(path), name, "be an existing file of Parquet", path)
     try:
-        return pd.read_parquet(path)
+        from pyarrow import parquet
+
+        stated = parquet.read_metadata(path)
+        twice = [column for column, count in Counter(stated.schema.to_arrow_schema().names).items() if count > 1]
+        require(not twice, name, "have each column once", f"{', '.join(twice)} twice")
+        groups = map(stated.row_group, range(stated.num_row_groups))
+        chunks = (group.column(number) for group in groups for number in range(stated.num_columns))
+        cells = max(sum(chunk.num_values for chunk in chunks), stated.num_rows)
+        most = LARGEST // 8
+        require(cells <= most, name, f"hold at most {most:,} numbers and texts", f"{cells:,}")
+        with _memory(4 * LARGEST):
+            table = pd.read_parquet(path, engine="pyarrow", use_threads=False)
     except ImportError as error:
         must = f"{name} must be read with pyarrow, which is not installed: pip install 'dpcheck[parquet]'"
         raise InputError(must) from error
+    except InputError:
+        raise
+    except MemoryError as error:
+        room = f"be read within {4 * LARGEST // 1_000_000:,} megabytes"
+        raise InputError(f"{name} must {room}, got one that takes more") from error
     except Exception as error:  # of pyarrow, whose errors have no common kind
         raise InputError(f"{name} must be Parquet, got: {one_line(error)[:200]}") from error
+    require(table.size > 0, name, "have rows", f"{len(table)} of {table.shape[1]} columns")
+    return table
+
+
+@contextmanager
+def _memory(more: int) -> Iterator[None]:
+    """Let this process take so many bytes more at most, where the system holds it to that."""
+    used = memory_in_use()
+    if used is None:
+        yield
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = min(limit for limit in (used + more, soft, hard) if limit != resource.RLIM_INFINITY)
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 # Texts

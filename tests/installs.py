@@ -1,9 +1,10 @@
 """Ways to install dpcheck and places to run it: whether the README's first command ends as it should there.
 
-``python tests/installs.py [FORM ...]`` tries all forms, or those that are named, and writes a row of each to
-``tests/measured/installs.csv``; ``--python PYTHON`` says for which Python. The forms ``lowest`` and ``newest`` install
-the lowest or newest versions that pyproject.toml allows, and also run a slice of each layer of the tests; ``extras``
-the lowest of the extras that need no PyTorch. The reports are kept in ``build/installs``, where rows are compared.
+``python tests/installs.py`` tries all forms that have no good row in ``tests/measured/installs.csv``, and writes one as
+each ends; ``python tests/installs.py FORM ...`` tries those again. ``--python PYTHON`` says for which Python. The forms
+``lowest`` and ``newest`` install the lowest or newest versions that pyproject.toml allows, and also run a slice of each
+layer of the tests; ``extras`` the lowest of the extras that need no PyTorch. The reports are kept in
+``build/installs``, where rows are compared, and so is compiled code.
 It needs a package index, from which it also takes uv, and no library; forms with another user need root.
 """
 
@@ -37,7 +38,7 @@ SLICE = (
     "tests/command/test_certify.py", "tests/command/test_file_formats.py",
 )  # fmt: skip
 EXTRAS = {  # each with tests that need it
-    "parquet": ("tests/command/test_file_formats.py",), "completion": ("tests/command/test_cli.py", "-k", "complet"),
+    "parquet": ("tests/command/test_parquet.py",), "completion": ("tests/command/test_cli.py", "-k", "complet"),
     "dask": ("tests/command/test_executors.py", "-k", "dask"),
     "reinforcement": ("tests/solvers/test_mlp.py", "-k", "gym"),
 }  # fmt: skip
@@ -160,9 +161,9 @@ def two_versions(shop: Workshop) -> Path:
     pythons = [shop.wheel, shop.environment("two", other)]
     folder, seen = Path(tempfile.mkdtemp(dir=shop.folder)), list[tuple[str, bool]]()
     for python in pythons * 2:  # the second time, both find what the other has kept
-        measured = run_in("", [python, "-m", "dpcheck", *MEASURED], folder, XDG_CACHE_HOME=str(shop.folder / "cache"))
+        measured = run_in("", [python, "-m", "dpcheck", *MEASURED], folder, XDG_CACHE_HOME=str(REPORTS / "cache"))
         checked = [python, "-m", "dpcheck", *first_command(), "--json-output", "report.json"]
-        run_in("", checked, folder, XDG_CACHE_HOME=str(shop.folder / "cache"))
+        run_in("", checked, folder, XDG_CACHE_HOME=str(REPORTS / "cache"))
         seen.append((measured.stdout, EDITS[0][2] in (folder / "report.json").read_text("utf-8")))
     if not (seen[:2] == seen[2:] and seen[0][0] != seen[1][0] and [edited for _, edited in seen[:2]] == [False, True]):
         raise SystemExit(f"two versions on one cache and store: {seen}")
@@ -203,7 +204,7 @@ def tried(form: str, shop: Workshop) -> dict[str, object]:
     place = "another user, no home" if "another user" in form and form not in PLACES else form
     folder = Path(tempfile.mkdtemp(dir=shop.folder, prefix="Ärger " if "accents" in form else "user"))
     folder.chmod(0o777)
-    cache = shop.folder / ("cache" if form not in TESTED else f"cache of {form}")
+    cache = REPORTS / ("cache" if form not in TESTED else f"cache of {form}")
     before = os.times()
     command = [python, "-m", "dpcheck", *first_command(), "--json-output", "report.json"]
     ended = run_in(place, command, folder, XDG_CACHE_HOME=str(cache))
@@ -211,7 +212,7 @@ def tried(form: str, shop: Workshop) -> dict[str, object]:
     seconds = round(sum(after[2:4]) - sum(before[2:4]))  # of the children, however busy the machine is
     if ended.returncode or "Traceback" in ended.stderr:
         print(ended.stdout[-2000:], ended.stderr[-3000:], file=sys.stderr)
-    row: dict[str, object] = {"form": form, "date": datetime.date.today(), "exit code": ended.returncode}
+    row: dict[str, object] = {"form": form, "date": datetime.date.today(), "exit code": ended.returncode, "tests": ""}
     if (folder / "report.json").exists():
         REPORTS.mkdir(parents=True, exist_ok=True)
         shutil.copy(folder / "report.json", REPORTS / f"{form}.json")
@@ -233,17 +234,26 @@ def tried(form: str, shop: Workshop) -> dict[str, object]:
     return row | {"core seconds": seconds}
 
 
+def rows() -> list[dict[str, str]]:
+    """The rows of the table."""
+    if not TABLE.exists():
+        return []
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        return [*csv.DictReader(file)]
+
+
+def as_expected(row: dict[str, Any]) -> bool:
+    """Whether a form gives the exit code and the verdicts of the wheel, and no test fails there."""
+    return (str(row["exit code"]), str(row.get("other verdicts"))) == ("0", "0") and "failed" not in str(row["tests"])
+
+
 def keep(row: dict[str, object]) -> None:
     """Write a row to the table, in place of an older one of its form and Python."""
-    rows = []
-    if TABLE.exists():
-        with TABLE.open(encoding="utf-8", newline="") as file:
-            rows = [*csv.DictReader(file)]
-    same = [each for each in rows if (each["form"], each["python"]) == (row["form"], row["python"])]
+    others = [each for each in rows() if (each["form"], each["python"]) != (row["form"], row["python"])]
     with TABLE.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows([*(each for each in rows if each not in same), row])
+        writer.writerows([*others, row])
 
 
 def main() -> int:
@@ -255,16 +265,19 @@ def main() -> int:
     given = parser.parse_args()
     if unknown := sorted({*given.forms} - {*forms}):
         parser.error(f"unknown: {', '.join(unknown)}")
-    known, failed = (REPORTS / "wheel.json").exists(), 0
+    python, failed = shutil.which(given.python) or given.python, 0
+    version = done(python, "-c", "import platform; print(platform.python_version())").strip()
+    good = {row["form"] for row in rows() if row["python"] == version and as_expected(row)}
+    wanted = given.forms or [form for form in forms if form not in good]
     with tempfile.TemporaryDirectory() as folder:
-        shop = Workshop(Path(folder), shutil.which(given.python) or given.python)
-        for form in dict.fromkeys([*([] if known else ["wheel"]), *(given.forms or forms)]):
+        shop = Workshop(Path(folder), python)
+        for form in dict.fromkeys([*([] if (REPORTS / "wheel.json").exists() else ["wheel"]), *wanted]):
             row = tried(form, shop)
             keep(row)
             print({name: value for name, value in row.items() if value != ""}, flush=True)
-            failed |= int(row["exit code"] != 0 or row.get("other verdicts", 1) != 0)
+            failed |= not as_expected(row)
         subprocess.run(["chmod", "-R", "u+w", folder], check=False)
-    return failed
+    return int(failed)
 
 
 if __name__ == "__main__":

@@ -151,7 +151,7 @@ def _one_step(events: tuple[Any, ...]) -> tuple[Gaussian | Disjoint | Sampled, i
         and step.scheme != "with_replacement"
         and step.rest == 0
         and not step.laplace
-        and (step.records == 1)
+        and step.records == 1
     ):
         step = Gaussian(step.noise_multiplier)
     proved = isinstance(step, Gaussian | Disjoint) or (

@@ -141,12 +141,17 @@ class Picture:
     def save(self, draw: Callable[[], Any]) -> None:
         """Write the figure that ``draw`` returns."""
         if self.target:
-            figure, stream = draw(), BytesIO()
-            try:
-                figure.savefig(stream, dpi=150, format=Path(self.target).suffix.removeprefix(".").lower())
-            except (OSError, ValueError, RuntimeError) as error:  # such as a picture for which TeX is missing
-                must = f"--plot must be a picture that can be drawn, got {self.target}"
-                raise InputError(f"{must}: {one_line(error)}") from error
+            import matplotlib
+
+            stream = BytesIO()
+            with matplotlib.rc_context():
+                matplotlib.rcdefaults()  # since a matplotlibrc of the working folder may start TeX on a text of its own
+                figure = draw()
+                try:
+                    figure.savefig(stream, dpi=150, format=Path(self.target).suffix.removeprefix(".").lower())
+                except (OSError, ValueError, RuntimeError) as error:  # such as a picture for which TeX is missing
+                    must = f"--plot must be a picture that can be drawn, got {self.target}"
+                    raise InputError(f"{must}: {one_line(error)}") from error
             write_bytes(self.target, stream.getvalue())
 
 

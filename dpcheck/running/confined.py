@@ -1,8 +1,9 @@
 """What a process gives up for good, before it runs code that nobody trusts.
 
 Linux lets any process do so, without rights of its own and inside containers: a seccomp filter refuses system calls,
-and Landlock refuses to write files. Nothing here needs more than the standard library, since Landlock binds the thread
-that asks for it, and so must come before NumPy starts threads.
+and Landlock refuses to write files; their modes and times, which it leaves open, the filter keeps. Nothing here needs
+more than the standard library, since Landlock binds the thread that asks for it, and so must come before NumPy starts
+threads.
 """
 
 from __future__ import annotations
@@ -24,14 +25,19 @@ _MACHINES = {
     "x86_64": (0xC000003E, {
         "ioctl": 16, "shmget": 29, "shmat": 30, "shmctl": 31, "socket": 41, "socketpair": 53, "clone": 56, "fork": 57,
         "vfork": 58, "kill": 62, "semget": 64, "semop": 65, "semctl": 66, "msgget": 68, "msgsnd": 69, "msgrcv": 70,
-        "msgctl": 71, "fcntl": 72, "ptrace": 101, "setpgid": 109, "setsid": 112, "rt_sigqueueinfo": 129,
-        "setpriority": 141, "sched_setparam": 142, "sched_setscheduler": 144, "tkill": 200, "sched_setaffinity": 203,
-        "semtimedop": 220, "tgkill": 234, "mq_open": 240, "mq_unlink": 241, "add_key": 248, "request_key": 249,
-        "keyctl": 250, "ioprio_set": 251, "rt_tgsigqueueinfo": 297, "prlimit64": 302, "process_vm_readv": 310,
+        "msgctl": 71, "fcntl": 72, "chmod": 90, "fchmod": 91, "chown": 92, "fchown": 93, "lchown": 94, "ptrace": 101,
+        "setpgid": 109, "setsid": 112, "rt_sigqueueinfo": 129, "utime": 132, "setpriority": 141, "sched_setparam": 142,
+        "sched_setscheduler": 144, "setxattr": 188, "lsetxattr": 189, "fsetxattr": 190, "removexattr": 197,
+        "lremovexattr": 198, "fremovexattr": 199, "tkill": 200, "sched_setaffinity": 203, "semtimedop": 220,
+        "tgkill": 234, "utimes": 235, "mq_open": 240, "mq_unlink": 241, "add_key": 248, "request_key": 249,
+        "keyctl": 250, "ioprio_set": 251, "fchownat": 260, "futimesat": 261, "fchmodat": 268, "utimensat": 280,
+        "rt_tgsigqueueinfo": 297, "prlimit64": 302, "process_vm_readv": 310,
         "process_vm_writev": 311, "sched_setattr": 314, "seccomp": 317, "memfd_create": 319,
     }),
     "aarch64": (0xC00000B7, {
-        "fcntl": 25, "ioctl": 29, "ioprio_set": 30, "ptrace": 117, "sched_setparam": 118, "sched_setscheduler": 119,
+        "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "removexattr": 14, "lremovexattr": 15, "fremovexattr": 16,
+        "fchmod": 52, "fchmodat": 53, "fchownat": 54, "fchown": 55, "utimensat": 88, "fcntl": 25, "ioctl": 29,
+        "ioprio_set": 30, "ptrace": 117, "sched_setparam": 118, "sched_setscheduler": 119,
         "sched_setaffinity": 122, "kill": 129, "tkill": 130, "tgkill": 131, "rt_sigqueueinfo": 138, "setpriority": 140,
         "setpgid": 154, "setsid": 157, "mq_open": 180, "mq_unlink": 181, "msgget": 186, "msgctl": 187, "msgrcv": 188,
         "msgsnd": 189, "semget": 190, "semctl": 191, "semtimedop": 192, "semop": 193, "shmget": 194, "shmctl": 195,
@@ -40,7 +46,15 @@ _MACHINES = {
         "sched_setattr": 274, "seccomp": 277, "memfd_create": 279,
     }),
 }  # fmt: skip
-_EVERYWHERE = {"pidfd_send_signal": 424, "io_uring_setup": 425, "clone3": 435, "pidfd_getfd": 438, "memfd_secret": 447}
+_EVERYWHERE = {
+    "pidfd_send_signal": 424, "io_uring_setup": 425, "clone3": 435, "pidfd_getfd": 438, "memfd_secret": 447,
+    "fchmodat2": 452, "setxattrat": 463, "removexattrat": 466, "file_setattr": 469,
+}  # fmt: skip
+_ATTRIBUTES = (  # modes, owners, times and lists of who may do what, which Landlock leaves open
+    "chmod", "fchmod", "fchmodat", "chown", "fchown", "lchown", "fchownat", "utime", "utimes", "futimesat", "utimensat",
+    "setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr", "fchmodat2", "setxattrat",
+    "removexattrat", "file_setattr",
+)  # fmt: skip
 _REFUSED = (
     "socket", "io_uring_setup", "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "tkill",
     "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal", "setpriority", "ioprio_set",
@@ -50,7 +64,8 @@ _REFUSED = (
     "mq_open", "mq_unlink", "add_key", "request_key", "keyctl",  # what processes share without a file
 )  # fmt: skip
 _OF_A_PROCESS = ("prlimit64", "sched_setparam", "sched_setscheduler", "sched_setaffinity", "sched_setattr")
-_SET_OWNER = (8, 15), (0x8901, 0x8902)  # of fcntl, of ioctl: who is sent a signal when a file has news
+# of fcntl and ioctl: who is sent a signal when a file has news, who waits to open it, and its flags
+_OF_A_FILE = (8, 15, 1024), (0x8901, 0x8902, 0x40086602, 0x40046602, 0x401C5820)
 _THREAD = 0x10000  # the flag of clone that makes a thread, and no process
 _STREAM = 1  # a pair of datagram sockets could write to others, too
 
@@ -65,7 +80,7 @@ def confine(folder: str) -> dict[str, bool]:
         return {"network": False, "signals": False, "files": False}
     files, scoped = _write_only_in(libc, folder)
     filtered = _filter_calls(libc)
-    return {"network": filtered, "signals": filtered or scoped, "files": files}
+    return {"network": filtered, "signals": filtered or scoped, "files": files and filtered}
 
 
 def _drop_rights_of_root(libc: ctypes.CDLL) -> bool:
@@ -100,7 +115,7 @@ def filter_code(machine: int, numbers: dict[str, int], process: int) -> bytes:
         (load, 0, 0, 4), (equal, 1, 0, machine), (answer, 0, 0, refused),
         (load, 0, 0, 0), (at_least, 0, 1, 0x40000000), (answer, 0, 0, refused),  # the x32 calls of the same kernel
     ]  # fmt: skip
-    for name in _REFUSED:
+    for name in (*_REFUSED, *(name for name in _ATTRIBUTES if name in numbers)):
         lines += [(equal, 0, 1, numbers[name]), (answer, 0, 0, refused)]
     # Starting a process ends this one; clone3, whose flags a filter cannot read, gives way to clone.
     lines += [(equal, 0, 1, numbers["clone3"]), (answer, 0, 0, unknown)]
@@ -124,7 +139,7 @@ def filter_code(machine: int, numbers: dict[str, int], process: int) -> bytes:
     for name in _OF_A_PROCESS:
         decide(name, 0, 0xFFFFFFFF, (0, process), good=True)
     decide("socketpair", 1, 0xF, (_STREAM,), good=True)
-    for name, commands in zip(("fcntl", "ioctl"), _SET_OWNER, strict=True):
+    for name, commands in zip(("fcntl", "ioctl"), _OF_A_FILE, strict=True):
         decide(name, 1, 0xFFFFFFFF, commands, good=False)
     return b"".join(struct.pack("HBBI", *line) for line in [*lines, (answer, 0, 0, allowed)])
 

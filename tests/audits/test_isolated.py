@@ -187,13 +187,31 @@ ATTACKS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "removes a file": ("files", lambda given: os.remove(given["other"])),
     "moves a file": ("files", lambda given: os.rename(given["file"], given["file"] + "2")),
     "makes a file": ("files", lambda given: Path(given["file"] + "3").touch()),
+    "changes a mode": ("files", lambda given: os.chmod(given["file"], 0o666)),
+    "changes the mode of an open file": ("files", lambda given: to_open(given["file"], os.fchmod, 0o666)),
+    "changes a mode by a later call": ("files", lambda given: called(452, -100, path(given["file"]), 0o666, 0)),
+    "changes times": ("files", lambda given: os.utime(given["file"], (0, 0))),
+    "gives a file away": ("files", lambda given: os.chown(given["file"], os.getuid(), os.getgid())),
+    "adds an attribute": ("files", lambda given: os.setxattr(given["file"], "user.a", b"b")),
+    "sets a flag": ("files", lambda given: to_open(given["file"], fcntl.ioctl, 0x40086602, bytes([0x80, *bytes(7)]))),
+    "makes others wait": ("files", lambda given: to_open(given["other"], fcntl.fcntl, fcntl.F_SETLEASE, fcntl.F_RDLCK)),
     "writes beyond its limit": ("file size", lambda given: os.truncate("large", 300 * 2**20)),
     "has the parent's files": ("", lambda given: opened(given["file"])),
     "works elsewhere": ("", lambda given: folder_of_others(given["folder"])),
 }  # fmt: skip
 
 
-def called(number: int, *arguments: int) -> None:
+def to_open(file: str, attack: Callable[..., object], *arguments: Any) -> None:
+    """An attack by a file that is open to be read."""
+    with open(file, "rb") as stream:
+        attack(stream.fileno(), *arguments)
+
+
+def path(file: str) -> ctypes.c_char_p:
+    return ctypes.c_char_p(file.encode())
+
+
+def called(number: int, *arguments: Any) -> None:
     """A system call of x86."""
     if os.uname().machine != "x86_64" or ctypes.CDLL(None).syscall(number, *arguments) < 0:
         raise OSError("refused")

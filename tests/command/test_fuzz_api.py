@@ -1,6 +1,6 @@
 """Calls with arguments of every wrong kind: each public function returns, or raises InputError of one sentence.
 
-``DPCHECK_FUZZ=SECONDS`` goes on for so long with each function, with other arguments each time.
+``DPCHECK_FUZZ=SECONDS`` goes on for so long with each function, as in ``test_fuzz_readers.py``.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import wrong
-from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from test_fuzz_readers import fuzzed, going_on
+from test_fuzz_readers import fuzz
 
 FUNCTIONS = wrong.functions()
 DRAWN = (
@@ -31,12 +30,12 @@ def test_wrong_arguments_are_refused(name: str) -> None:
     wrong.wrong_with(function, {})  # what it loads is loaded once
     names = [each.name for each in wrong.parameters(function)]
 
-    @fuzzed(wrong.examples(function))
-    @given(st.dictionaries(st.sampled_from(names or ["none"]), DRAWN, min_size=1, max_size=2))
-    def call(changes: dict[str, Any]) -> None:
+    drawn = st.dictionaries(st.sampled_from(names or ["none"]), DRAWN, min_size=1, max_size=2)
+
+    def refused(changes: dict[str, Any]) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            said = wrong.wrong_with(function, changes if names else {})
+            said = wrong.wrong_with(function, changes)
         assert not said, said
 
-    going_on(call)
+    fuzz(name, wrong.examples(function), drawn, refused)

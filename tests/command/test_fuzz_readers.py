@@ -1,6 +1,7 @@
 """Files that were spoilt: each reader returns what is there, or raises InputError of one sentence, within a second.
 
-``DPCHECK_FUZZ=SECONDS`` goes on for so long with each reader, with other examples each time.
+``DPCHECK_FUZZ=SECONDS`` goes on for so much processor time with each reader, with other examples each time, and adds
+what came of it to ``tests/measured/fuzzing.csv``.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 import readers
+import tables
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -22,21 +26,41 @@ LONG = float(os.environ.get("DPCHECK_FUZZ", 0))
 _LONGEST, _SECONDS = 900, 1.0
 
 
-def fuzzed(examples: int) -> settings:
-    """Return the settings of a quick run, the same each time, or of a long one."""
-    checks = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.function_scoped_fixture]
-    common = settings(deadline=None, database=None, suppress_health_check=checks)
-    if not LONG:
-        return settings(common, max_examples=examples, derandomize=True, phases=[Phase.explicit, Phase.generate])
-    return settings(common, max_examples=2_000)
+def fuzz(name: str, examples: int, drawn: st.SearchStrategy[Any], check: Callable[[Any], object]) -> None:
+    """Check examples: a few, the same each time, or, as long as ``DPCHECK_FUZZ`` says, others each time."""
+    off = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.function_scoped_fixture]
+    common = settings(deadline=None, database=None, suppress_health_check=off)
+    quick = settings(common, max_examples=examples, derandomize=True, phases=[Phase.explicit, Phase.generate])
+    begun, made, failed = _used(), 0, False
+
+    @(settings(common, max_examples=500) if LONG else quick)
+    @given(drawn)
+    def one(value: Any) -> None:
+        nonlocal made, failed
+        if LONG and not failed and _used() - begun > LONG:
+            return
+        made += 1
+        try:
+            check(value)
+        except BaseException:
+            failed = True  # from here on Hypothesis makes the example smaller
+            raise
+
+    try:
+        one()
+        while _used() - begun < LONG:
+            one()
+    finally:
+        if LONG:
+            kept = tables.read("fuzzing") if (tables.FOLDER / "fuzzing.csv").exists() else None
+            row = {"target": name, "seconds": _used() - begun, "examples": made, "findings": int(failed)}
+            rows = pd.concat([kept, pd.DataFrame([row])])
+            tables.write("fuzzing", rows.groupby("target", as_index=False, sort=True).sum())
 
 
-def going_on(test: Callable[[], object]) -> None:
-    """Run a test once, and again for as long as a long run takes."""
-    end = time.monotonic() + LONG
-    test()
-    while time.monotonic() < end:
-        test()
+def _used() -> float:
+    """Processor time of this process and of those that it waited for."""
+    return sum(os.times()[:4])
 
 
 def test_every_reader_is_here() -> None:
@@ -63,10 +87,8 @@ def test_a_spoilt_file_is_read_or_refused(name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, f"file{ending}")
 
-        @fuzzed(30)
-        @given(st.data())
-        def spoil(data: st.DataObject) -> None:
-            file.write_bytes(data.draw(readers.spoilt(good(), ending)))
+        def read_or_refused(content: bytes) -> None:
+            file.write_bytes(content)
             started = time.process_time()
             try:
                 read(str(file))
@@ -75,4 +97,4 @@ def test_a_spoilt_file_is_read_or_refused(name: str) -> None:
                 assert "\n" not in said and 0 < len(said) < _LONGEST, said
             assert time.process_time() - started < _SECONDS
 
-        going_on(spoil)
+        fuzz(name, 30, readers.spoilt(good(), ending), read_or_refused)

@@ -17,6 +17,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import file_kills
 import kills
 import numpy as np
 import pandas as pd
@@ -65,6 +66,22 @@ def test_a_hundred_kills(tmp_path: Path, keep, name: str) -> None:
     keep("kills", pd.DataFrame(sorted([*others, row], key=lambda each: order.index(each["command"]))))
     assert same == rounds
     assert row["gone after"] < 5
+
+
+@pytest.mark.parametrize("place", [
+    "compiled code", pytest.param("baseline", marks=pytest.mark.thorough),
+    pytest.param("store of an audit", marks=pytest.mark.thorough),
+])  # fmt: skip
+def test_a_kill_in_the_midst_of_work_on_files_leaves_them_whole(place: str) -> None:
+    for trial in file_kills.trials(place, 2, seed=1):
+        assert trial.whole and trial.same
+
+
+def test_the_table_has_two_hundred_kills_of_every_place_and_each_left_the_same_bits() -> None:
+    rows, others = tables.read("file_kills"), (tables.read("kills"), tables.read("reproduce_kills"))
+    assert {*rows["place"]} == {*file_kills.PLACES}
+    assert (rows["whole"] == rows["trials"]).all() and (rows["same"] == rows["trials"]).all()
+    assert rows["killed"].sum() + sum(each["kills"].sum() for each in others) >= 200
 
 
 def measured() -> list[dict[str, Any]]:

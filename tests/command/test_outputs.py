@@ -276,3 +276,22 @@ def test_a_full_disk_leaves_the_old_file(
     assert len(target.read_bytes()) > 16 and not [*folder.glob(".*")]
     if role is File.WRITTEN and command != "measure":
         assert target.stat().st_mode & 0o777 == 0o640
+
+
+def test_settings_of_a_working_folder_start_no_program_for_a_picture(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A ``matplotlibrc`` there may name the text that TeX runs on."""
+    import matplotlib
+    from matplotlib.texmanager import TexManager
+
+    def started(*_: object, **__: object) -> None:
+        raise RuntimeError("TeX was started")
+
+    monkeypatch.setattr(TexManager, "_run_checked_subprocess", started)
+    rows = [f"{n},{n**-0.5}" for n in (100, 200, 400, 800) for _ in range(4)]
+    Path("d.csv").write_text("\n".join(["n,gap", *rows]))
+    with matplotlib.rc_context({"text.usetex": True}):
+        assert main(["rate", "d.csv", "--response", "gap", "--factors", "n", "--plot", "p.png"]) == 0
+        assert matplotlib.rcParams["text.usetex"]
+    assert Path("p.png").stat().st_size

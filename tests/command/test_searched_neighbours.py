@@ -136,14 +136,3 @@ def test_parquet_without_pyarrow_is_refused_in_a_sentence(tmp_path, monkeypatch)
     (tmp_path / "a.parquet").touch()
     with pytest.raises(InputError, match=r"pip install 'dpcheck\[parquet\]'"):
         dataset(str(tmp_path / "a.parquet"), "data")
-
-
-def test_parquet_is_a_table(tmp_path):
-    pytest.importorskip("pyarrow")
-    table = pd.DataFrame({"age": [1, 2], "sex": ["m", None]})
-    table.to_parquet(tmp_path / "a.parquet")
-    pd.testing.assert_frame_equal(dataset(str(tmp_path / "a.parquet"), "data"), table)
-    (tmp_path / "b.parquet").write_text("none")
-    for name in ("b", "nosuch"):
-        with pytest.raises(InputError, match="data must be JSON or"):
-            dataset(str(tmp_path / f"{name}.parquet"), "data")
