@@ -110,11 +110,11 @@ def best_of(best: Best, delta: float) -> Certificate:
     runs, curve = best.runs, privacy_curve(best.of)
     one: Certificate = certify(best.of, delta / max(runs.mean * _UP, 1.0))
     if isinstance(runs, PoissonRuns):
-        law, extra = f"Poisson({runs.mean:g})", runs.mean * float(curve(0.0))
+        law, extra = f"Poisson's law of mean {runs.mean:g}", runs.mean * float(curve(0.0))
     else:
-        law = f"negative binomial law of shape {runs.shape:g} and mean {runs.mean:.6g}"
+        law = f"a negative binomial law of shape {runs.shape:g} and mean {runs.mean:.6g}"
         extra = (1 + runs.shape) * _tail_epsilon(curve, float(runs.stop))
-    method = f"the best of a number of runs with the {law}; of one run, at delta {one.delta:.3g}: {one.method}"
+    method = f"the best of a number of runs with {law}; of one run, at delta {one.delta:.3g}: {one.method}"
     return dataclasses.replace(
         one, epsilon=(one.epsilon + extra) * _UP, delta=delta, method=f"an upper bound, {method}"
     )
