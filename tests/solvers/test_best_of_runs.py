@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.stats import laplace, norm
 
 import dpcheck
@@ -61,6 +62,20 @@ def test_no_certificate_is_below_the_exact_law() -> None:
             assert certified >= epsilon * (1 - 1e-4), (event, runs, epsilon, delta)
             nearest = max(nearest, epsilon / certified)
     assert nearest > 0.5
+
+
+def test_the_two_parts_are_those_of_the_claim() -> None:
+    """delta of one run over the mean number of runs, and the least epsilon whose delta the tail allows."""
+
+    def delta(epsilon: float) -> float:  # of N(1/4, 1) and N(0, 1)
+        return float(norm.cdf(1 / 8 - 4 * epsilon) - math.exp(epsilon) * norm.cdf(-1 / 8 - 4 * epsilon))
+
+    for shape, stop in [(1.0, 0.1), (0.0, 0.01), (2.5, 0.3)]:
+        runs = NegativeBinomial(shape, stop)
+        tail = brentq(lambda e, stop=stop: (1 - stop) * delta(e) - stop * math.expm1(e), 1e-9, 5, xtol=1e-14)
+        one = brentq(lambda e, mean=runs.mean: mean * delta(e) - 1e-5, 1e-9, 5, xtol=1e-14)
+        certified = dpcheck.certify(Best(Gaussian(4.0), runs), 1e-5).epsilon
+        assert one + (1 + shape) * tail <= certified * (1 + 1e-9) <= (one + (1 + shape) * tail) * (1 + 1e-3)
 
 
 def test_the_mean_is_the_slope_of_the_generating_function() -> None:
