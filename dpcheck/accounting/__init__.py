@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpcheck.accounting.best_of_runs import Best, best_of
 from dpcheck.accounting.certificates import Certificate as Certificate
 from dpcheck.accounting.certificates import between, certificate, deltas
 from dpcheck.accounting.certificates import gaussian_epsilon as gaussian_epsilon
@@ -36,7 +37,8 @@ def certify(
         (:class:`~dpcheck.events.Measured`) share one confidence (Bonferroni); an accountant of Opacus or its history;
         ``dp_accounting`` events, under that library's conventions (:func:`dpcheck.events.read_events` says which),
         where those of kinds that dpcheck does not compute go to that library's own accountants, which ``method`` then
-        names; or a privacy loss distribution with a method ``get_epsilon_for_delta``, which is asked.
+        names; a :class:`~dpcheck.accounting.best_of_runs.Best` of a random number of runs; or a privacy loss
+        distribution with a method ``get_epsilon_for_delta``, which is asked.
     delta : float
         In [0, 1), a number of any type: a fraction or a decimal is rounded down to a float.
     group : int
@@ -106,6 +108,9 @@ def certify(
     require_delta(delta)
     require_count(group, "group")
     require(released in ("all", "last"), "released", "be 'all' or 'last'", repr(released))
+    if isinstance(events, Best):
+        require(released == "all", "released", "be left out where the best of several runs is released", released)
+        return best_of(events, delta)
     if released == "last":
         require(group == 1, "group", "be 1 for the last iterate", group)
         from dpcheck.accounting.last_iterate import last_iterate

@@ -188,8 +188,10 @@ class Try:
         given = self.declared.algorithm
         if self.events is None:
             return "no events describe a run"
+        if unknown := why_not(self.events):
+            return unknown
         if given.contraction is None:
-            return why_not(self.events) or "declare contraction= if its steps contract"
+            return "declare contraction= if its steps contract"
         if self.contraction[0] != "consistent":
             return "the declared contraction is not what its steps show"
         return certify(

@@ -20,7 +20,14 @@ from dpcheck.errors import InputError
 
 x = symbols("x", positive=True)
 CLAIMS = registry.claims()
-IDS = {"bok2024": r"B\d\d", "zhang2022": r"Z\d\d", "yang2022": r"Y\d\d", "zhang2025": r"00[34]:.+", "xu2026": r"002:.+"}
+IDS = {
+    "bok2024": r"B\d\d",
+    "koskela2024": r"P\d\d",
+    "zhang2022": r"Z\d\d",
+    "yang2022": r"Y\d\d",
+    "zhang2025": r"00[34]:.+",
+    "xu2026": r"002:.+",
+}
 
 
 def methods(decision: Decision) -> tuple[str, ...]:

@@ -99,6 +99,8 @@ def test_the_row_has_the_certificate_of_the_output_alone(monkeypatch: pytest.Mon
 
 def test_rows_without_one_say_why() -> None:
     assert "declare contraction=" in str(tried(loop(contraction=None)).last)
+    mixed = (Repeated(Gaussian(Z), STEPS - 1), Gaussian(2 * Z))
+    assert "one kind" in str(tried(changed(loop(), events=mixed, contraction=0.9)).last)
     entries = {
         name: [str(entry.last) for entry in algorithm(name).games()] for name in ("dp_spider", "nispp", "dp_sgda")
     }
