@@ -339,6 +339,35 @@ def test_nothing_that_it_starts_outlives_it() -> None:
     assert not [command for command in commands if b"977.5" in command]
 
 
+_OUTLIVES = """
+import ctypes, os, sys, dpcheck
+from dpcheck.audits.running.isolated import Limits
+def outlives(data, rng):
+    ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)
+    os.execv("/bin/sleep", ["sleep", "978.5"])
+dpcheck.audit_privacy(outlives, 1, 0, epsilon=1.0, isolate=Limits(told=lambda said: print(said, flush=True)))
+"""
+
+
+@pytest.mark.thorough
+def test_it_does_not_outlive_an_audit_that_is_killed() -> None:
+    def asleep() -> bool:
+        return any(b"978.5" in path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists())
+
+    with subprocess.Popen([sys.executable, "-c", _OUTLIVES], stdout=subprocess.PIPE, text=True) as audit:
+        assert audit.stdout is not None
+        if "no signals" not in audit.stdout.readline().partition("; not on this system")[0]:
+            pytest.skip("the system refuses no calls")
+        end = time.monotonic() + 20
+        while not asleep() and time.monotonic() < end:
+            time.sleep(0.02)
+        assert asleep()
+        audit.kill()
+    while asleep() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not asleep()
+
+
 LIES = (
     b'{"shape": [1e999, 1], "words": []}', b"[" * 60_000, b"5", b'{"error": "x", "ran": 1e999}',
     b'{"shape": [1, 3], "words": []}\n' + np.array([1e18, np.nan, 5.0]).tobytes(),
