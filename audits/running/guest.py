@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import mmap
 import os
@@ -10,7 +9,6 @@ import pickle
 import signal
 import struct
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NoReturn
@@ -23,7 +21,6 @@ from dpcheck.running.confined import limit, memory_in_use
 from dpcheck.running.processes import EndedProcessError, end_process, end_with_parent
 
 NO_PROCESS = "start no process when it is isolated"
-_END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 
 
 def serve(holds: dict[str, bool], counter: int) -> NoReturn:
@@ -38,8 +35,6 @@ def serve(holds: dict[str, bool], counter: int) -> NoReturn:
         for stream in (0, 1, 2):  # nothing to read, and nowhere to print
             os.dup2(nowhere, stream)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
         end_with_parent()
         calls = mmap.mmap(counter, 16)
         os.close(counter)

@@ -12,13 +12,14 @@ import ctypes
 import errno
 import os
 import platform
+import signal
 import struct
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-_NO_NEW_PRIVILEGES = 38
+_NO_NEW_PRIVILEGES, _END_WITH_PARENT = 38, 1
 _CAPABILITIES, _READ_ALL = 0x20080522, 1 << 2  # the version of what capset takes; CAP_DAC_READ_SEARCH
 # machine -> its name in a filter, and the numbers of its system calls
 _MACHINES = {
@@ -30,9 +31,9 @@ _MACHINES = {
         "sched_setscheduler": 144, "setxattr": 188, "lsetxattr": 189, "fsetxattr": 190, "removexattr": 197,
         "lremovexattr": 198, "fremovexattr": 199, "tkill": 200, "sched_setaffinity": 203, "semtimedop": 220,
         "tgkill": 234, "utimes": 235, "mq_open": 240, "mq_unlink": 241, "add_key": 248, "request_key": 249,
-        "keyctl": 250, "ioprio_set": 251, "fchownat": 260, "futimesat": 261, "fchmodat": 268, "utimensat": 280,
-        "rt_tgsigqueueinfo": 297, "prlimit64": 302, "process_vm_readv": 310,
-        "process_vm_writev": 311, "sched_setattr": 314, "seccomp": 317, "memfd_create": 319,
+        "prctl": 157, "keyctl": 250, "ioprio_set": 251, "fchownat": 260, "futimesat": 261, "fchmodat": 268,
+        "utimensat": 280, "rt_tgsigqueueinfo": 297, "prlimit64": 302, "process_vm_readv": 310, "process_vm_writev": 311,
+        "sched_setattr": 314, "seccomp": 317, "memfd_create": 319,
     }),
     "aarch64": (0xC00000B7, {
         "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "removexattr": 14, "lremovexattr": 15, "fremovexattr": 16,
@@ -42,8 +43,8 @@ _MACHINES = {
         "setpgid": 154, "setsid": 157, "mq_open": 180, "mq_unlink": 181, "msgget": 186, "msgctl": 187, "msgrcv": 188,
         "msgsnd": 189, "semget": 190, "semctl": 191, "semtimedop": 192, "semop": 193, "shmget": 194, "shmctl": 195,
         "shmat": 196, "socket": 198, "socketpair": 199, "add_key": 217, "request_key": 218, "keyctl": 219,
-        "clone": 220, "rt_tgsigqueueinfo": 240, "prlimit64": 261, "process_vm_readv": 270, "process_vm_writev": 271,
-        "sched_setattr": 274, "seccomp": 277, "memfd_create": 279,
+        "prctl": 167, "clone": 220, "rt_tgsigqueueinfo": 240, "prlimit64": 261, "process_vm_readv": 270,
+        "process_vm_writev": 271, "sched_setattr": 274, "seccomp": 277, "memfd_create": 279,
     }),
 }  # fmt: skip
 _EVERYWHERE = {
@@ -76,6 +77,7 @@ def confine(folder: str) -> dict[str, bool]:
         return {"network": False, "signals": False, "files": False}
     libc = ctypes.CDLL(None, use_errno=True)
     libc.syscall.restype = ctypes.c_long
+    libc.prctl(_END_WITH_PARENT, signal.SIGKILL, 0, 0, 0)  # which the filter then leaves as it is
     if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) or not _drop_rights_of_root(libc):
         return {"network": False, "signals": False, "files": False}
     files, scoped = _write_only_in(libc, folder)
@@ -141,6 +143,7 @@ def filter_code(machine: int, numbers: dict[str, int], process: int) -> bytes:
     decide("socketpair", 1, 0xF, (_STREAM,), good=True)
     for name, commands in zip(("fcntl", "ioctl"), _OF_A_FILE, strict=True):
         decide(name, 1, 0xFFFFFFFF, commands, good=False)
+    decide("prctl", 0, 0xFFFFFFFF, (_END_WITH_PARENT,), good=False)
     return b"".join(struct.pack("HBBI", *line) for line in [*lines, (answer, 0, 0, allowed)])
 
 

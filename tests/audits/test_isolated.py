@@ -16,6 +16,7 @@ import tempfile
 import termios
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -335,8 +336,45 @@ def test_nothing_that_it_starts_outlives_it() -> None:
 
     with pytest.raises(ContainedError):
         dpcheck.audit_privacy(after(0, escapes), 1, 0, epsilon=1.0, trials=1_000, isolate=LIMITS)
-    commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
-    assert not [command for command in commands if b"977.5" in command]
+    assert not [command for command in running() if b"977.5" in command]
+
+
+def running() -> list[bytes]:
+    """The commands of all processes."""
+    found = list[bytes]()
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # one that has ended by now
+            found.append(path.read_bytes())
+    return found
+
+
+_OUTLIVES = """
+import ctypes, os, sys, dpcheck
+from dpcheck.audits.running.isolated import Limits
+def outlives(data, rng):
+    ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)
+    os.execv("/bin/sleep", ["sleep", "978.5"])
+dpcheck.audit_privacy(outlives, 1, 0, epsilon=1.0, isolate=Limits(told=lambda said: print(said, flush=True)))
+"""
+
+
+@pytest.mark.thorough
+def test_it_does_not_outlive_an_audit_that_is_killed() -> None:
+    def asleep() -> bool:
+        return b"sleep\x00978.5\x00" in running()
+
+    with subprocess.Popen([sys.executable, "-c", _OUTLIVES], stdout=subprocess.PIPE, text=True) as audit:
+        assert audit.stdout is not None
+        if "no signals" not in audit.stdout.readline().partition("; not on this system")[0]:
+            pytest.skip("the system refuses no calls")
+        end = time.monotonic() + 20
+        while not asleep() and time.monotonic() < end:
+            time.sleep(0.02)
+        assert asleep()
+        audit.kill()
+    while asleep() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not asleep()
 
 
 LIES = (

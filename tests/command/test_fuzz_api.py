@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import readers
+import tables
 import wrong
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -39,3 +41,11 @@ def test_wrong_arguments_are_refused(name: str) -> None:
         assert not said, said
 
     fuzz(name, wrong.examples(function), drawn, refused)
+
+
+def test_the_table_of_long_runs_names_what_is_there() -> None:
+    assert {*tables.read("fuzzing")["target"]} <= {
+        *FUNCTIONS,
+        *readers.READERS,
+        "data in Parquet",
+    }  # which an extra reads
