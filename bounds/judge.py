@@ -99,7 +99,7 @@ def _counterexample(step: Step) -> Counterexample | None:
         point = step.outcome().point
         if point is None:
             return None
-        return _broken(sympy.Le(*step.sides(), evaluate=False), tuple(point.items()))
+        return _broken(step.relation(), tuple(point.items()))
     if isinstance(step, Below):
         broken = _broken(sympy.Lt(step.smaller, step.larger, evaluate=False), ())
         return broken if broken.holds() else None

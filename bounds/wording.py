@@ -46,7 +46,7 @@ def _text(step: Any) -> str:
     end = f" for {over}" if over else ""
     if isinstance(step, Inequality):
         smaller, larger = step.sides()
-        return f"{plain(smaller)} <= {plain(larger)}{end}{_defined(smaller, larger)}"
+        return f"{plain(smaller)} {step.sign} {plain(larger)}{end}{_defined(smaller, larger)}"
     if isinstance(step, Identity):
         return f"{plain(step.left)} = {plain(step.right)}{end}{_defined(step.left, step.right)}"
     if isinstance(step, AtMost):

@@ -58,7 +58,7 @@ def value(expression: Any, values: Mapping[Any, Any]) -> Any:
         return _real(expression)
     parts = [value(part, values) for part in expression.args]
     if expression.is_Pow or expression.func is sympy.exp:
-        _require_power(*(parts if expression.is_Pow else (sympy.E, parts[0])))
+        require_power(*(parts if expression.is_Pow else (sympy.E, parts[0])))
     elif expression.func is sympy.log and _sign(parts[0]) != 1:
         raise UndefinedError("logarithm of a number that is not known to be positive")
     return _real(expression.func(*parts))
@@ -76,7 +76,7 @@ def partial(side: Any, values: Mapping[Any, Any]) -> Any:
     return rebuilt
 
 
-def _require_power(base: Any, exponent: Any) -> None:
+def require_power(base: Any, exponent: Any) -> None:
     """Require that the power is a real number, and one that can be written down."""
     if base.is_Rational and exponent.is_Rational:
         size = max(abs(int(base.p)), int(base.q)).bit_length() * abs(int(exponent.p))
