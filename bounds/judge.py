@@ -11,6 +11,8 @@ from dpcheck.bounds.claim import Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Inequality, Quoted, Searched, Step
 from dpcheck.bounds.formula import plain
 from dpcheck.bounds.kind import Method
+from dpcheck.bounds.prover.limit import OutOfTime, left, limit
+from dpcheck.bounds.prover.partial import partly
 from dpcheck.errors import require
 
 
@@ -58,26 +60,39 @@ def judged(*steps: Step, note: str = "", repaired: str = "") -> Decision:
     """Return the machine's own verdict on a claim that all ``steps`` hold; parameters as for :func:`judge`."""
     if unread:
         return Decision("unresolved", Method.NONE, Evidence((), repaired=repaired), note, "judged", steps)
+    late: list[Step] = []
+    broken: list[Step] = []
     try:
-        broken = [step for step in steps if not step.holds()]
-        methods = ", ".join(dict.fromkeys(_method(step) for step in steps))
+        for done, step in enumerate(steps):
+            try:
+                with limit(left() * _FOR_THE_ANSWER / (len(steps) - done)):
+                    broken += [] if step.holds() else [step]
+            except OutOfTime:
+                late.append(step)
+        methods = ", ".join(dict.fromkeys(_method(step) for step in steps if step not in late)) or Method.NONE
     except (ArithmeticError, ValueError) as error:  # no route takes a formula, or a number, of it
         why = f"Neither proved nor refuted: {wording.text(steps)} ({error})."
         return Decision("unresolved", Method.NONE, Evidence(()), why, "judged", steps)
     for step in broken:
         point = _counterexample(step)
         if point is not None:
-            rescue = f"{_AUTHOR}{repaired}" if repaired else _rescue(step)
-            evidence = Evidence((point,), repaired=rescue)
-            return Decision("refuted", methods, evidence, f"It fails: {point.says}.", "judged", steps)
-    if broken:
-        undecided = "; ".join(_open(step) for step in broken)
-        note = f"Neither proved nor refuted: {undecided}."
-        return Decision("unresolved", methods, Evidence(()), note, "judged", steps)
+            evidence = Evidence(
+                (point,), repaired=f"{_AUTHOR}{repaired}" if repaired else "no constant was found in the time"
+            )
+            further = None if repaired else functools.partial(_rescue, step)
+            return Decision("refuted", methods, evidence, f"It fails: {point.says}.", "judged", steps, further)
+    if broken or late:
+        undecided = "; ".join([*map(_open, broken), *(f"{wording.text([step])} (time ran out)" for step in late)])
+        proved = f" Proved: {shown}." if (shown := wording.text(s for s in steps if s not in [*broken, *late])) else ""
+        note = f"Neither proved nor refuted: {undecided}.{proved}"
+        open_ones = [step for step in (*broken, *late) if isinstance(step, Inequality)]
+        further = functools.partial(partly, open_ones[0]) if open_ones else None
+        return Decision("unresolved", methods, Evidence(()), note, "judged", steps, further)
     added = f" {_AUTHOR}{note}" if note else ""
     return Decision("proved", methods, Evidence(steps), f"Every relation holds as it stands.{added}", "judged", steps)
 
 
+_FOR_THE_ANSWER = 0.7  # of the time; the rest is for what is known of a claim that stays open
 _AUTHOR = "In the author's words: "
 unread = False  # set where a file is read whose claims another process decides
 

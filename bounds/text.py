@@ -84,7 +84,7 @@ class TextError(InputError):
 
     def __init__(self, what: str, text: str, place: int) -> None:
         """Say what is wrong, and in which column."""
-        self.text, self.place = text, place
+        self.what, self.text, self.place = what, text, place
         super().__init__(f"{what}, at column {place + 1} of: {one_line(text)[:200]}")
 
     @property
