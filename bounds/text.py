@@ -63,6 +63,7 @@ KINDS = (
     "real", "integer", "positive", "negative", "nonnegative", "nonpositive", "even", "odd", "prime", "composite",
     "rational", "irrational", "noninteger", "nonzero",
 )  # fmt: skip
+_SIGNED = {"positive", "negative", "nonnegative", "nonpositive"}
 _PLURAL = ("reals", "integers", "numbers")
 _FILLING = ("all", "any", "every", "number", "numbers")
 _OTHERS = (  # words of a sentence that the grammar has no place for, which nobody means as letters
@@ -252,8 +253,23 @@ class _Parser:
             raise TextError(f"unknown word {name}{near}", self._text, self._first[name])
         facts = {name: known or {"real": True} for name, known in self._letters.items()}
         left = [condition for condition in conditions if not self._is_sign(condition, facts)]
+        for condition in left:
+            self._tell_sign(condition, facts)
         settled = [[relation[0], *(_settled(side, facts) for side in relation[1:])] for relation in (*relations, *left)]
         return Typed(tuple(settled[: len(relations)]), facts, tuple(settled[len(relations) :]))
+
+    def _tell_sign(self, condition: Tree, facts: dict[str, dict[str, bool]]) -> None:
+        """Add to the facts of a letter what an end of its interval, which stays, says of its sign."""
+        head, left, right = condition
+        if right[0] == "letter":
+            head, left, right = _FLIPPED.get(head, head), right, left
+        end = value_of(right)
+        if left[0] != "letter" or end is None or facts[left[1]].keys() & _SIGNED:
+            return
+        if head in ("GreaterThan", "StrictGreaterThan") and end >= 0:
+            facts[left[1]] = {**facts[left[1]], "positive" if end > 0 else "nonnegative": True}
+        if head in ("LessThan", "StrictLessThan") and end <= 0:
+            facts[left[1]] = {**facts[left[1]], "negative" if end < 0 else "nonpositive": True}
 
     def _is_sign(self, condition: Tree, facts: dict[str, dict[str, bool]]) -> bool:
         """Take a condition ``x > 0`` or ``x < 0`` over into the facts of its letter, if nothing there contradicts."""
@@ -264,7 +280,7 @@ class _Parser:
         if sign is None or left[0] != "letter" or value_of(right) != 0:
             return False
         known = facts[left[1]]
-        if known.keys() & {"positive", "negative", "nonnegative", "nonpositive"} - {sign}:
+        if known.keys() & _SIGNED - {sign}:
             return False
         facts[left[1]] = {**known, sign: True}
         return True
