@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import sympy
@@ -142,7 +143,9 @@ def _points(letters: list[Any]) -> Iterator[tuple[tuple[Any, Any], ...]]:
 
 def _rescue(step: Step) -> str:
     """Return the constant with which an inequality holds, or what the search for one came to."""
-    if not isinstance(step, Inequality):
+    if isinstance(step, Inequality) and step.sign == "<" and replace(step, sign="<=").holds():
+        return "with <= in place of < it is proved"
+    if not isinstance(step, Inequality) or step.sign == "=":
         return "nothing was searched for"
     room = step.tightness()
     if room.status == "critical":

@@ -38,9 +38,10 @@ def claims(target: Any, conditions: tuple[Any, ...] = ()) -> list[dict[str, Any]
     Raises :class:`~dpcheck.errors.InputError` for a line that the grammar does not read, with its place.
     """
     if isinstance(target, str):
+        require(not conditions, "the domain of a text", "stand in the text, as in 'x <= 1 for x < 1'", conditions)
         if target.endswith(ENDINGS):
             return [_claim(_read(line, place), place, line, target) for place, line in _lines(target)]
-        if not is_line(target) and not conditions:
+        if not is_line(target):
             return None
         return [_claim(parse(target), "typed", target, "typed")]
     if target is None:

@@ -21,6 +21,7 @@ Compiled = Callable[[Sequence[Ball]], Ball]
 
 _LARGEST_POWER = 2_000_000  # bits of a power of rational numbers that are written out
 _HIGHEST_ROOT = 10_000  # of a rational number; sympy looks for exact roots, which takes long beyond
+_LONGEST, _LARGEST_ROOT = 100, 100  # operations in a number, and degree of a root in it, that sympy cancels
 _PRECISIONS = (64, 256, 1024, 4096)  # bits; a sign still open after the last is left open
 
 
@@ -112,7 +113,13 @@ def _sign(number: Any) -> int | None:
                 return -1
     except UndefinedError:
         return None
-    return 0 if sympy.simplify(number) == 0 else None
+    return 0 if _is_short(number) and sympy.simplify(number) == 0 else None
+
+
+def _is_short(number: Any) -> bool:
+    """Say whether sympy can be asked to cancel a number: it would take minutes over high roots and long formulas."""
+    roots = (power.exp.q for power in number.atoms(sympy.Pow) if power.exp.is_Rational)
+    return bool(number.count_ops() <= _LONGEST and max(roots, default=1) <= _LARGEST_ROOT)
 
 
 def compile(expression: Any, letters: Sequence[Any]) -> Compiled:

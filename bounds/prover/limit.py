@@ -33,7 +33,8 @@ def limit(seconds: float) -> Iterator[None]:
         raise OutOfTime
 
     started = time.monotonic()
-    outer, _ = signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), _AGAIN)
+    outer, _ = signal.getitimer(signal.ITIMER_REAL)
+    signal.setitimer(signal.ITIMER_REAL, max(min(seconds, outer or seconds), 1e-3), _AGAIN)
     before = signal.signal(signal.SIGALRM, ring)
     try:
         yield

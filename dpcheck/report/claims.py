@@ -62,12 +62,13 @@ def _typed(results: Sequence[ClaimResult], *, color: bool, width: int) -> str:
     for result in results:
         place = f"{readable(result.claim.id)}  " if result.claim.paper != TYPED else ""
         paragraph(console, _word(result).append(f"  {place}{readable(result.statement)}", "bold"), first="")
-        rooms = [f"factor on the larger side: {_room(room)}" for room in result.rooms]
+        rooms = [f"factor on the larger side: {room['says']}" for room in result.rooms if room["status"] != "unknown"]
         facts = {
             "proved": "; ".join([f"by {result.method} ({result.trust})", *rooms]),
             "refuted": "; ".join(filter(None, [_crux(result), result.evidence["repaired"]])),
         }
-        paragraph(console, facts.get(result.verdict, result.note), first="    ")
+        open_point = result.note.replace(f": {result.statement}", "", 1)  # which stands above
+        paragraph(console, facts.get(result.verdict, open_point), first="    ")
     return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines())
 
 
