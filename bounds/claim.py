@@ -148,7 +148,7 @@ class Claim:
             for step, record in zip(decision.evidence.steps, shown["steps"], strict=False):
                 room = step.room() if isinstance(step, Inequality) else None
                 if room is not None:
-                    record["tightness"] = room
+                    record |= {"tightness": room, "trust": record.pop("trust")}
             if decision.further is not None and verdict == decision.verdict:
                 words = decision.further()
                 shown["repaired"] = words if verdict == "refuted" else shown["repaired"]
