@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcheck.bounds.text import SIGNS, TextError, Tree, Typed, parse
+from dpcheck.bounds.text import Typed, parse
+from dpcheck.bounds.tokens import SIGNS, TextError
+from dpcheck.bounds.typed import Tree
 from dpcheck.errors import InputError, one_line, require
 
 if TYPE_CHECKING:
