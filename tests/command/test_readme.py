@@ -43,7 +43,7 @@ CODES = {
         "prove lemma.py": 1,
         "prove 'log(n)": 1,
         "prove 'n": 2,
-    },  # fmt: skip
+    },
 }
 
 
