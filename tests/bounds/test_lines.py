@@ -53,6 +53,13 @@ def test_a_line_gets_a_verdict_and_is_printed_as_it_was_judged(line: str, verdic
         assert (again.verdict, again.statement) == (verdict, statement)
 
 
+@pytest.mark.parametrize("line", ["x1 <= x_1", "A <= Α", "х <= 1", "x <= 1 for x > 0, x < 0", "x <= 1 for even odd x"])
+def test_a_line_without_a_meaning_is_refused(line: str) -> None:
+    """Letters that look alike, in another alphabet, or with no value."""
+    with pytest.raises(InputError):
+        judged(line)
+
+
 def test_a_relation_of_sympy_is_judged_where_it_is_claimed() -> None:
     for relation, conditions, statement in (
         (log(n) <= sqrt(n), (n >= 1,), "log(n) <= sqrt(n) for n >= 1, n integer"),
