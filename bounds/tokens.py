@@ -56,7 +56,7 @@ class TextError(InputError):
         """Two lines: the text around the place, and a caret under it."""
         start = max(0, self.place - 60)
         shown = "".join(c if c.isprintable() else " " for c in self.text[start : start + 78])
-        return f"{shown}\n{' ' * (self.place - start)}^"
+        return f"  {shown}\n  {' ' * (self.place - start)}^"
 
 
 @dataclass(frozen=True)

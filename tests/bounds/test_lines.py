@@ -98,7 +98,7 @@ def test_files_of_lines_are_checked_where_they_are_marked(tmp_path: Path, capsys
     (tmp_path / "b.txt").write_text("x <= x\nx <= (1\n", "utf-8")
     assert cli.main(["prove", str(tmp_path / "b.txt")]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("x <= (1\n       ^\ndpcheck: error: b.txt:2: expected ')' to close a bracket")
+    assert said.startswith("  x <= (1\n         ^\ndpcheck: error: b.txt:2: expected ')' to close a bracket")
     for name, text in (("c.md", "x <= 1"), ("c.txt", "#"), ("c.tex", "x"), ("none.txt", None)):
         if text is not None:
             (tmp_path / name).write_text(text, "utf-8")

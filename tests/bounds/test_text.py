@@ -91,7 +91,7 @@ def test_an_unknown_word_is_named_with_its_column(text: str, named: str, column:
     with pytest.raises(TextError, match=rf"at column {column} of") as refused:
         parse(text)
     assert str(refused.value).startswith(named)
-    assert refused.value.caret == f"{text}\n{' ' * (column - 1)}^"
+    assert refused.value.caret == f"  {text}\n  {' ' * (column - 1)}^"
 
 
 def test_powers_products_and_signs_are_those_of_mathematics() -> None:
