@@ -29,8 +29,11 @@ def limit(seconds: float) -> Iterator[None]:
         yield
         return
 
+    armed = [True]  # an alarm on its way while the block is left raises nothing
+
     def ring(*_: Any) -> None:
-        raise OutOfTime
+        if armed:
+            raise OutOfTime
 
     started = time.monotonic()
     outer, _ = signal.getitimer(signal.ITIMER_REAL)
@@ -39,6 +42,7 @@ def limit(seconds: float) -> Iterator[None]:
     try:
         yield
     finally:
+        armed.clear()
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
         if outer:
