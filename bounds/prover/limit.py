@@ -37,9 +37,9 @@ def limit(seconds: float) -> Iterator[None]:
 
     started = time.monotonic()
     outer, _ = signal.getitimer(signal.ITIMER_REAL)
-    signal.setitimer(signal.ITIMER_REAL, max(min(seconds, outer or seconds), 1e-3), _AGAIN)
-    before = signal.signal(signal.SIGALRM, ring)
+    before = signal.signal(signal.SIGALRM, ring)  # first, since an alarm that nobody hears ends the process
     try:
+        signal.setitimer(signal.ITIMER_REAL, max(min(seconds, outer or seconds), 1e-3), _AGAIN)
         yield
     finally:
         armed.clear()
