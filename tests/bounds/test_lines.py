@@ -220,3 +220,19 @@ def test_an_end_that_is_left_out_is_part_of_a_domain() -> None:
     assert Inequality("", x, Integer(2), over(x < 2), sign="<").holds()
     assert Inequality("", x, Integer(2), over(x <= 2), sign="<").outcome().point == {x: 2}
     assert Inequality("", x, Integer(2), over(x <= 2), sign="=").outcome().verdict == "refuted"
+
+
+def test_a_certificate_shows_a_strict_sign_where_no_parameter_of_a_term_can_vanish() -> None:
+    y = Symbol("y", real=True)
+    third = Rational(1, 3)
+    for smaller, larger, domain, positive in (
+        (third, x, over(x >= third), False),
+        (third, x, over(x > third), True),
+        (third, 1 + x, over(x >= third), True),
+        (x * y, 2 * x * y, over(x > 0, y >= 0), False),
+        (x * y, 2 * x * y, over(x > 0, y > 0), True),
+        (x, third, over(x <= third), False),
+        (x, third, over(x < third), True),
+    ):
+        (certificate,) = Inequality("", smaller, larger, domain).outcome().certificates
+        assert certificate.positive() is positive, (smaller, larger, str(domain))
