@@ -15,7 +15,8 @@ import re
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,14 @@ from dpcheck.bounds.kind import Kind as Kind
 from dpcheck.bounds.kind import Method as Method
 from dpcheck.bounds.ledger import ClaimResult as ClaimResult
 from dpcheck.bounds.ledger import compared
+from dpcheck.bounds.lines import TYPED
+from dpcheck.bounds.prover.limit import OutOfTime, left, limit
 from dpcheck.bounds.statement import Carried, Statement
 from dpcheck.bounds.statement import carries as carries
 from dpcheck.errors import require
 from dpcheck.source import docstring
 
+_SHORT = 1.0  # seconds
 _CONSTANT = re.compile(r"(?<!\{)\{([A-Z][A-Z_0-9]+)\}(?!\})")  # a place with the name of a constant of the module
 
 
@@ -104,8 +108,14 @@ class Claim:
             require(isinstance(text, str), name, "be text", text)
         require(callable(self.decision), "the decision of a claim", "be a function, such as judge(...)", self.decision)
 
-    def decide(self) -> ClaimResult:
+    def decide(self, answered: Callable[[ClaimResult], object] | None = None) -> ClaimResult:
         """Reach the verdict, recomputing all of its evidence.
+
+        Parameters
+        ----------
+        answered : callable, optional
+            Called with the result as soon as the verdict is known, before the search for how much room there is in a
+            constant, for what holds instead of a refuted claim, or for what is known of an open one.
 
         Returns
         -------
@@ -127,11 +137,28 @@ class Claim:
         named = decision.method if isinstance(decision.method, str) else "; ".join(decision.method)
         method = named.replace(Method.PROVER, ", ".join(routes) or Method.PROVER)  # what it used in fact
         kernel = share(self.statement, verdict, decision.evidence.steps)
-        return ClaimResult(
+        result = ClaimResult(
             self, verdict, method, note, shown, time.perf_counter() - started,
             "judged" if relations else BY_HAND,  # a person reads words
             kernel, wording.text(relations), wording.latex(relations),
         )  # fmt: skip
+        if answered is not None:
+            answered(result)
+        with suppress(OutOfTime), limit(self._patience(verdict, time.perf_counter() - started)):
+            for step, record in zip(decision.evidence.steps, shown["steps"], strict=False):
+                room = step.room() if isinstance(step, Inequality) else None
+                if room is not None:
+                    record |= {"tightness": room, "trust": record.pop("trust")}
+            if decision.further is not None and verdict == decision.verdict:
+                words = decision.further()
+                shown["repaired"] = words if verdict == "refuted" else shown["repaired"]
+                note = " ".join(filter(None, (note, words))) if verdict == "unresolved" else note
+        return replace(result, note=note, seconds=time.perf_counter() - started)
+
+    def _patience(self, verdict: Verdict, seconds: float) -> float:
+        """Return the time for what is searched for besides: little where somebody waits for the answer to a line."""
+        answered = self.kind == TYPED and verdict in ("proved", "refuted")
+        return min(left(), max(_SHORT, seconds)) if answered else left()
 
     def _checked(self, decision: Decision) -> tuple[Verdict, str]:
         """Return the verdict and note that are left once every step has been recomputed."""

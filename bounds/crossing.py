@@ -8,6 +8,7 @@ that the file reports, and is called that.
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from fractions import Fraction
@@ -34,9 +35,11 @@ from dpcheck.bounds.evidence import (
     Inequality,
     Quoted,
     Searched,
+    over,
 )
 from dpcheck.bounds.judge import judge
 from dpcheck.bounds.ledger import SHARES, ClaimResult
+from dpcheck.bounds.prover import limit
 from dpcheck.bounds.statement import Carried, Statement
 from dpcheck.errors import InputError, one_line, raised, require
 
@@ -44,6 +47,7 @@ STEPS = (AtMost, Below, Cited, Counterexample, Dominated, Enumerated, Exceeds, I
          Private, Quoted, Searched)  # fmt: skip
 _KINDS: dict[str, Any] = {kind.__name__: kind for kind in (*STEPS, Carried, Domain, Statement)}
 _ALL, _, _STEPS_ONLY, _ = SHARES
+_OF_THE_TIME = 0.95  # of a claim, for all that is searched for
 _SECONDS = 20.0  # that Coq may take for one proof
 _ARGUED = ("verdict", "note", "readings", "condition", "repaired", "differs")
 
@@ -127,6 +131,8 @@ def _grown(node: Any) -> Any:
         return tuple(map(_grown, rest))
     if head == "map":
         return {_grown(key): _grown(value) for key, value in rest}
+    if head == "over":
+        return over(*map(terms.grown, rest))
     if head == "Region":
         return Region(*map(_grown, rest))
     if head == "Reported":
@@ -159,13 +165,20 @@ def claim(node: Any) -> tuple[Claim, tuple[Any, ...]]:
         raise InputError(f"what a file sends must be a claim, got {raised(error)}") from error
 
 
-def result(stated: Claim, relations: tuple[Any, ...]) -> ClaimResult:
-    """Decide a claim of a file.
+def result(
+    stated: Claim, relations: tuple[Any, ...], answered: Callable[[ClaimResult], object] | None = None
+) -> ClaimResult:  # fmt: skip
+    """Decide a claim of a file; ``answered`` is called with the result once the verdict is known.
 
     The text of a judged one is that of its relations, whatever its author's words are; what rests on a number that the
     file reports is not judged, and how much a kernel accepted is read off the relations alone.
     """
-    reached = stated.decide()
+    early = None if answered is None else lambda known: answered(_worded(known, relations))
+    return _worded(stated.decide(early), relations)
+
+
+def _worded(reached: ClaimResult, relations: tuple[Any, ...]) -> ClaimResult:
+    """Return a result with the text of its relations, and with the kernel's word for them alone."""
     everything = relations and reached.verdict == "proved" and all(map(kernel.accepted, relations))
     reached = replace(reached, kernel=_ALL if everything else _STEPS_ONLY if reached.kernel else "")
     if not relations:
@@ -175,21 +188,27 @@ def result(stated: Claim, relations: tuple[Any, ...]) -> ClaimResult:
     return replace(reached, basis=basis, judged=wording.text(relations), judged_latex=wording.latex(relations))
 
 
-def answer(request: Mapping[str, Any]) -> Any:
+def answer(request: Mapping[str, Any], known: Callable[[Any], object] = lambda answer: None) -> Any:
     """Return what a claim is called, in plain words, and its result: what a worker that judges sends.
+
+    ``known`` is given the same as soon as there is a verdict, unless Coq is to have a word too. What is searched for
+    ends with the time of the claim, ``seconds``.
 
     With a ``library``, Coq is asked to prove the steps; with ``export`` they are written as a file of theorems.
     """
     stated, relations = claim(request["claim"])
     require(stated.id == one_line(request["id"]), "a claim", "be the one that was asked for", stated.id)
-    reached = result(stated, relations)
+    named = (stated.id, stated.paper, str(stated.kind), str(stated.statement), stated.location)
+    limit.deadline = time.monotonic() + _OF_THE_TIME * float(request.get("seconds", "inf"))
+    alone = not (request.get("library") or request.get("export"))
+    reached = result(stated, relations, (lambda early: known((named, early.fields()))) if alone else None)
     if request.get("library") or request.get("export"):
         steps = stated.decision().evidence.steps or relations
         proofs = scripts.prove(steps, _session(request["library"])) if request.get("library") else {}
         if request.get("library"):
             reached = _accepted(reached, steps, relations, proofs)
         reached = replace(reached, coq=scripts.file(reached, steps, proofs) if request.get("export") else "")
-    return (stated.id, stated.paper, str(stated.kind), str(stated.statement), stated.location), reached.fields()
+    return named, reached.fields()
 
 
 @functools.cache

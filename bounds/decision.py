@@ -1,6 +1,6 @@
 """What decides a claim: a verdict, in one of five words, and the evidence that it rests on."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -83,6 +83,9 @@ class Decision:
         steps the machine checked.
     relations : tuple of Step
         What a judged claim states, all of it.
+    further : callable, optional
+        Searches, once the verdict has been given, for what holds instead of a refuted claim, or for what is known of
+        an open one, and returns it in words.
 
     Raises
     ------
@@ -96,6 +99,7 @@ class Decision:
     note: str
     basis: Basis = BY_HAND
     relations: tuple[Step, ...] = ()
+    further: Callable[[], str] | None = None
 
     def __post_init__(self) -> None:
         """Refuse a verdict whose evidence is not of the kind it needs."""

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import sympy
@@ -11,6 +12,8 @@ from dpcheck.bounds.claim import Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Identity, Inequality, Quoted, Searched, Step
 from dpcheck.bounds.formula import plain
 from dpcheck.bounds.kind import Method
+from dpcheck.bounds.prover.limit import OutOfTime, left, limit
+from dpcheck.bounds.prover.partial import partly
 from dpcheck.errors import require
 
 
@@ -58,26 +61,39 @@ def judged(*steps: Step, note: str = "", repaired: str = "") -> Decision:
     """Return the machine's own verdict on a claim that all ``steps`` hold; parameters as for :func:`judge`."""
     if unread:
         return Decision("unresolved", Method.NONE, Evidence((), repaired=repaired), note, "judged", steps)
+    late: list[Step] = []
+    broken: list[Step] = []
     try:
-        broken = [step for step in steps if not step.holds()]
-        methods = ", ".join(dict.fromkeys(_method(step) for step in steps))
+        for done, step in enumerate(steps):
+            try:
+                with limit(left() * _FOR_THE_ANSWER / (len(steps) - done)):
+                    broken += [] if step.holds() else [step]
+            except OutOfTime:
+                late.append(step)
+        methods = ", ".join(dict.fromkeys(_method(step) for step in steps if step not in late)) or Method.NONE
     except (ArithmeticError, ValueError) as error:  # no route takes a formula, or a number, of it
         why = f"Neither proved nor refuted: {wording.text(steps)} ({error})."
         return Decision("unresolved", Method.NONE, Evidence(()), why, "judged", steps)
     for step in broken:
         point = _counterexample(step)
         if point is not None:
-            rescue = f"{_AUTHOR}{repaired}" if repaired else _rescue(step)
-            evidence = Evidence((point,), repaired=rescue)
-            return Decision("refuted", methods, evidence, f"It fails: {point.says}.", "judged", steps)
-    if broken:
-        undecided = "; ".join(_open(step) for step in broken)
-        note = f"Neither proved nor refuted: {undecided}."
-        return Decision("unresolved", methods, Evidence(()), note, "judged", steps)
+            evidence = Evidence(
+                (point,), repaired=f"{_AUTHOR}{repaired}" if repaired else "no constant was found in the time"
+            )
+            further = None if repaired else functools.partial(_rescue, step)
+            return Decision("refuted", methods, evidence, f"It fails: {point.says}.", "judged", steps, further)
+    if broken or late:
+        undecided = "; ".join([*map(_open, broken), *(f"{wording.text([step])} (time ran out)" for step in late)])
+        proved = f" Proved: {shown}." if (shown := wording.text(s for s in steps if s not in [*broken, *late])) else ""
+        note = f"Neither proved nor refuted: {undecided}.{proved}"
+        open_ones = [step for step in (*broken, *late) if isinstance(step, Inequality)]
+        further = functools.partial(partly, open_ones[0]) if open_ones else None
+        return Decision("unresolved", methods, Evidence(()), note, "judged", steps, further)
     added = f" {_AUTHOR}{note}" if note else ""
     return Decision("proved", methods, Evidence(steps), f"Every relation holds as it stands.{added}", "judged", steps)
 
 
+_FOR_THE_ANSWER = 0.7  # of the time; the rest is for what is known of a claim that stays open
 _AUTHOR = "In the author's words: "
 unread = False  # set where a file is read whose claims another process decides
 
@@ -99,7 +115,7 @@ def _counterexample(step: Step) -> Counterexample | None:
         point = step.outcome().point
         if point is None:
             return None
-        return _broken(sympy.Le(*step.sides(), evaluate=False), tuple(point.items()))
+        return _broken(step.relation(), tuple(point.items()))
     if isinstance(step, Below):
         broken = _broken(sympy.Lt(step.smaller, step.larger, evaluate=False), ())
         return broken if broken.holds() else None
@@ -127,7 +143,9 @@ def _points(letters: list[Any]) -> Iterator[tuple[tuple[Any, Any], ...]]:
 
 def _rescue(step: Step) -> str:
     """Return the constant with which an inequality holds, or what the search for one came to."""
-    if not isinstance(step, Inequality):
+    if isinstance(step, Inequality) and step.sign == "<" and replace(step, sign="<=").holds():
+        return "with <= in place of < it is proved"
+    if not isinstance(step, Inequality) or step.sign == "=":
         return "nothing was searched for"
     room = step.tightness()
     if room.status == "critical":

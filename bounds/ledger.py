@@ -17,6 +17,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpcheck.bounds.lines import TYPED
 from dpcheck.shown import Shown, html_table
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ SHARES = ("all", "the inequality, the rest cited", "steps only", "")
 
 
 def to_dict(step: Step) -> dict[str, Any]:
-    """Return a step as plain text, fit for JSON; an inequality adds how it was shown and how tight it is."""
+    """Return a step as plain text, fit for JSON; an inequality adds how it was shown."""
     shown = {"kind": type(step).__name__.lower(), "says": step.says, "formula": step.formula(), "latex": step.latex()}
     details = getattr(step, "details", None)
     return shown | (details() if details else {}) | {"trust": trust(step)}
@@ -117,7 +118,7 @@ class ClaimResult(Shown):
     @property
     def words(self) -> str:
         """The author's words for what was judged, which nobody checked; nothing where they are the statement."""
-        return str(self.claim.statement) if self.judged else ""
+        return str(self.claim.statement) if self.judged and self.claim.kind != TYPED else ""
 
     @property
     def trust(self) -> str:

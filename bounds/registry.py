@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpcheck.arguments import checked
 from dpcheck.bounds import ledger
@@ -43,7 +43,7 @@ if TYPE_CHECKING:  # what a run of an algorithm looks up is a theorem, without a
     from dpcheck.bounds.claim import Claim
 
 GROUP = "dpcheck.papers"  # the entry points of papers, each a package or a module
-_ENGINE = ("coq", "prover")  # folders beside this file that are no papers
+_ENGINE = ("coq", "formulas", "prover")  # folders beside this file that are no papers
 
 
 def _folders() -> tuple[str, ...]:
@@ -266,22 +266,26 @@ def _says(claim: Claim, words: list[str]) -> bool:
 
 @checked
 def prove(
-    target: str | None = None, *, jobs: int | None = None, seconds: float = 60.0,
+    target: Any = None, *conditions: Any, jobs: int | None = None, seconds: float = 60.0,
     watch: Callable[[str, int, int], object] | None = None, kernel: bool = False, export: bool = False,
 ) -> ClaimResults:  # fmt: skip
-    """Decide the claims of a paper, one claim, those of a theorem, of a Python file, or all.
+    """Decide an inequality, the claims of a paper, one claim, those of a theorem, of a file, or all.
 
     Every piece of evidence is recomputed, in processes of its own.
 
     Parameters
     ----------
-    target : str, optional
-        Such as ``"yang2022"``, ``"Y17"``, ``"yang2022.theorem_2a"``, ``"lemma.py"`` or words, as in ``"lemma 8"``;
-        all by default.
+    target : str or sympy relation, optional
+        An inequality as text, such as ``"log(n) <= sqrt(n) for integer n >= 1"`` or LaTeX (the grammar is that of
+        :mod:`dpcheck.bounds.text`), or as a relation of sympy; a name such as ``"yang2022"``, ``"Y17"``,
+        ``"yang2022.theorem_2a"``; a file of lines (``"lemmas.txt"``, ``.md``, ``.tex``: :mod:`dpcheck.bounds.lines`) or
+        of claims (``"lemma.py"``); or words, as in ``"lemma 8"``; all by default.
+    *conditions : sympy relation
+        Where a relation of sympy is claimed, as in ``prove(log(n) <= sqrt(n), n >= 2)``.
     jobs : int, optional
         Processes, one a core by default. No verdict depends on how many there are.
     seconds : float
-        Time that a claim may take, > 0, beyond which it is ``unresolved``.
+        Time that a claim may take, > 0. It is ``unresolved`` beyond, if there is no verdict by then.
     watch : callable, optional
         Called as ``watch(id, done, total)`` after each claim.
     kernel : bool
@@ -298,8 +302,8 @@ def prove(
     Raises
     ------
     InputError
-        For a target that is none of these, for a file that cannot be imported or states no claims, and for ``kernel``
-        without a file or without Coq.
+        For a target that is none of these, for a file that cannot be read or imported or states no claims, and for
+        ``kernel`` without a file or without Coq.
 
     References
     ----------
@@ -311,10 +315,16 @@ def prove(
     >>> [result] = dpcheck.prove("Y17", jobs=1)
     >>> result.verdict, result.claim.location
     ('refuted', 'proof of Lemma 6(a), Appendix C.2')
+    >>> [result] = dpcheck.prove("log(n) <= sqrt(n) for integer n >= 1")
+    >>> result.verdict, result.statement
+    ('proved', 'log(n) <= sqrt(n) for n >= 1, n integer')
     """
+    from dpcheck.bounds import lines
     from dpcheck.bounds.workers import decide
 
-    file = isinstance(target, str) and target.endswith(".py")
+    typed = lines.claims(target, conditions) or []
+    require(bool(typed) or not conditions, "conditions", "come with a relation of sympy", conditions)
+    file = bool(typed) or (isinstance(target, str) and target.endswith(".py"))
     require(file or not kernel, "what Coq proves", "be a FILE.py (the papers' theorems are recorded)", target)
     chosen = None if file else find(target)  # a worker alone imports a file
     with tempfile.TemporaryDirectory() as library:
@@ -323,7 +333,7 @@ def prove(
 
             compile_library(Path(library))
         coq = {"export": export, "library": library if kernel else ""}
-        return ClaimResults(decide(chosen, target, jobs=jobs, seconds=seconds, watch=watch, coq=coq))
+        return ClaimResults(decide(chosen, target, typed, jobs=jobs, seconds=seconds, watch=watch, coq=coq))
 
 
 def _load(path: str) -> tuple[Claim, ...]:

@@ -160,8 +160,7 @@ def spoken_of(step: Any) -> Iterator[Any]:
     """
     sides = getattr(step, "sides", None)
     if sides is not None:
-        smaller, larger = sides()
-        yield from (smaller, larger, sympy.Le(smaller, larger, evaluate=False))
+        yield from (*sides(), step.relation())
     named = [getattr(step, field.name) for field in fields(step) if field.name not in _SETTINGS]
     yield from _expressions([value for value in named if not isinstance(value, Domain | Region)])
     strict = sympy.Lt if isinstance(step, Below) else sympy.Le

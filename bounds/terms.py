@@ -129,6 +129,21 @@ def free(*sides: Any) -> None:
         raise InputError(f"a formula outside an identity must be free of {', '.join(_BOUND)}, got {part}")
 
 
+def evaluated(expression: Any) -> Any:
+    """Return the expression as sympy writes it by default: sums and products in order, numbers multiplied out.
+
+    Raises :class:`~dpcheck.bounds.prover.ball.UndefinedError` for a power of numbers too large to be written down.
+    """
+    if not expression.args:
+        return expression
+    parts = [evaluated(part) for part in expression.args]
+    if expression.is_Pow and all(part.is_Rational for part in parts):
+        from dpcheck.bounds.prover import ball  # which knows what is too large, and imports this
+
+        ball.require_power(*parts)
+    return expression.func(*parts)
+
+
 def tree(expression: Any) -> Any:
     """Return an expression as lists of words and numbers; :func:`grown` makes it an expression again."""
     return _tree(exact(expression, ends=True))

@@ -11,6 +11,8 @@ from dpcheck.bounds.coq.expression import UntranslatedError, Writer, names
 from dpcheck.bounds.coq.statement import ordered
 from dpcheck.bounds.evidence import AtMost, Below, Identity, Inequality
 from dpcheck.bounds.formula import plain
+from dpcheck.bounds.printed import printed
+from dpcheck.bounds.terms import evaluated, tree
 
 _KINDS = ("even", "odd", "prime", "composite", "integer", "rational", "irrational", "noninteger", "nonzero")
 _SIGNS = {"zero": "= 0", "positive": "> 0", "negative": "< 0", "nonnegative": ">= 0", "nonpositive": "<= 0"}
@@ -46,7 +48,7 @@ def _text(step: Any) -> str:
     end = f" for {over}" if over else ""
     if isinstance(step, Inequality):
         smaller, larger = step.sides()
-        return f"{plain(smaller)} <= {plain(larger)}{end}{_defined(smaller, larger)}"
+        return f"{_side(smaller)} {step.sign} {_side(larger)}{end}{_defined(smaller, larger)}"
     if isinstance(step, Identity):
         return f"{plain(step.left)} = {plain(step.right)}{end}{_defined(step.left, step.right)}"
     if isinstance(step, AtMost):
@@ -61,6 +63,16 @@ def _text(step: Any) -> str:
         guarantee = f"({plain(step.epsilon)}, {plain(step.delta)})-DP"
         return f"N(0, ({plain(step.multiplier)})^2) on sensitivity 1 is {guarantee}{end}"
     return str(step.formula())
+
+
+def _side(side: Any) -> str:
+    """Return a side in sympy's order, or as it was typed where sympy would write it otherwise."""
+    try:
+        if side != evaluated(side):
+            return printed(tree(side))
+    except (ArithmeticError, KeyError):  # a number too large to be written out, or a part that cannot be typed
+        pass
+    return plain(side)
 
 
 def _defined(*sides: Any) -> str:

@@ -24,15 +24,18 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from dpcheck.bounds.claim import Basis, Claim, Evidence, Verdict
 from dpcheck.bounds.kind import Method
 from dpcheck.bounds.ledger import ClaimResult
 from dpcheck.errors import InputError, one_line, raised, require, require_count, require_positive
 from dpcheck.reading import json_of, typed
 from dpcheck.running.executor import workers
+
+if TYPE_CHECKING:  # a process that judges starts while this is imported
+    from dpcheck.bounds.claim import Claim
 
 _LENGTH = struct.Struct("!Q")  # of a message, which goes before it
 _MEMORY = 4 * 2**30  # bytes of address space of a worker, and of each solver it starts
@@ -50,19 +53,18 @@ from {_PACKAGE}.bounds import registry, workers
 workers.main(registry.find)
 """
 
-_ANSWER = (Verdict, str, str, dict[str, Any], float, Basis, str, str, str, str)  # what a worker says of a claim
-
 Watch = Callable[[str, int, int], object]
 
 
 def decide(
-    claims: Sequence[Claim] | None, target: str | None, *, jobs: int | None, seconds: float,
-    watch: Watch | None = None, coq: Mapping[str, Any] | None = None,
+    claims: Sequence[Claim] | None, target: str | None, trees: Sequence[Mapping[str, Any]] = (), *,
+    jobs: int | None, seconds: float, watch: Watch | None = None, coq: Mapping[str, Any] | None = None,
 ) -> tuple[ClaimResult, ...]:  # fmt: skip
     """Return the result of each claim, in order; ``target`` is where :func:`registry.find` finds them.
 
     Without ``claims`` they are those of the Python file ``target``, which runs in a process that decides nothing:
-    what it states crosses as plain trees to another, which never sees the file. ``coq`` is what a judge does besides:
+    what it states crosses as plain trees to another, which never sees the file. Claims that are ``trees`` already are
+    judged as they are. ``coq`` is what a judge does besides:
     ``library``, a folder in which Coq is asked to prove the steps, and ``export``, to write them as a file. An
     interrupt kills the workers and is passed on.
 
@@ -73,8 +75,9 @@ def decide(
     if jobs is not None:
         require_count(jobs, "jobs")
     file = claims is None
-    first = _Decider(target, file, coq)
+    first = _Decider(target, file, trees, coq)
     try:
+        first.begin()
         known = first.claims(seconds) if claims is None else claims
     except BaseException:
         first.kill()
@@ -84,7 +87,7 @@ def decide(
         waiting.put(index)
     done: queue.SimpleQueue[tuple[int, ClaimResult | Exception]] = queue.SimpleQueue()
     stop = threading.Event()
-    others = [_Decider(target, file, coq) for _ in range(min(workers(jobs), len(known)) - 1)]
+    others = [_Decider(target, file, trees, coq) for _ in range(min(workers(jobs), len(known)) - 1)]
     threads = [
         threading.Thread(target=_serve, args=(known, seconds, waiting, done, stop, decider), daemon=True)
         for decider in (first, *others)
@@ -129,19 +132,28 @@ def _serve(
 class _Decider:
     """What decides claims one after the other: a process, or for a file one that runs it and one that judges."""
 
-    def __init__(self, target: str | None, file: bool, coq: Mapping[str, Any] | None) -> None:
+    def __init__(
+        self, target: str | None, file: bool, trees: Sequence[Mapping[str, Any]], coq: Mapping[str, Any] | None
+    ) -> None:  # fmt: skip
         self._target, self._file, self._coq = target, file, dict(coq or {})
+        self._trees = {tree["id"]: tree for tree in trees}
         self._workers: list[_Worker] = []
 
-    def _started(self) -> list[_Worker]:
+    def begin(self) -> list[_Worker]:
+        """Start the processes, unless they run."""
         if not self._workers:
-            roles = (("judge", None), ("read", self._target)) if self._file else (("decide", self._target),)
+            roles: tuple[tuple[str, str | None], ...] = (("decide", self._target),)
+            if self._file:
+                roles = (("judge", None),) if self._trees else (("judge", None), ("read", self._target))
             self._workers = [_Worker(*role) for role in roles]
         return self._workers
 
     def claims(self, seconds: float) -> tuple[Claim, ...]:
         """Return the claims of the file, to be decided elsewhere; an error names what is wrong with the file."""
-        *_, reader = self._started()
+        if self._trees:
+            names = ("id", "paper", "kind", "statement", "location")
+            return tuple(_named(*(one_line(tree[name]) for name in names)) for tree in self._trees.values())
+        *_, reader = self.begin()
         try:
             stated = reader.start(seconds, threading.Event())
             stated = stated if isinstance(stated, str) else typed(list[list[str]], stated, "claims")
@@ -161,8 +173,10 @@ class _Decider:
 
     def decide(self, claim: Claim, seconds: float, stop: threading.Event) -> ClaimResult:
         """Return the claim's result, or that there is none and why."""
-        workers = self._started()
+        workers = self.begin()
         request: Any = claim.id
+        if self._trees:
+            request = {"claim": self._trees[claim.id], "id": claim.id, "seconds": seconds, **self._coq}
         worker = workers[-1]
         try:
             for worker in workers:
@@ -172,11 +186,18 @@ class _Decider:
                 answer = worker.ask(request, deadline, stop)
                 if isinstance(answer, str):
                     break
-                request = {"claim": answer, "id": claim.id, **self._coq}
+                left = deadline - time.monotonic()
+                request = {"claim": answer, "id": claim.id, "seconds": left, **self._coq}
             if not isinstance(answer, str):
                 answer = _result(claim, answer)
         except TimeoutError:
             why = f"not decided within {seconds:g} s"
+            if worker.known is not None:
+                self.kill()
+                known = _result(claim, worker.known)
+                return replace(
+                    known, note=f"{known.note} What was searched for besides did not end within {seconds:g} s."
+                )
         except ValueError as error:
             why = f"the process that decided it wrote something else: {one_line(error)}"
         except (EOFError, BrokenPipeError):
@@ -202,13 +223,22 @@ class _Worker:
         self._target = target
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         self._ready = False
+        self.known: Any = None  # the answer as far as it is known
 
     def ask(self, request: Any, deadline: float, stop: threading.Event) -> Any:
-        """Return the answer."""
+        """Return the answer; until it is there, :attr:`known` is what the process has of it."""
+        self.known = None
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(request).encode() + b"\n")
         self._process.stdin.flush()
-        return self._message(deadline, stop)
+        while True:
+            message = self._message(deadline, stop)
+            if not (isinstance(message, list) and len(message) == 2):
+                raise ValueError("a message of another shape")
+            whole, answer = message
+            if whole:
+                return answer
+            self.known = answer
 
     def start(self, seconds: float, stop: threading.Event) -> Any:
         """Wait until it runs, then until it has the claims; return what it says of them, once."""
@@ -253,16 +283,21 @@ class _Worker:
 
 def _result(claim: Claim, answer: Any) -> ClaimResult:
     """Return the result in an answer, InputError for one of another shape."""
+    from dpcheck.bounds.decision import Basis, Verdict
+
+    kinds = (Verdict, str, str, dict[str, Any], float, Basis, str, str, str, str)
     must = "have all its parts"
     require(isinstance(answer, list) and len(answer) == 2 and isinstance(answer[1], list), "a result", must, "others")
     stated, reached = answer
-    require(len(reached) == len(_ANSWER), "a result", must, f"{len(reached)}")
+    require(len(reached) == len(kinds), "a result", must, f"{len(reached)}")
     judged = _named(*typed(list[str], stated, "a claim")) if stated else claim
-    return ClaimResult(judged, *(typed(kind, each, "a result") for kind, each in zip(_ANSWER, reached, strict=True)))
+    return ClaimResult(judged, *(typed(kind, each, "a result") for kind, each in zip(kinds, reached, strict=True)))
 
 
 def _undecided(claim: Claim, why: str) -> ClaimResult:
     """Return the result of a claim on which no decision could be reached."""
+    from dpcheck.bounds.decision import Evidence
+
     return ClaimResult(claim, "unresolved", Method.NONE, why, Evidence(()).to_dict(), 0.0, "judged")
 
 
@@ -272,6 +307,8 @@ def _bad_file(constraint: str, value: object) -> InputError:
 
 def _named(id: str, paper: str, kind: str, statement: str, location: str) -> Claim:
     """Return a claim that is decided in a worker."""
+    from dpcheck.bounds.claim import Claim
+
     return Claim(id, paper, kind, statement, location, _elsewhere)
 
 
@@ -308,7 +345,7 @@ def main(find: Callable[..., tuple[Claim, ...]]) -> None:
         from dpcheck.bounds import crossing
 
         send(None)
-        answer: Callable[[Any], Any] = crossing.answer
+        answer: Callable[..., Any] = crossing.answer
     else:
         if role == "read":
             sys.path.append(str(Path(target[0]).resolve().parent))
@@ -322,16 +359,16 @@ def main(find: Callable[..., tuple[Claim, ...]]) -> None:
         answer = functools.partial(_told if role == "read" else _decided, known)
     for line in sys.stdin:
         try:
-            send(answer(json.loads(line)))
+            send((True, answer(json.loads(line), lambda known: send((False, known)))))
         except BaseException as error:
-            send(raised(error))
+            send((True, raised(error)))
 
 
-def _decided(known: Mapping[str, Claim], id: str) -> Any:
-    return None, known[id].decide().fields()
+def _decided(known: Mapping[str, Claim], id: str, answered: Callable[[Any], object]) -> Any:
+    return None, known[id].decide(lambda early: answered((None, early.fields()))).fields()
 
 
-def _told(known: Mapping[str, Claim], id: str) -> Any:
+def _told(known: Mapping[str, Claim], id: str, _: object) -> Any:
     from dpcheck.bounds import crossing, judge
 
     judge.unread = True

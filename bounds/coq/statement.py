@@ -193,7 +193,7 @@ def _private(step: Private) -> Statement:
 
 def _inequality(step: Inequality) -> Statement:
     smaller, larger = step.sides()
-    return _on(step.over, (smaller, larger), lambda write: f"{write(smaller)} <= {write(larger)}")
+    return _on(step.over, (smaller, larger), lambda write: f"{write(smaller)} {step.sign} {write(larger)}")
 
 
 def _on(domain: Domain, parts: Iterable[Any], conclusion: Callable[[Writer], str]) -> Statement:

@@ -21,6 +21,7 @@ Compiled = Callable[[Sequence[Ball]], Ball]
 
 _LARGEST_POWER = 2_000_000  # bits of a power of rational numbers that are written out
 _HIGHEST_ROOT = 10_000  # of a rational number; sympy looks for exact roots, which takes long beyond
+_LONGEST, _LARGEST_ROOT = 100, 100  # operations in a number, and degree of a root in it, that sympy cancels
 _PRECISIONS = (64, 256, 1024, 4096)  # bits; a sign still open after the last is left open
 
 
@@ -58,7 +59,7 @@ def value(expression: Any, values: Mapping[Any, Any]) -> Any:
         return _real(expression)
     parts = [value(part, values) for part in expression.args]
     if expression.is_Pow or expression.func is sympy.exp:
-        _require_power(*(parts if expression.is_Pow else (sympy.E, parts[0])))
+        require_power(*(parts if expression.is_Pow else (sympy.E, parts[0])))
     elif expression.func is sympy.log and _sign(parts[0]) != 1:
         raise UndefinedError("logarithm of a number that is not known to be positive")
     return _real(expression.func(*parts))
@@ -76,7 +77,7 @@ def partial(side: Any, values: Mapping[Any, Any]) -> Any:
     return rebuilt
 
 
-def _require_power(base: Any, exponent: Any) -> None:
+def require_power(base: Any, exponent: Any) -> None:
     """Require that the power is a real number, and one that can be written down."""
     if base.is_Rational and exponent.is_Rational:
         size = max(abs(int(base.p)), int(base.q)).bit_length() * abs(int(exponent.p))
@@ -112,7 +113,13 @@ def _sign(number: Any) -> int | None:
                 return -1
     except UndefinedError:
         return None
-    return 0 if sympy.simplify(number) == 0 else None
+    return 0 if _is_short(number) and sympy.simplify(number) == 0 else None
+
+
+def _is_short(number: Any) -> bool:
+    """Say whether sympy can be asked to cancel a number: it would take minutes over high roots and long formulas."""
+    roots = (power.exp.q for power in number.atoms(sympy.Pow) if power.exp.is_Rational)
+    return bool(number.count_ops() <= _LONGEST and max(roots, default=1) <= _LARGEST_ROOT)
 
 
 def compile(expression: Any, letters: Sequence[Any]) -> Compiled:

@@ -232,6 +232,25 @@ class Certificate:
         """Check all of it again, by exact arithmetic: meanings, coverage, expansion and signs."""
         return self._states() and self._covers() and self._expands()
 
+    def positive(self) -> bool:
+        """Say whether the numerator is positive: a term of it has parameters alone that cannot be 0, or none."""
+        above = {rule.parameter for rule in self.rules if self._is_left_out(rule)}
+        parameters = sorted(self._parameters(), key=str)
+        terms = sympy.Poly(self.numerator, *parameters).terms() if parameters else [((), self.numerator)]
+        return any(
+            coefficient > 0 and above.issuperset(t for t, power in zip(parameters, powers, strict=True) if power)
+            for powers, coefficient in terms
+        )
+
+    def _is_left_out(self, rule: Rule) -> bool:
+        """Say whether the end of the interval at which the rule's parameter is 0 is left out."""
+        if rule.kind not in ("low", "high", "between"):
+            return False
+        letter = dict(self.meanings).get(rule.letter, rule.letter)
+        end = dict(self.shifts)[rule.letter].xreplace({rule.parameter: sympy.S.Zero})
+        at_zero = end == 0 and (letter.is_positive or letter.is_negative)
+        return bool(at_zero or end in self.domain.open_ends.get(letter, ()))
+
     def _states(self) -> bool:
         """Say whether the difference and the facts are those of the claim and its domain."""
         meanings, intervals = dict(self.meanings), dict(self.intervals)

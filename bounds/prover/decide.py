@@ -12,10 +12,12 @@ import sympy
 from dpcheck.bounds.prover import ball, forms, ranges, search, slopes, smt
 from dpcheck.bounds.prover.certificate import Certificate
 from dpcheck.bounds.prover.domain import Domain
+from dpcheck.bounds.terms import evaluated
 from dpcheck.errors import InputError, raised
 
 Verdict = Literal["proved", "refuted", "unresolved"]
 NO_POINT = "no point of the domain was found at which both sides are defined"
+WEAKLY = "with <= it is proved, and no point was found at which the sides are equal"
 EMPTY = "the domain is empty: a relation of it is false of every value"
 
 
@@ -44,22 +46,28 @@ class Outcome:
 
 _BY_SIGN: dict[int | None, Verdict] = {1: "proved", 0: "proved", -1: "refuted", None: "unresolved"}
 _NOTHING = Outcome("proved", (), (), None, 0.0)  # what holds at no point
+_MARGIN = sympy.Rational(1, 10**6)  # by which one side is tried to be above the other, where it must be above
 _LARGEST_POWER = 12  # of the argument of a logarithm, for polynomials that stay small
 _TRUST = ("certificate", "solver (z3)", "ball arithmetic", slopes.METHOD, "search")
 
 
-def settle(smaller: Any, larger: Any, domain: Domain) -> Outcome:
-    """Decide ``smaller <= larger`` on ``domain``.
+def settle(smaller: Any, larger: Any, domain: Domain, sign: str = "<=") -> Outcome:
+    """Decide ``smaller <= larger``, or with the sign ``<`` or ``=``, on ``domain``.
 
     The inequality is about the points of the domain at which both sides are defined: every part of
     them is a real number. It is proved only if there is such a point, which is shown.
     """
     if domain.empty:
         return Outcome("unresolved", (), (), None, 0.0, note=EMPTY)
+    if sign == "=":
+        return _both(settle(smaller, larger, domain), lambda: settle(larger, smaller, domain))
     try:
-        outcome = decide(larger - smaller, domain, sides=(smaller, larger))
+        difference = evaluated(larger) - evaluated(smaller)
+        outcome = decide(difference, domain, sides=(smaller, larger), strict=sign == "<")
         if outcome.verdict == "refuted":
             return outcome
+        if sign == "<" and outcome.verdict == "proved":
+            outcome = _strictly(outcome, difference, evaluated(larger), domain, (smaller, larger))
         point = search.find(domain, (smaller, larger))
     except InputError:
         raise
@@ -70,11 +78,39 @@ def settle(smaller: Any, larger: Any, domain: Domain) -> Outcome:
     return replace(outcome, witness=point)
 
 
+def _both(first: Outcome, second: Callable[[], Outcome]) -> Outcome:
+    """Return the outcome of two inequalities that make an equation."""
+    if first.verdict != "proved":
+        return first
+    other = second()
+    methods, certificates = first.methods + other.methods, first.certificates + other.certificates
+    return replace(other, methods=methods, certificates=certificates, queries=first.queries + other.queries)
+
+
+def _strictly(outcome: Outcome, difference: Any, larger: Any, domain: Domain, sides: tuple[Any, ...]) -> Outcome:
+    """Return the proof that a difference shown to be nonnegative is positive: by a certificate with a constant, or
+    with a margin; or that none was found.
+    """
+    if not domain.intervals or (outcome.methods and {*outcome.methods} == {"certificate"} and all(
+        certificate.positive() for certificate in outcome.certificates)):  # fmt: skip
+        return outcome
+    new, _ = domain.standard(difference, *sides)
+    wide = larger.xreplace(new).is_positive
+    for margin in (_MARGIN, *([_MARGIN * larger] if wide else [])):
+        with_margin = decide(difference - margin, domain, sides=sides)
+        if with_margin.verdict == "proved":
+            return with_margin
+    return replace(outcome, verdict="unresolved", note=WEAKLY)
+
+
 @functools.lru_cache(maxsize=4096)
 def decide(
-    difference: Any, domain: Domain, seconds: float = 20.0, integers: int = 8, sides: tuple[Any, ...] = ()
-) -> Outcome:
+    difference: Any, domain: Domain, seconds: float = 20.0, integers: int = 8, sides: tuple[Any, ...] = (),
+    strict: bool = False,
+) -> Outcome:  # fmt: skip
     """Decide ``difference >= 0`` on ``domain``; each call of the solver gets at most ``seconds``.
+
+    Where it is ``strict``, a point counts as a failure where the difference is 0; what is proved is the same.
 
     A letter that must be an integer is cut between two integers up to ``integers`` times. Points
     count where the difference and ``sides`` are defined; on a domain without any it is proved.
@@ -89,22 +125,28 @@ def decide(
     search.require_real((difference, *sides), domain)
     new, standard = domain.standard(difference, *sides)
     old = {letter: symbol for symbol, letter in new.items()}
+    failing = (-1, 0) if strict else (-1,)
 
     def genuine(values: Mapping[Any, Any]) -> Mapping[Any, Any] | None:
         point = {old[letter]: value for letter, value in values.items()}
-        fails = domain.contains(point) and ball.sign(difference, point) == -1
+        fails = domain.contains(point) and ball.sign(difference, point) in failing
         return point if fails and all(search.defined(side, point) for side in sides) else None
 
     if not domain.intervals:
         sign = ball.sign(difference, {})
         methods = ("ball arithmetic",) if sign is not None else ()
-        outcome = Outcome(_BY_SIGN[sign], methods, (), {} if sign == -1 else None, 0.0)
+        verdict: Verdict = "refuted" if sign in failing else _BY_SIGN[sign]
+        outcome = Outcome(verdict, methods, (), {} if sign in failing else None, 0.0)
     elif standard is None:
         outcome = _NOTHING
     else:
         inner = difference.xreplace(new)
         nowhere = inner.has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo)
         outcome = _NOTHING if nowhere else _decide(inner, standard, genuine, seconds, integers)
+        if strict and outcome.verdict == "proved":
+            points = ({new[letter]: value for letter, value in at.items()} for at in search.simple(domain))
+            point = next(filter(None, map(genuine, points)), None)
+            outcome = outcome if point is None else Outcome("refuted", ("search",), (), point, 0.0)
     return replace(outcome, seconds=time.monotonic() - started)
 
 

@@ -155,8 +155,9 @@ class Domain:
         even) holds too: an end at 0 of a positive letter is open, an integer letter takes integers only. A letter
         without assumptions is a real number.
     where : tuple of relations
-        Further relations (``<=``, ``<``, ``>=``, ``>``) between the letters; proofs cover their boundary too. One that
-        is false of every value leaves nothing, and nothing is proved there.
+        Further relations (``<=``, ``<``, ``>=``, ``>``) between the letters; proofs cover their boundary too. A strict
+        one between a letter and an end of its interval leaves that end out, as :func:`over` writes it. One that is
+        false of every value leaves nothing, and nothing is proved there.
 
     Raises
     ------
@@ -183,7 +184,6 @@ class Domain:
         require_distinct(self.intervals)
         intervals = {letter: _ends(letter, ends) for letter, ends in self.intervals.items()}
         object.__setattr__(self, "intervals", intervals)
-        _ = self.limits  # refuses what the symbols leave empty
         require(isinstance(self.where, tuple | list), "where", "be a tuple of relations", self.where)
         object.__setattr__(self, "empty", sympy.false in self.where)
         left = [relation for relation in self.where if relation not in (sympy.true, sympy.false)]
@@ -193,6 +193,7 @@ class Domain:
             real(relation.lhs - relation.rhs, "a relation of where")
             loose = relation.free_symbols - intervals.keys()
             require(not loose, "where", "speak of letters with an interval", ", ".join(sorted(map(str, loose))))
+        _ = self.limits  # refuses what the symbols leave empty
 
     def __hash__(self) -> int:
         """Return the hash, equal for equal domains."""
@@ -200,8 +201,25 @@ class Domain:
 
     @functools.cached_property
     def limits(self) -> dict[Any, tuple[Any, Any]]:
-        """The intervals, drawn in to what the symbols say."""
-        return {letter: limits(letter, *ends) for letter, ends in self.intervals.items()}
+        """The intervals, drawn in to what the symbols say; the next whole number is the end where one is left out."""
+        drawn = {letter: limits(letter, *ends) for letter, ends in self.intervals.items()}
+        for letter, ends in self.open_ends.items():
+            if letter.is_integer:
+                low, high = (end + step * (end in ends) for end, step in zip(drawn[letter], (1, -1), strict=True))
+                drawn[letter] = limits(letter, low, high)
+        return drawn
+
+    @functools.cached_property
+    def open_ends(self) -> dict[Any, set[Any]]:
+        """The ends of intervals that a strict relation of ``where`` leaves out."""
+        left_out: dict[Any, set[Any]] = {}
+        for relation in self.where:
+            bound = _bound(relation)
+            if bound is not None and isinstance(relation, sympy.Lt | sympy.Gt):
+                letter, end, lower = bound
+                if end == limits(letter, *self.intervals[letter])[not lower]:
+                    left_out.setdefault(letter, set()).add(end)
+        return left_out
 
     def covers(self, *expressions: Any) -> None:
         """Require that every letter has an interval.
@@ -301,10 +319,19 @@ class Domain:
         """Return the domain in one line, with what the symbols say: ``n >= 2, 0 < epsilon <= 1, m <= n``."""
         parts = []
         for letter, (low, high) in self.limits.items():
-            left = "" if low == -sympy.oo else f"{low} {'<' if low == 0 and letter.is_positive else '<='} "
-            right = "" if high == sympy.oo else f" {'<' if high == 0 and letter.is_negative else '<='} {high}"
-            parts.append(f"{letter} >= {low}" if left.endswith("<= ") and not right else f"{left}{letter}{right}")
+            left_out = self.open_ends.get(letter, ())
+            above = "<" if (low == 0 and letter.is_positive) or low in left_out else "<="
+            below = "<" if (high == 0 and letter.is_negative) or high in left_out else "<="
+            left = "" if low == -sympy.oo else f"{low} {above} "
+            right = "" if high == sympy.oo else f" {below} {high}"
+            any_real = "any real " * bool(not (left or right) and letter.is_integer is None)
+            parts.append(
+                f"{letter} >= {low}" if left.endswith("<= ") and not right else f"{any_real}{left}{letter}{right}"
+            )
         for relation in self.where:
+            letter, end, _ = _bound(relation) or (None, None, False)
+            if letter is not None and (end in self.open_ends.get(letter, ())):
+                continue
             sign = "<" if isinstance(relation, sympy.Lt | sympy.Gt) else "<="
             parts.append(f"{relation.lts} {sign} {relation.gts}")
         return ", ".join([*parts, *["no value at all"] * self.empty])
@@ -317,9 +344,9 @@ def over(*parts: Any) -> Domain:
     ----------
     *parts : Symbol, relation, Domain, or tuple of these
         A letter takes every value that its symbol allows: a positive one lies in (0, oo), a positive integer in 1, 2,
-        .... A relation ``<=`` or ``>=`` between a letter and a number is an end of the letter's interval, any other
-        relation is one of ``where``, and its letters are named before it. A domain stands for its intervals and
-        relations.
+        .... A relation between a letter and a number is an end of the letter's interval, which a strict one leaves out;
+        any other relation is one of ``where``, and its letters are named before it. A domain stands for its intervals
+        and relations.
 
     Returns
     -------
@@ -337,8 +364,8 @@ def over(*parts: Any) -> Domain:
     >>> from sympy import symbols
     >>> n, m = symbols("n m", integer=True, positive=True)
     >>> epsilon = symbols("epsilon", positive=True)
-    >>> str(over(n >= 2, m, epsilon <= 1, m <= n))
-    'n >= 2, m >= 1, 0 < epsilon <= 1, m <= n'
+    >>> str(over(n >= 2, m, epsilon < 1, m <= n))
+    'n >= 2, m >= 1, 0 < epsilon < 1, m <= n'
     """
     intervals: dict[Any, tuple[Any, Any]] = {}
     where: list[Any] = []
@@ -352,13 +379,16 @@ def over(*parts: Any) -> Domain:
             continue
         plain = isinstance(part, sympy.Symbol | sympy.core.relational.Relational)
         require(plain, "a part of a domain", "be a letter, or a relation that leaves something open", part)
-        letter, end = (part, None) if part.is_Symbol else _bound(part)
-        if letter is None:
+        bound = None if part.is_Symbol else _bound(part)
+        if bound is None and not part.is_Symbol:
             where.append(part)
             continue
+        letter, end, lower = bound or (part, None, False)
         low, high = intervals.get(letter) or range_of(letter)
         if end is not None:
-            low, high = (end, high) if isinstance(part, sympy.Ge) else (low, end)
+            if isinstance(part, sympy.Lt | sympy.Gt) and end.is_finite:
+                where.append(part)
+            low, high = (end if _below(low, end) else low, high) if lower else (low, end if _below(end, high) else high)
         intervals[letter] = (low, high)
     return Domain(intervals, tuple(where))
 
@@ -369,11 +399,14 @@ def _flat(parts: tuple[Any, ...]) -> Iterator[Any]:
         yield from _flat(part) if isinstance(part, tuple) else (part,)
 
 
-def _bound(relation: Any) -> tuple[Any, Any]:
-    """Return the letter and the number of a relation that is an end of an interval, or nothing."""
-    if isinstance(relation, sympy.Ge | sympy.Le) and relation.lhs.is_Symbol and not relation.rhs.free_symbols:
-        return relation.lhs, relation.rhs
-    return None, None
+def _bound(relation: Any) -> tuple[Any, Any, bool] | None:
+    """Return the letter and the number of a relation that is an end of an interval, and whether it is the lower end."""
+    if not isinstance(relation, _ORDERS):
+        return None
+    for letter, end in (relation.args, relation.args[::-1]):
+        if letter.is_Symbol and not end.free_symbols:
+            return letter, end, letter == relation.gts
+    return None
 
 
 def _ends(letter: Any, ends: Any) -> tuple[Any, Any]:

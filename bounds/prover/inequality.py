@@ -18,12 +18,13 @@ if TYPE_CHECKING:  # who reads a theorem beside which an inequality is stated ne
     from dpcheck.bounds.prover.decide import Outcome
     from dpcheck.bounds.prover.room import Tightness, Varied
 
+_RELATIONS = {"<=": (sympy.Le, r"\leq"), "<": (sympy.Lt, "<"), "=": (sympy.Eq, "=")}
 _FACTOR = sympy.Symbol("factor", positive=True)  # the constant of an inequality that names none
 
 
 @dataclass(frozen=True)
 class Inequality:
-    """An inequality ``smaller <= larger`` at every point of a domain at which both sides are defined.
+    """An inequality ``<=``, ``<`` or an equation, at every point of a domain at which both sides are defined.
 
     A side is defined where all its parts, as sympy holds them, are real numbers: ``sqrt(x)`` from 0 on, ``log(x)``
     above 0, ``1/x`` elsewhere than 0. (What sympy cancels while the formula is written, as in ``x/x``, is gone before
@@ -39,12 +40,14 @@ class Inequality:
         Where it is claimed.
     constant : (Symbol, number), optional
         A letter of the inequality with its printed value, such as ``(c, 33)``.
+    sign : {"<=", "<", "="}
+        How the sides are related.
 
     Raises
     ------
     InputError
-        If a letter has no interval, two letters have one name, or a side holds NaN, infinity, the imaginary unit or a
-        relation.
+        For another sign, if a letter has no interval, two letters have one name, or a side holds NaN, infinity, the
+        imaginary unit or a relation.
 
     Examples
     --------
@@ -60,11 +63,13 @@ class Inequality:
     larger: Any
     over: Domain
     constant: tuple[Any, Any] | None = None
+    sign: str = "<="
     METHOD: ClassVar[Method] = Method.PROVER
 
     def __post_init__(self) -> None:
         """Refuse an inequality about letters that are nowhere."""
         require(isinstance(self.says, str), "says", "be text", self.says)
+        require(self.sign in _RELATIONS, "sign", f"be one of {', '.join(_RELATIONS)}", self.sign)
         require(isinstance(self.over, Domain), "over", "be a Domain", self.over)
         object.__setattr__(self, "smaller", real(self.smaller, "the smaller side"))
         object.__setattr__(self, "larger", real(self.larger, "the larger side"))
@@ -88,16 +93,20 @@ class Inequality:
         if outcome.point is not None:  # an inequality without letters fails as it stands
             at = ", ".join(f"{letter} = {value}" for letter, value in outcome.point.items())
             shown = f"fails at {at or 'these numbers'}"
-        where = f"{smaller} <= {larger} for {self.over}"
+        where = f"{smaller} {self.sign} {larger} for {self.over}"
         return f"{where}: {outcome.verdict} by {outcome.method}: {shown}"
 
     def latex(self) -> str:
         """Return the inequality."""
         smaller, larger = (sympy.latex(side) for side in self.sides())
-        return rf"{smaller} \leq {larger}"
+        return f"{smaller} {_RELATIONS[self.sign][1]} {larger}"
+
+    def relation(self) -> Any:
+        """Return the inequality as a relation of sympy, not evaluated."""
+        return _RELATIONS[self.sign][0](*self.sides(), evaluate=False)
 
     def details(self) -> dict[str, Any]:
-        """Return how it was shown, what another program can check again, and how tight its constant is.
+        """Return how it was shown, and what another program can check again.
 
         ``queries`` are the problems whose negation a solver found to have no solution, as text for ``z3 -in``;
         ``witness`` is a point of the domain at which both sides are defined.
@@ -105,18 +114,21 @@ class Inequality:
         outcome = self.outcome()
         smaller, larger = self.sides()
         details: dict[str, Any] = {
-            "statement": f"{smaller} <= {larger}",
+            "statement": f"{smaller} {self.sign} {larger}",
             "domain": str(self.over),
             "methods": list(outcome.methods),
             "certificates": [certificate.to_dict() for certificate in outcome.certificates],
             "queries": list(outcome.queries),
             "witness": {str(letter): str(value) for letter, value in (outcome.witness or {}).items()},
         }
-        varied = self._varied()
-        if outcome.verdict == "proved" and varied.general.has(varied.letter):
-            name = str(self.constant[0]) if self.constant else ""
-            details["tightness"] = {"constant": name, **self.tightness().to_dict()}
         return details
+
+    def room(self) -> dict[str, Any] | None:
+        """Return how tight the constant of a proved inequality is; ``None`` where it has none."""
+        varied = self._varied()
+        if self.sign == "=" or self.outcome().verdict != "proved" or not varied.general.has(varied.letter):
+            return None
+        return {"constant": str(self.constant[0]) if self.constant else "", **self.tightness().to_dict()}
 
     def holds(self) -> bool:
         """Say whether it is proved."""
@@ -126,7 +138,7 @@ class Inequality:
         """Decide it with the printed constant."""
         from dpcheck.bounds.prover.decide import settle
 
-        return settle(*self.sides(), self.over)
+        return settle(*self.sides(), self.over, self.sign)
 
     def at(self, value: Any) -> Outcome:
         """Decide it with another constant.

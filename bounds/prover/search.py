@@ -11,7 +11,7 @@ import functools
 import itertools
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import mpmath
@@ -27,6 +27,7 @@ _GRID = 30_000
 REACH = 12.0  # decades that stand for infinity
 _FAR = 150.0  # ... in the last search; squares are still floating-point numbers
 _NEAR = 2.0  # ... where powers can be written out exactly
+_INSIDE = 1e-9  # of an interval, or of a number: as near as points come to an end that is left out
 _STEPS = 40  # of the local descent
 _WHOLE = 2**1000  # a larger whole number is no floating-point number
 
@@ -39,7 +40,10 @@ class Landscape:
         self.letters = list(domain.intervals)
         self._quantity = _numeric(quantity, self.letters)
         self._facts = [_numeric(fact, self.letters) for fact in domain.differences()]
-        self._ranges = [_range(low, high, letter, reach) for letter, (low, high) in domain.limits.items()]
+        self._ranges = [
+            _range(low, high, letter, reach, domain.open_ends.get(letter, ()))
+            for letter, (low, high) in domain.limits.items()
+        ]
 
     def values(self, points: Any) -> Any:
         """Return the quantity at ``points`` (rows), ``inf`` outside the domain or where it is undefined."""
@@ -181,9 +185,16 @@ class _Bend:
         return self._there(value)
 
 
-def _range(low: Any, high: Any, letter: Any, reach: float) -> tuple[float, float, _Bend]:
-    """Return numbers for the ends, and the scale between them."""
+def _range(
+    low: Any, high: Any, letter: Any, reach: float, left_out: Collection[Any]
+) -> tuple[float, float, _Bend]:  # fmt: skip
+    """Return numbers for the ends, and the scale between them; just inside of an end that is left out."""
     start, stop = _float(low), _float(high)
+    span = stop - start
+    if low in left_out:
+        start += _INSIDE * min(max(1.0, abs(start)), span)
+    if high in left_out:
+        stop -= _INSIDE * min(max(1.0, abs(stop)), span)
     if start == 0 and letter.is_positive:
         start = min(stop, 1.0) * 10**-reach
     if stop == np.inf:
@@ -230,14 +241,19 @@ def defined(expression: Any, point: Mapping[Any, Any]) -> bool:
 
 def _candidates(domain: Domain, expressions: tuple[Any, ...]) -> Iterator[dict[Any, Any]]:
     """Yield simple points first, then those a search in floating point finds inside."""
-    columns = [_nearby(letter, *ends) for letter, ends in domain.limits.items()]
+    yield from simple(domain)
     letters = list(domain.limits)
-    for k in range(max(map(len, columns), default=1)):
-        yield dict(zip(letters, (column[min(k, len(column) - 1)] for column in columns), strict=True))
     if letters:
         landscape = Landscape(sum(expressions, sympy.Integer(0)), domain)
         for point in itertools.islice(landscape.inside(_TRIED), 4 * _TRIED):
             yield dict(zip(letters, point, strict=True))
+
+
+def simple(domain: Domain) -> Iterator[dict[Any, Any]]:
+    """Yield points of few digits: small whole numbers, the middle and the ends of the intervals."""
+    columns = [_nearby(letter, *ends) for letter, ends in domain.limits.items()]
+    for k in range(max(map(len, columns), default=1)):
+        yield dict(zip(domain.limits, (column[min(k, len(column) - 1)] for column in columns), strict=True))
 
 
 def _nearby(letter: Any, low: Any, high: Any) -> list[Any]:

@@ -21,7 +21,6 @@ from dpcheck.commands.command import (
     deliver,
 )
 from dpcheck.commands.files import File
-from dpcheck.errors import InputError, one_line
 
 if TYPE_CHECKING:
     from dpcheck.bounds.ledger import ClaimResult
@@ -79,34 +78,23 @@ CHECK = Command(
 
 def _prove_options(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "target", type=File.READ, nargs="*", metavar="PAPER|CLAIM|THEOREM|WORD|FILE.py",
-        help="such as yang2022, Y17, yang2022.theorem_2a, words of a statement, or a file of your own that states "
-        "claims (default: all)",
+        "target", type=File.READ, nargs="*", metavar="'INEQUALITY'|PAPER|CLAIM|THEOREM|WORD|FILE",
+        help="an inequality, plain or in LaTeX; yang2022, Y17, yang2022.theorem_2a, or words of a statement; a file of "
+        "inequalities (.txt, .md, .tex) or one that states claims (.py) (default: all claims)",
     )  # fmt: skip
     parser.add_argument("--explain", action="store_true", help="show every step, in plain text and LaTeX")
     parser.add_argument("--jobs", type=int, help="processes (default: one a core)")
-    parser.add_argument("--seconds", type=float, default=60.0, help="time for one claim (default 60)")
+    parser.add_argument("--seconds", type=float, default=60.0, help="time for one claim, on the clock (default 60)")
     parser.add_argument(
         "--export-coq", type=File.FOLDER, metavar="FOLDER", help="write every claim's steps as theorems of Coq"
     )
-    parser.add_argument("--kernel", action="store_true", help="have Coq prove the steps of a FILE.py; 1 if it does not")
+    parser.add_argument("--kernel", action="store_true", help="have Coq prove the steps too; 1 if it does not")
     add_format(parser, LISTED)
-
-
-def _require_no_new_inequality(target: str) -> None:
-    """Say what is taken where somebody writes a formula that is in no claim."""
-    from dpcheck.bounds.registry import find
-
-    if not target.endswith(".py") and {"<", ">", "="} & set(target):
-        try:
-            find(target)
-        except InputError as error:
-            taken = "a paper, a claim, a theorem, words of a claim, or a FILE.py that states the inequality as a claim"
-            raise InputError(f"what to prove must be {taken}, got {one_line(target)[:200]}") from error
 
 
 def _prove(options: Namespace) -> int:
     from dpcheck.bounds.ledger import changed
+    from dpcheck.bounds.lines import TYPED
     from dpcheck.bounds.registry import PAPERS, prove
     from dpcheck.report.claims import claims_text
     from dpcheck.shown import TABLE_FORMATS, table
@@ -114,7 +102,6 @@ def _prove(options: Namespace) -> int:
     started = time.perf_counter()
     written: tuple[Path, ...] = ()
     target = " ".join(options.target) or None
-    _require_no_new_inequality(target or "")
     # stdout is for the result: what a file of one's own prints goes to stderr
     with redirect_stdout(sys.stderr), terminal.progress() as watch:
         results = prove(
@@ -125,7 +112,7 @@ def _prove(options: Namespace) -> int:
         from dpcheck.bounds.coq import scripts
 
         written = scripts.export(results, options.export_coq)
-    own_file = (target or "").endswith(".py")
+    own_file = (target or "").endswith(".py") or any(result.claim.kind == TYPED for result in results)
     asked = own_file and (options.kernel or written)
     missing = _outside_kernel(results, options.kernel, written) if asked else []
     for line in missing:
@@ -168,8 +155,10 @@ def _outside_kernel(results: Iterable[ClaimResult], proved: bool, files: Iterabl
 
 PROVE = Command(
     name="prove",
-    help="decide the papers' claims, with evidence",
+    help="decide an inequality, or the papers' claims, with evidence",
     examples=(
+        "dpcheck prove 'log(n) <= sqrt(n) for integer n >= 1'",
+        "dpcheck prove lemmas.txt            # one inequality a line; also blocks ```dpcheck of a .md",
         "dpcheck prove 003:Thm5 --explain    # a claim",
         "dpcheck prove yang2022.theorem_2a   # the claims of a theorem",
         "dpcheck prove zhang2025 lemma 8     # the claims with these words",

@@ -18,6 +18,7 @@ from rich.text import Text
 from dpcheck import __version__
 from dpcheck.audits.bugs.bug import Bug, Examination
 from dpcheck.bounds.ledger import SHARES, ClaimResult
+from dpcheck.bounds.lines import TYPED
 from dpcheck.errors import InputError
 from dpcheck.report.results import standing
 from dpcheck.report.template import fill
@@ -47,9 +48,28 @@ def claims_text(
     if places:
         steps = (_claim_explained(result, width, place) for result, place in zip(results, places, strict=True))
         body = readable("\n\n".join(steps))
+    elif any(result.claim.kind == TYPED for result in results):
+        body = _typed(results, color=color, width=min(width, 100))
     else:
         body = _claims_table(results, color=color, width=width, file=file)
     return f"{body}\n\n{_claims_summary(results, changed, seconds)}"
+
+
+def _typed(results: Sequence[ClaimResult], *, color: bool, width: int) -> str:
+    """Show inequalities that were typed: what was judged, and what shows it, breaks it or is missing."""
+    buffer = io.StringIO()
+    console = Console(file=buffer, force_terminal=color, width=width, highlight=False)
+    for result in results:
+        place = f"{readable(result.claim.id)}  " if result.claim.paper != TYPED else ""
+        paragraph(console, _word(result).append(f"  {place}{readable(result.statement)}", "bold"), first="")
+        rooms = [f"factor on the larger side: {room['says']}" for room in result.rooms if room["status"] != "unknown"]
+        facts = {
+            "proved": "; ".join([f"by {result.method} ({result.trust})", *rooms]),
+            "refuted": "; ".join(filter(None, [_crux(result), result.evidence["repaired"]])),
+        }
+        open_point = result.note.replace(f": {result.statement}", "", 1)  # which stands above
+        paragraph(console, facts.get(result.verdict, open_point), first="    ")
+    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines())
 
 
 def _claims_table(results: Sequence[ClaimResult], *, color: bool, width: int, file: str | None = None) -> str:
