@@ -234,7 +234,7 @@ def _candidates(domain: Domain, expressions: tuple[Any, ...]) -> Iterator[dict[A
     letters = list(domain.limits)
     for k in range(max(map(len, columns), default=1)):
         yield dict(zip(letters, (column[min(k, len(column) - 1)] for column in columns), strict=True))
-    if letters:
+    if letters and not any(expression.has(sympy.Sum, sympy.Product) for expression in expressions):
         landscape = Landscape(sum(expressions, sympy.Integer(0)), domain)
         for point in itertools.islice(landscape.inside(_TRIED), 4 * _TRIED):
             yield dict(zip(letters, point, strict=True))
