@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import sympy
 
-from dpcheck.bounds.prover import ball, forms, ranges, search, slopes, smt
+from dpcheck.bounds.prover import ball, forms, ranges, search, slopes, smt, sums
 from dpcheck.bounds.prover.certificate import Certificate
 from dpcheck.bounds.prover.domain import Domain
 from dpcheck.bounds.terms import evaluated
@@ -26,7 +26,8 @@ class Outcome:
     """The verdict on an inequality, the routes that settled its cases, and why where it is unresolved.
 
     ``point`` is where it fails, ``witness`` where both sides are defined, both exact; ``queries`` are the problems in
-    SMT-LIB that a solver found to have no solution, to be run again by ``z3 -in``.
+    SMT-LIB that a solver found to have no solution, to be run again by ``z3 -in``; ``pieces`` are the plain steps to
+    which it was reduced, by the ``idea``.
     """
 
     verdict: Verdict
@@ -37,6 +38,8 @@ class Outcome:
     queries: tuple[str, ...] = ()
     witness: Mapping[Any, Any] | None = None
     note: str = ""
+    pieces: tuple[Any, ...] = ()
+    idea: str = ""
 
     @property
     def method(self) -> str:
@@ -121,7 +124,7 @@ def decide(
     started = time.monotonic()
     for expression in (difference, *sides):
         domain.covers(expression)
-        ball.compile(expression, list(domain.intervals))  # refuses unknown functions now
+        ball.compile(sums.without(expression), [*domain.intervals, sums.BOUND])  # refuses unknown functions now
     search.require_real((difference, *sides), domain)
     new, standard = domain.standard(difference, *sides)
     old = {letter: symbol for symbol, letter in new.items()}
@@ -132,7 +135,9 @@ def decide(
         fails = domain.contains(point) and ball.sign(difference, point) in failing
         return point if fails and all(search.defined(side, point) for side in sides) else None
 
-    if not domain.intervals:
+    if any(expression.has(*sums.KINDS) for expression in (difference, *sides)):
+        outcome = _with_sums(difference, domain, new, standard, genuine)
+    elif not domain.intervals:
         sign = ball.sign(difference, {})
         methods = ("ball arithmetic",) if sign is not None else ()
         verdict: Verdict = "refuted" if sign in failing else _BY_SIGN[sign]
@@ -148,6 +153,29 @@ def decide(
             point = next(filter(None, map(genuine, points)), None)
             outcome = outcome if point is None else Outcome("refuted", ("search",), (), point, 0.0)
     return replace(outcome, seconds=time.monotonic() - started)
+
+
+def _with_sums(
+    difference: Any, domain: Domain, new: Mapping[Any, Any], standard: Domain | None,
+    genuine: Callable[[Mapping[Any, Any]], Any],
+) -> Outcome:  # fmt: skip
+    """Decide an inequality with sums and products: by the simplest failure, by a reduction, by a failure far out."""
+    if standard is None:
+        return _NOTHING
+    inner = difference.xreplace(dict(new))
+    try:
+        steps, idea, point = sums.settled(inner, standard, genuine)
+    except sums.BackwardsError as error:
+        return Outcome("unresolved", (), (), None, 0.0, note=str(error))
+    if point is not None:
+        return Outcome("refuted", ("search",), (), point, 0.0)
+    if steps is None:
+        return Outcome("unresolved", (), (), None, 0.0)
+    parts = [step.outcome() for step in steps if hasattr(step, "outcome")]
+    methods = tuple(dict.fromkeys(method for part in parts for method in part.methods)) or ("certificate",)
+    certificates = tuple(itertools.chain.from_iterable(part.certificates for part in parts))
+    queries = tuple(itertools.chain.from_iterable(part.queries for part in parts))
+    return Outcome("proved", methods, certificates, None, 0.0, queries, pieces=steps, idea=idea)
 
 
 @dataclass

@@ -243,7 +243,7 @@ def _candidates(domain: Domain, expressions: tuple[Any, ...]) -> Iterator[dict[A
     """Yield simple points first, then those a search in floating point finds inside."""
     yield from simple(domain)
     letters = list(domain.limits)
-    if letters:
+    if letters and not any(expression.has(sympy.Sum, sympy.Product) for expression in expressions):
         landscape = Landscape(sum(expressions, sympy.Integer(0)), domain)
         for point in itertools.islice(landscape.inside(_TRIED), 4 * _TRIED):
             yield dict(zip(letters, point, strict=True))
