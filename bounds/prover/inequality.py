@@ -183,7 +183,7 @@ class Inequality:
         varied = self._varied()
         try:
             return varied.tightness()
-        except (ArithmeticError, ValueError):  # numbers beyond floating point
+        except (ArithmeticError, TypeError, ValueError):  # numbers beyond floating point, sums of many terms
             return Tightness(varied.printed, None, None, False, "unknown")
 
     def sides(self) -> tuple[Any, Any]:
