@@ -24,7 +24,6 @@ import sympy
 sys.path[:0] = [str(Path(__file__).parent / "oracles"), str(Path(__file__).parent)]
 
 import tables
-from dpcheck.bounds.text import parse
 from inequalities.item import Item
 from inequalities.run import alone
 from inequalities.tools import TOOLS
@@ -185,6 +184,8 @@ def inequality(name: str, text: str, truth: bool) -> str:
 
 def typed(lemmas: pd.DataFrame, kernel: bool, watch: Callable[[str], object]) -> pd.DataFrame:
     """What ``dpcheck.prove`` says of a file of these lines, with the seconds that it reports for each."""
+    from dpcheck.bounds.text import parse
+
     import dpcheck
 
     rows, read = [], []
