@@ -50,7 +50,7 @@ FORMULAS = (
     Formula(
         name="advanced_composition_spread", title="Advanced composition without its second term", gives="epsilon",
         source="texts that keep the leading term", typed="epsilon sqrt(2 k log(1/delta))", letters=_PURE,
-        expression=_SPREAD, exact=_pure, proved=False,
+        expression=_SPREAD, exact=_pure, proved=False, wrong_at={"epsilon": 1, "k": 100, "delta": 1e-05},
     ),
     Formula(
         name="advanced_composition_tight", title="Advanced composition with the divergence of bits", gives="epsilon",
@@ -99,13 +99,14 @@ FORMULAS = (
         name="gaussian_split", title="k Gaussian releases, epsilon and delta split evenly", gives="noise",
         source="Dwork and Roth 2014, Theorems 3.16 and A.1", typed="sigma = k sqrt(2 log(1.25 k/delta))/epsilon",
         letters=(EPSILON, COUNT, DELTA), expression=CLASSICAL.subs(delta, delta / k) * k,
-        region=(Le(epsilon, S(99) / 100 * k),), exact=_gaussians,
+        region=(Le(epsilon, S(99) / 100 * k),), exact=_gaussians, wrong_at={"epsilon": 10, "k": 1, "delta": 1e-05},
     ),
     Formula(
         name="gaussian_sqrt_k", title="The classical noise times the root of k", gives="noise",
         source="k Gaussian releases are one of sensitivity sqrt(k): Dong, Roth and Su 2022, Corollary 3.3",
         typed="sigma = sqrt(2 k log(1.25/delta))/epsilon", letters=(EPSILON, COUNT, DELTA),
         expression=sqrt(k) * CLASSICAL, region=(Le(epsilon, S(99) / 100),), exact=_gaussians,
+        wrong_at={"epsilon": 10, "k": 100, "delta": 1e-05},
     ),
     Formula(
         name="zcdp_budget", title="k Gaussian releases at a budget of zero-concentrated privacy", gives="noise",
@@ -118,5 +119,6 @@ FORMULAS = (
         source="texts that take rho = epsilon^2/(4 log(1/delta))", proved=False,
         typed="sigma = sqrt(2 k log(1/delta))/epsilon", letters=(EPSILON, COUNT, DELTA),
         expression=sqrt(2 * k * log(1 / delta)) / epsilon, exact=_gaussians,
+        wrong_at={"epsilon": 30, "k": 10, "delta": 1e-05},
     ),
 )  # fmt: skip

@@ -24,12 +24,12 @@ def gaussian(noise: float, delta: float, count: int = 1) -> float:
     return gaussian_epsilon(math.sqrt(count) / noise, delta)
 
 
-def gaussian_delta(noise: float, epsilon: float) -> float:
-    """Return delta of a Gaussian release."""
+def release_delta(law: str, noise: float, epsilon: float) -> float:
+    """Return delta of one release with Gaussian or Laplace noise."""
+    from dpcheck import events
     from dpcheck.accounting import privacy_curve
-    from dpcheck.events import Gaussian
 
-    return float(privacy_curve(Gaussian(noise))(epsilon))
+    return float(privacy_curve(getattr(events, law)(noise))(epsilon))
 
 
 def laplace(noise: float, delta: float, count: int = 1) -> float:
@@ -38,14 +38,6 @@ def laplace(noise: float, delta: float, count: int = 1) -> float:
     from dpcheck.events import Laplace, Repeated
 
     return certify(Repeated(Laplace(noise), count), delta=delta).epsilon
-
-
-def laplace_delta(noise: float, epsilon: float) -> float:
-    """Return delta of a Laplace release."""
-    from dpcheck.accounting import privacy_curve
-    from dpcheck.events import Laplace
-
-    return float(privacy_curve(Laplace(noise))(epsilon))
 
 
 def sampled(noise: float, rate: float, steps: int, delta: float) -> float:

@@ -157,22 +157,7 @@ def formulas() -> dict[str, Formula]:
 
 @checked
 def formula(name: str) -> Formula:
-    """Find a formula by its name.
-
-    Parameters
-    ----------
-    name : str
-        Such as ``"advanced_composition"``; ``dpcheck list formulas`` names all.
-
-    Returns
-    -------
-    Formula
-        The record.
-
-    Raises
-    ------
-    InputError
-        For an unknown name.
+    """Find a formula by its name, one that ``dpcheck list formulas`` shows; InputError for another.
 
     Examples
     --------

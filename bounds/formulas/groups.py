@@ -20,7 +20,7 @@ _SHUFFLED = (_ANSWER, RECORDS, Letter(delta, DELTA.meaning, 1e-9, 0.005, 1e-6))
 
 def _group(epsilon: float, delta: float, k: int, value: float) -> float:
     """Return the exact delta, at k epsilon, of Gaussian noise that is exact for (epsilon, delta) of one record."""
-    return exact.gaussian_delta(exact.gaussian_noise(epsilon, delta) / k, k * epsilon)
+    return exact.release_delta("Gaussian", exact.gaussian_noise(epsilon, delta) / k, k * epsilon)
 
 
 def _shuffled(epsilon: float, n: int, delta: float, value: float) -> float:
@@ -49,7 +49,7 @@ FORMULAS = (
     Formula(
         name="group_delta_linear", title="Delta of a group, k times that of one", gives="delta", proved=False,
         source="a slip of Vadhan 2017, Lemma 2.2", typed="k delta", letters=_GROUP, expression=Min(1, k * delta),
-        exact=_group,
+        exact=_group, wrong_at={"epsilon": 1, "delta": 1e-05, "k": 3},
     ),
     Formula(
         name="shuffling_first", title="Shuffled answers, the first bound", gives="epsilon",
@@ -65,11 +65,12 @@ FORMULAS = (
         letters=_SHUFFLED,
         expression=log(1 + _BIAS * (8 * sqrt(exp(epsilon) * log(4 / delta) / n) + 8 * exp(epsilon) / n)),
         region=(Le(epsilon, log(n / (16 * log(2 / delta)))),), exact=_shuffled,
+        wrong_at={"epsilon": 4, "n": 300, "delta": 1e-08},
     ),
     Formula(
         name="shuffling_order", title="Shuffled answers, the order taken for a value", gives="epsilon", proved=False,
         source="summaries of amplification by shuffling", typed="epsilon/sqrt(n)", letters=_SHUFFLED,
-        expression=epsilon / sqrt(n), exact=_shuffled,
+        expression=epsilon / sqrt(n), exact=_shuffled, wrong_at={"epsilon": 1, "n": 10000, "delta": 1e-06},
     ),
     Formula(
         name="tree_noise", title="Noise of DP-FTRL: a tree of partial sums", gives="noise",
@@ -78,5 +79,6 @@ FORMULAS = (
         typed="sigma = sqrt(2 log2(T + 1) log(1/delta))/epsilon",
         letters=(EPSILON, Letter(T, "steps", 1, 100_000), DELTA),
         expression=sqrt(2 * _LEVELS * log(1 / delta)) / epsilon, exact=_tree,
+        wrong_at={"epsilon": 20, "T": 1000, "delta": 1e-05},
     ),
 )  # fmt: skip

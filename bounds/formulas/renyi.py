@@ -45,6 +45,7 @@ FORMULAS = (
         typed="alpha/(2 sigma^2) + log(1/delta)/alpha",
         letters=(Letter(alpha, ORDER.meaning, 1.01, 5), Letter(sigma, SIGMA.meaning, 0.1, 5), DELTA),
         expression=_DIVERGENCE + log(1 / delta) / alpha, exact=_gaussian,
+        wrong_at={"alpha": 1.1, "sigma": 0.2, "delta": 1e-05},
     ),
     Formula(
         name="rdp_third", title="Renyi privacy to delta, the third way", gives="delta",
@@ -53,7 +54,7 @@ FORMULAS = (
         letters=(Letter(alpha, ORDER.meaning, 1.01, 60), Letter(sigma, SIGMA.meaning, 0.5, 10),
                  Letter(epsilon, EPSILON.meaning, 0.05, 5)),
         expression=Min(1, exp((alpha - 1) * (_DIVERGENCE - epsilon)) * (1 - 1 / alpha) ** alpha / (alpha - 1)),
-        region=(Gt(alpha, 1),), exact=lambda alpha, sigma, epsilon, value: exact.gaussian_delta(sigma, epsilon),
+        region=(Gt(alpha, 1),), exact=lambda sigma, epsilon, **_: exact.release_delta("Gaussian", sigma, epsilon),
     ),
     Formula(
         name="rdp_laplace", title="k Laplace releases by their Renyi divergence, the second way", gives="epsilon",
@@ -79,5 +80,6 @@ FORMULAS = (
         name="zcdp_leading", title="The leading term alone", gives="epsilon",
         source="texts that drop rho for small budgets", proved=False, typed="2 sqrt(rho log(1/delta))",
         letters=(RHO, DELTA), expression=2 * sqrt(rho * log(1 / delta)), exact=_of_rho,
+        wrong_at={"rho": 20, "delta": 1e-05},
     ),
 )  # fmt: skip

@@ -61,12 +61,13 @@ FORMULAS = (
     Formula(
         name="sampling_linear", title="The sampling rate times epsilon", gives="epsilon",
         source="summaries of amplification by sampling", proved=False, typed="q epsilon", letters=(_ONE, RATE),
-        expression=q * epsilon, exact=_laplace,
+        expression=q * epsilon, exact=_laplace, wrong_at={"epsilon": 1, "q": 0.01},
     ),
     Formula(
         name="sampling_doubled", title="Twice the sampling rate times epsilon", gives="epsilon",
         source="Bassily, Smith and Thakurta 2014, Lemma 2.2, for epsilon <= 1", typed="2 q epsilon",
         letters=(_ONE, RATE), expression=2 * q * epsilon, region=(Le(epsilon, 1), Le(q, 1)), exact=_laplace,
+        wrong_at={"epsilon": 3, "q": 0.01},
     ),
     Formula(
         name="sampled_gaussian", title="Gaussian noise on a Poisson sample, at q delta", gives="epsilon",
@@ -83,25 +84,27 @@ FORMULAS = (
         name="moments_accountant_one", title="DP-SGD's noise with the constant 1", gives="noise",
         source="readings of Abadi et al. 2016, Theorem 1, whose constant has no number", proved=False,
         typed="sigma = q sqrt(T log(1/delta))/epsilon", letters=_RUN, expression=q * _LOG / epsilon, room=_ROOM,
-        exact=_run,
+        exact=_run, wrong_at={"epsilon": 1, "q": 0.01, "T": 1000, "delta": 1e-05},
     ),
     Formula(
         name="moments_accountant_two", title="DP-SGD's noise with the constant 2", gives="noise",
         source="documentation after Abadi et al. 2016, Theorem 1", proved=False,
         typed="sigma = 2 q sqrt(T log(1/delta))/epsilon", letters=_RUN, expression=2 * q * _LOG / epsilon, room=_ROOM,
-        exact=_run,
+        exact=_run, wrong_at={"epsilon": 8, "q": 0.01, "T": 1000, "delta": 1e-05},
     ),
     Formula(
         name="moments_accountant_epsilon", title="DP-SGD's epsilon, its order taken for a value", gives="epsilon",
         source="Abadi et al. 2016, Section 2: O(q epsilon sqrt T)", proved=False, typed="q sqrt(T log(1/delta))/sigma",
         letters=(_NOISE, RATE, STEPS, _SMALL), expression=q * _LOG / sigma, room=_ROOM, exact=_given,
+        wrong_at={"sigma": 1, "q": 0.01, "T": 1000, "delta": 1e-05},
     ),
     Formula(
         name="dp_sco_noise", title="Noise of private stochastic convex optimisation", gives="noise",
-        source="Bassily, Feldman, Talwar and Thakurta 2019, Section 3 (8 T L^2 log(1/delta)/(n^2 epsilon^2)), "
-        "minibatches of max(n sqrt(epsilon/(4 T)), 1); a Poisson sample and noise over the clip here", proved=False,
+        source="Bassily, Feldman, Talwar and Thakurta 2019, Section 3, where the minibatch has n sqrt(epsilon/(4 T)) "
+        "records; of a Poisson sample, and over the clip, here",
         typed="sigma = sqrt(8 T log(1/delta)) q/epsilon", letters=_RUN, expression=sqrt(8) * q * _LOG / epsilon,
-        room=_ROOM, exact=_run,
+        region=(Le(q, 1), Ge(q, sqrt(epsilon / (4 * T))), Le(epsilon, 2 * log(1 / delta))), room=_ROOM, exact=_run,
+        wrong_at={"epsilon": 8, "q": 0.01, "T": 100, "delta": 1e-05},
     ),
     Formula(
         name="dp_sgd_one_record", title="Noise of the first DP-SGD: n^2 steps of one record", gives="noise",
@@ -143,6 +146,7 @@ FORMULAS = (
             q * sqrt(T * (exp(1 / sigma**2) - 1))
         ),
         room=_ROOM, exact=lambda epsilon, sigma, q, T, value: exact.sampled_delta(sigma, q, T, epsilon),
+        wrong_at={"epsilon": 2, "sigma": 0.7, "q": 0.01, "T": 100},
     ),
     Formula(
         name="without_sampling", title="Every step on the whole data", gives="epsilon",

@@ -1,0 +1,75 @@
+"""The 200 lemmas that are typed as a line: their truth, by 50 digits, and what is decided of them."""
+
+from __future__ import annotations
+
+import random
+
+import lemmas
+import mpmath
+import pytest
+import tables
+from lemma_text import DIGITS, Lemma, point
+
+import dpcheck
+
+TABLE = tables.read("lemmas").fillna("")
+TRUE, FALSE = TABLE[TABLE.truth], TABLE[~TABLE.truth]
+SLICE = ("bernoulli", "exp_minus_one_doubled", "geometric_wrong", "stability_sum", "accelerated_momentum")
+
+
+@pytest.fixture(autouse=True)
+def _digits():
+    with mpmath.workdps(DIGITS):
+        yield
+
+
+def points(lemma: Lemma, name: str, count: int):
+    rng = random.Random(name)
+    drawn = (lemma.drawn(rng) for _ in range(100 * count))
+    return [at for at in drawn if at is not None][:count]
+
+
+def holds(name: str, text: str, count: int) -> bool:
+    lemma = Lemma(text)
+    tried = points(lemma, name, count)
+    assert len(tried) == count, name
+    return all(lemma.gap(at) < mpmath.mpf(10) ** -40 for at in tried)
+
+
+def test_half_of_the_200_are_true_and_a_hundred_were_drawn_to_be_set_aside():
+    assert len(TABLE) == len(set(TABLE.name)) == len(set(TABLE.statement)) == 200
+    assert len(TRUE) == 100
+    assert set(TABLE[TABLE.half == "aside"].name) == lemmas.drawn(list(TABLE.name))
+    assert (TABLE.half == "open").sum() == 100
+    for _, group in TABLE.groupby(TABLE.name.map(lemmas.kindred)):
+        assert group.half.nunique() == 1
+
+
+def test_every_false_lemma_fails_at_its_witness():
+    for lemma in FALSE.itertuples():
+        at = point(lemma.witness)
+        assert Lemma(lemma.statement).admits(at), lemma.name
+        assert Lemma(lemma.statement).gap(at) > 1e-8, lemma.name
+
+
+def test_every_fifth_true_lemma_holds_at_a_few_points():
+    assert all(holds(lemma.name, lemma.statement, 3) for lemma in TRUE[::5].itertuples())
+
+
+@pytest.mark.thorough
+def test_true_lemmas_hold_at_many_points():
+    assert all(holds(lemma.name, lemma.statement, 100) for lemma in TRUE.itertuples())
+
+
+def test_no_verdict_of_the_table_is_wrong():
+    decided = tables.read("lemmas_decided")
+    ours = decided[decided.tool == "dpcheck"]
+    assert set(ours.name) == set(TABLE.name)
+    assert not (ours.verdict == ours.truth.map({True: "refuted", False: "proved"})).any()
+
+
+def test_five_lemmas_are_decided_as_the_table_has_it(tmp_path):
+    rows = TABLE.set_index("name").loc[list(SLICE)]
+    (tmp_path / "lemmas.txt").write_text("\n".join(rows.statement))
+    found = dpcheck.prove(str(tmp_path / "lemmas.txt"), jobs=1)
+    assert [result.verdict for result in found] == ["proved" if truth else "refuted" for truth in rows.truth]
