@@ -34,11 +34,11 @@ from dpcheck.bounds.decision import refuted as refuted
 from dpcheck.bounds.decision import unresolved as unresolved
 from dpcheck.bounds.evidence import Counterexample, Identity, Inequality
 from dpcheck.bounds.evidence import Step as Step
+from dpcheck.bounds.kind import TYPED
 from dpcheck.bounds.kind import Kind as Kind
 from dpcheck.bounds.kind import Method as Method
 from dpcheck.bounds.ledger import ClaimResult as ClaimResult
 from dpcheck.bounds.ledger import compared
-from dpcheck.bounds.lines import TYPED
 from dpcheck.bounds.prover.limit import OutOfTime, left, limit
 from dpcheck.bounds.statement import Carried, Statement
 from dpcheck.bounds.statement import carries as carries

@@ -87,7 +87,7 @@ def judged(*steps: Step, note: str = "", repaired: str = "") -> Decision:
         proved = f" Proved: {shown}." if (shown := wording.text(s for s in steps if s not in [*broken, *late])) else ""
         note = f"Neither proved nor refuted: {undecided}.{proved}"
         open_ones = [step for step in (*broken, *late) if isinstance(step, Inequality)]
-        further = functools.partial(partly, open_ones[0]) if open_ones else None
+        further = functools.partial(partly, open_ones[0]) if open_ones and left() < float("inf") else None
         return Decision("unresolved", methods, Evidence(()), note, "judged", steps, further)
     added = f" {_AUTHOR}{note}" if note else ""
     return Decision("proved", methods, Evidence(steps), f"Every relation holds as it stands.{added}", "judged", steps)

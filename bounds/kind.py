@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+TYPED = "typed"  # the kind of a claim that is a line of text, or a relation
+
 
 class Kind(StrEnum):
     """The subject of a claim, in one word for reports and filters."""

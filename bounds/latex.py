@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable
 from typing import NoReturn
 
-from dpcheck.bounds.text import FUNCTIONS, SIGNS, SUMS, WORDS, TextError, Token
-from dpcheck.bounds.text import tokens as plain_tokens
+from dpcheck.bounds.tokens import FUNCTIONS, SIGNS, SUMS, WORDS, TextError, Token, plain_name
+from dpcheck.bounds.tokens import tokens as plain_tokens
 
 _RAW = re.compile(r"\\(?:[A-Za-z]+|.)|\s+|\d+(?:\.\d+)?|\.\d+|[^\W\d_]+|.", re.DOTALL)
 _RELATIONS = {
@@ -184,10 +184,17 @@ class _Reader:
             self._at += 1
         if self._next == "_":
             self._at += 1
-            index = "".join(token.text for token in self._argument() if token.text not in ("(", ")"))
+            group = self._next == "{"
+            found = self._argument() if group else [Token("word", self._next, self._place)]
+            self._at += not group
+            index = "".join(token.text for token in found if token.text not in ("(", ")"))
             if not re.fullmatch(r"[\w,']+", index):
                 self._fail("an index must be made of letters, digits and commas")
-            name += f"_{index}" if index.replace("'", "").isalnum() else f"_{{{index}}}"
+            name += f"_{{{index}}}"
+            while self._next == "'":
+                name += "'"
+                self._at += 1
+            name = plain_name(name)
         return [Token("word", name, place, True)]
 
     def _command(self, name: str) -> list[Token]:

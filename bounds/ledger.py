@@ -17,7 +17,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcheck.bounds.lines import TYPED
+from dpcheck.bounds.kind import TYPED
 from dpcheck.shown import Shown, html_table
 
 if TYPE_CHECKING:

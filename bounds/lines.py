@@ -10,14 +10,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcheck.bounds.text import SIGNS, TextError, Tree, Typed, parse
+from dpcheck.bounds.kind import TYPED
+from dpcheck.bounds.ledger import recorded
+from dpcheck.bounds.text import Typed, parse
+from dpcheck.bounds.tokens import SIGNS, TextError
+from dpcheck.bounds.typed import Tree
 from dpcheck.errors import InputError, one_line, require
 
 if TYPE_CHECKING:
     from sympy.core.relational import Relational
 
 ENDINGS = (".txt", ".md", ".tex")
-TYPED = "typed"  # the kind of a claim that is a line
 _MARK = "% dpcheck:"
 _SWAPPED = {"GreaterThan": "<=", "StrictGreaterThan": "<"}
 _SIGN = {"LessThan": "<=", "StrictLessThan": "<", "Equality": "=", **_SWAPPED}
@@ -40,13 +43,13 @@ def claims(target: Any, conditions: tuple[Any, ...] = ()) -> list[dict[str, Any]
     if isinstance(target, str):
         require(not conditions, "the domain of a text", "stand in the text, as in 'x <= 1 for x < 1'", conditions)
         if target.endswith(ENDINGS):
-            return [_claim(_read(line, place), place, line, target) for place, line in _lines(target)]
-        if not is_line(target):
+            return [_claim(_read(line, place), place, line, place) for place, line in _lines(target)]
+        if not is_line(target) or {target, target.partition(".")[2]} & recorded().keys():  # some ids have a sign
             return None
-        return [_claim(parse(target), "typed", target, "typed")]
+        return [_claim(parse(target), TYPED, target, "one line")]
     if target is None:
         return None
-    return [_claim(_of_sympy(target, conditions), "typed", one_line(target), "typed")]
+    return [_claim(_of_sympy(target, conditions), TYPED, one_line(target), "one line")]
 
 
 def _lines(path: str) -> Iterator[tuple[str, str]]:
@@ -102,11 +105,11 @@ def _of_sympy(target: Any, conditions: tuple[Any, ...]) -> Typed:
     return Typed((terms.tree(relation),), named, tuple(terms.tree(one) for one in left))
 
 
-def _claim(typed: Typed, place: str, line: str, paper: str) -> dict[str, Any]:
+def _claim(typed: Typed, id: str, line: str, place: str) -> dict[str, Any]:
     """Return the tree of a claim, as :func:`dpcheck.bounds.crossing.claim` takes it."""
     over: Tree = ["over", *(["letter", name, facts] for name, facts in typed.letters.items()), *typed.conditions]
     return {
-        "id": place, "paper": paper, "kind": TYPED, "statement": line, "location": place, "carries": ["tuple"],
+        "id": id, "paper": TYPED, "kind": TYPED, "statement": line, "location": place, "carries": ["tuple"],
         "steps": ["tuple", *(_step(relation, over) for relation in typed.relations)], "note": "", "repaired": "",
     }  # fmt: skip
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpcheck.bounds.text import FUNCTIONS, SUMS, Tree, number, value_of
+from dpcheck.bounds.tokens import FUNCTIONS, SUMS
+from dpcheck.bounds.typed import Tree, number, value_of
 
 _NAMES = {head: name for name, head in reversed([*FUNCTIONS.items(), *SUMS.items()])}
 _CONSTANTS = {"E": "e", "pi": "pi", "oo": "oo"}

@@ -203,6 +203,8 @@ class _Decider:
         except (EOFError, BrokenPipeError):
             why = f"the process that decided it ended with code {worker.code()}"
         else:
+            if isinstance(answer, str) and len(self._trees) == 1 and answer.startswith("InputError: "):
+                raise InputError(one_line(answer.removeprefix("InputError: ")))  # the one line that was typed
             return _undecided(claim, f"deciding it failed: {one_line(answer)}") if isinstance(answer, str) else answer
         self.kill()
         return _undecided(claim, why)

@@ -22,6 +22,7 @@ from dpcheck.accounting.matrix_noise import read_encoder
 from dpcheck.accounting.other_events import read_event_file
 from dpcheck.algorithms.measure import Experiment
 from dpcheck.bounds import workers
+from dpcheck.bounds.claim import Claim
 from dpcheck.commands import audit, inputs, rate
 from dpcheck.commands.algorithms import Table
 from dpcheck.commands.baseline import Baseline
@@ -109,7 +110,7 @@ def _goes_on(path: str) -> object:
 
 
 def _answered(path: str) -> object:
-    claim = workers.Claim("a", "p", "k", "s", "l", lambda: None)  # type: ignore[arg-type]
+    claim = Claim("a", "p", "k", "s", "l", lambda: None)  # type: ignore[arg-type]
     return workers._result(claim, inputs.json_of(inputs.text_of(path), "the results"))
 
 

@@ -93,8 +93,8 @@ def _prove_options(parser: ArgumentParser) -> None:
 
 
 def _prove(options: Namespace) -> int:
+    from dpcheck.bounds.kind import TYPED
     from dpcheck.bounds.ledger import changed
-    from dpcheck.bounds.lines import TYPED
     from dpcheck.bounds.registry import PAPERS, prove
     from dpcheck.report.claims import claims_text
     from dpcheck.shown import TABLE_FORMATS, table

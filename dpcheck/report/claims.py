@@ -17,8 +17,8 @@ from rich.text import Text
 
 from dpcheck import __version__
 from dpcheck.audits.bugs.bug import Bug, Examination
+from dpcheck.bounds.kind import TYPED
 from dpcheck.bounds.ledger import SHARES, ClaimResult
-from dpcheck.bounds.lines import TYPED
 from dpcheck.errors import InputError
 from dpcheck.report.results import standing
 from dpcheck.report.template import fill
@@ -60,7 +60,7 @@ def _typed(results: Sequence[ClaimResult], *, color: bool, width: int) -> str:
     buffer = io.StringIO()
     console = Console(file=buffer, force_terminal=color, width=width, highlight=False)
     for result in results:
-        place = f"{readable(result.claim.id)}  " if result.claim.paper != TYPED else ""
+        place = f"{readable(result.claim.id)}  " if result.claim.id != TYPED else ""
         paragraph(console, _word(result).append(f"  {place}{readable(result.statement)}", "bold"), first="")
         rooms = [f"factor on the larger side: {room['says']}" for room in result.rooms if room["status"] != "unknown"]
         facts = {

@@ -37,7 +37,13 @@ CODES = {
     "README.md": {"audit test_mechanism.py:noisy_mean": 1},
     "docs/own_algorithm.md": {"check my_sgd.py": 1},
     "docs/rates.md": {"rate gaps.csv": 1},
-    "docs/theorems.md": {"show yang2022.theorem_1": 2, "prove Y17": 0, "prove lemma.py": 1},
+    "docs/theorems.md": {
+        "show yang2022.theorem_1": 2,
+        "prove Y17": 0,
+        "prove lemma.py": 1,
+        "prove 'log(n)": 1,
+        "prove 'n": 2,
+    },
 }
 
 
