@@ -18,7 +18,7 @@ import mpmath
 import numpy as np
 import sympy
 
-from dpcheck.bounds.prover import ball
+from dpcheck.bounds.prover import ball, vectors
 from dpcheck.bounds.prover.domain import Domain
 from dpcheck.errors import require
 
@@ -232,6 +232,9 @@ def _candidates(domain: Domain, expressions: tuple[Any, ...]) -> Iterator[dict[A
     """Yield simple points first, then those a search in floating point finds inside."""
     columns = [_nearby(letter, *ends) for letter, ends in domain.limits.items()]
     letters = list(domain.limits)
+    if vectors.concerns(tuple(domain.intervals)):
+        yield from vectors.points(domain, expressions, lambda point: point, failing=False)
+        return
     for k in range(max(map(len, columns), default=1)):
         yield dict(zip(letters, (column[min(k, len(column) - 1)] for column in columns), strict=True))
     if letters and not any(expression.has(sympy.Sum, sympy.Product) for expression in expressions):

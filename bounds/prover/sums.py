@@ -119,18 +119,19 @@ def _letters(expression: Any, domain: Domain) -> Any:
         raise BackwardsError("the ends of a sum or product must be whole")
     if not known.nonnegative(high - low + 1, domain):
         raise BackwardsError(BACKWARDS)
-    backwards = sympy.expand(expression.function.xreplace({letter: high - letter}), power_exp=False)
-    if expression.function.has(*high.free_symbols) and not backwards.has(*high.free_symbols) and not letter.is_positive:
-        expression = expression.func(backwards, (letter, sympy.S.Zero, high - low))
-        letter, low, high = expression.limits[0]
     signs = {"positive": known.positive(low, domain), "nonnegative": known.nonnegative(low, domain)}
     for fact in ("positive", "nonnegative", "nonzero", "negative", "nonpositive", "even", "odd", "prime"):
         if getattr(letter, f"is_{fact}") and not (signs.get(fact) or (fact == "nonzero" and signs["positive"])):
             raise BackwardsError(f"the letter {letter} of a sum is said to be {fact}, which its range is not")
-    name = Names(other.name for other in domain.intervals).fresh(letter.name)
+    function, plain = expression.function, sympy.Dummy(integer=True)
+    backwards = sympy.expand(function.xreplace({letter: high - plain}), power_exp=False)
+    if function.has(*high.free_symbols) and not backwards.has(*high.free_symbols):  # it counts down from the end
+        function, letter, low, high = backwards, plain, sympy.S.Zero, high - low
+        signs = {"nonnegative": True}
+    name = Names(other.name for other in domain.intervals).fresh(expression.limits[0][0].name)
     own = sympy.Symbol(name, integer=True, **{fact: True for fact, sure in signs.items() if sure})
     wider = Domain({**domain.intervals, own: _span(low, high, domain)}, domain.where)
-    return expression.func(_letters(expression.function.xreplace({letter: own}), wider), (own, low, high))
+    return expression.func(_letters(function.xreplace({letter: own}), wider), (own, low, high))
 
 
 def _span(low: Any, high: Any, domain: Domain) -> tuple[Any, Any]:
