@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import sympy
 
-from dpcheck.bounds.prover import ball, forms, ranges, search, slopes, smt, sums
+from dpcheck.bounds.prover import ball, forms, ranges, search, slopes, smt, sums, vectors
 from dpcheck.bounds.prover.certificate import Certificate
 from dpcheck.bounds.prover.domain import Domain
 from dpcheck.bounds.terms import evaluated
@@ -137,6 +137,8 @@ def decide(
 
     if any(expression.has(*sums.KINDS) for expression in (difference, *sides)):
         outcome = _with_sums(difference, domain, new, standard, genuine)
+    elif vectors.concerns(tuple(domain.intervals)):
+        outcome = _with_vectors(difference, domain, new, standard, genuine)
     elif not domain.intervals:
         sign = ball.sign(difference, {})
         methods = ("ball arithmetic",) if sign is not None else ()
@@ -171,6 +173,26 @@ def _with_sums(
         return Outcome("refuted", ("search",), (), point, 0.0)
     if steps is None:
         return Outcome("unresolved", (), (), None, 0.0)
+    return _reduced(steps, idea)
+
+
+def _with_vectors(
+    difference: Any, domain: Domain, new: Mapping[Any, Any], standard: Domain | None,
+    genuine: Callable[[Mapping[Any, Any]], Any],
+) -> Outcome:  # fmt: skip
+    """Decide an inequality between inner products: by explicit vectors, or by multipliers of the conditions."""
+    if standard is None:
+        return _NOTHING
+    inner = difference.xreplace(dict(new))
+    point = vectors.refuted(inner, standard, genuine)
+    if point is not None:
+        return Outcome("refuted", ("search",), (), point, 0.0)
+    found = vectors.proof(inner, standard)
+    return _reduced(*found) if found is not None else Outcome("unresolved", (), (), None, 0.0)
+
+
+def _reduced(steps: tuple[Any, ...], idea: str) -> Outcome:
+    """Return the proof that rests on these steps, each of them proved."""
     parts = [step.outcome() for step in steps if hasattr(step, "outcome")]
     methods = tuple(dict.fromkeys(method for part in parts for method in part.methods)) or ("certificate",)
     certificates = tuple(itertools.chain.from_iterable(part.certificates for part in parts))

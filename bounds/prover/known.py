@@ -35,7 +35,7 @@ _TOTAL = {
 
 
 def _power(base: Any, exponent: Any, domain: Domain) -> bool:
-    if base is sympy.E or (exponent.is_integer and exponent.is_nonnegative) or positive(base, domain):
+    if base is sympy.E or (exponent.is_integer and nonnegative(exponent, domain)) or positive(base, domain):
         return True
     if exponent.is_Integer:
         return positive(-base, domain)
@@ -64,7 +64,8 @@ def nonnegative(g: Any, domain: Domain) -> bool:
     if any(form.is_nonnegative for form in _forms(g, domain)) or _enclosed(g, domain)[0] >= 0:
         return True
     return positive(g, domain) or any(
-        (g / fact).is_positive or sympy.cancel(g / fact).is_positive for fact in domain.differences()
+        (g / fact).is_positive or sympy.cancel(g / fact).is_positive or sympy.expand(g - fact).is_nonnegative
+        for fact in domain.differences()
     )
 
 

@@ -18,7 +18,7 @@ import mpmath
 import numpy as np
 import sympy
 
-from dpcheck.bounds.prover import ball
+from dpcheck.bounds.prover import ball, vectors
 from dpcheck.bounds.prover.domain import Domain
 from dpcheck.errors import require
 
@@ -241,6 +241,9 @@ def defined(expression: Any, point: Mapping[Any, Any]) -> bool:
 
 def _candidates(domain: Domain, expressions: tuple[Any, ...]) -> Iterator[dict[Any, Any]]:
     """Yield simple points first, then those a search in floating point finds inside."""
+    if vectors.concerns(tuple(domain.intervals)):
+        yield from vectors.points(domain, expressions, lambda point: point, failing=False)
+        return
     yield from simple(domain)
     letters = list(domain.limits)
     if letters and not any(expression.has(sympy.Sum, sympy.Product) for expression in expressions):

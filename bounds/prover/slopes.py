@@ -69,6 +69,10 @@ class _Proof:
         apart = logs_apart(f, box)
         if apart != f:
             return self.nonnegative(apart, box, deep)
+        if deep > 0 and _two_powers(f):
+            for other in self._logarithmic(f, box):
+                if self.nonnegative(other, box, deep - 1):
+                    return True
         if not _plain(f):
             core = self._core(f, box)
             if core != f:
@@ -204,6 +208,11 @@ class _Proof:
                 continue
             queue += ranges.halved(part)
         return not queue
+
+
+def _two_powers(f: Any) -> bool:
+    """Say whether it is the difference of two terms with powers of letters in their exponents."""
+    return len(sympy.Add.make_args(f)) == 2 and any(power.exp.free_symbols for power in f.atoms(sympy.Pow, sympy.exp))
 
 
 def _hopeless(values: Any) -> bool:

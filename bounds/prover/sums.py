@@ -123,10 +123,15 @@ def _letters(expression: Any, domain: Domain) -> Any:
     for fact in ("positive", "nonnegative", "nonzero", "negative", "nonpositive", "even", "odd", "prime"):
         if getattr(letter, f"is_{fact}") and not (signs.get(fact) or (fact == "nonzero" and signs["positive"])):
             raise BackwardsError(f"the letter {letter} of a sum is said to be {fact}, which its range is not")
-    name = Names(other.name for other in domain.intervals).fresh(letter.name)
+    function, plain = expression.function, sympy.Dummy(integer=True)
+    backwards = sympy.expand(function.xreplace({letter: high - plain}), power_exp=False)
+    if function.has(*high.free_symbols) and not backwards.has(*high.free_symbols):  # it counts down from the end
+        function, letter, low, high = backwards, plain, sympy.S.Zero, high - low
+        signs = {"nonnegative": True}
+    name = Names(other.name for other in domain.intervals).fresh(expression.limits[0][0].name)
     own = sympy.Symbol(name, integer=True, **{fact: True for fact, sure in signs.items() if sure})
     wider = Domain({**domain.intervals, own: _span(low, high, domain)}, domain.where)
-    return expression.func(_letters(expression.function.xreplace({letter: own}), wider), (own, low, high))
+    return expression.func(_letters(function.xreplace({letter: own}), wider), (own, low, high))
 
 
 def _span(low: Any, high: Any, domain: Domain) -> tuple[Any, Any]:
@@ -156,8 +161,8 @@ def _proofs(difference: Any, domain: Domain, so_far: tuple[Part, ...]) -> Iterat
     if not ranges:
         if difference.has(*KINDS):
             return
-        last = Inequality("what is left without sums", sympy.S.Zero, difference, domain)
-        if last.holds():
+        last = _inequality("what is left without sums", sympy.S.Zero, difference, domain)
+        if _holds(last):
             yield (*so_far, last)
         return
     for r in ranges:
@@ -174,10 +179,35 @@ def _proofs(difference: Any, domain: Domain, so_far: tuple[Part, ...]) -> Iterat
     yield from _bounds(difference, ranges, domain, so_far)
 
 
+def _inequality(says: str, smaller: Any, larger: Any, over: Domain) -> Part:
+    """Return the step for real letters where both sides have values between the whole numbers too, and it holds."""
+    reals: dict[Any, Any] = {}
+    ends = {}
+    for letter, (low, high) in over.limits.items():
+        if letter.is_integer and low.is_finite:
+            sign = {"positive": True} if low > 0 else {"nonnegative": True} if low == 0 else {"real": True}
+            reals[letter] = sympy.Symbol(letter.name, **sign)
+        ends[reals.get(letter, letter)] = (low, high)
+    whole = Inequality(says, smaller, larger, over)
+    if not reals:
+        return whole
+    between = Domain(ends, tuple(relation.xreplace(reals) for relation in over.where))
+    sides = [sympy.sympify(side).xreplace(reals) for side in (smaller, larger)]
+    if between.empty or not all(known.defined(side, between) for side in sides):
+        return whole
+    wider = Inequality(says, *sides, between)
+    return whole if wider.outcome().verdict == "refuted" else wider
+
+
 def _identity(says: str, left: Any, right: Any) -> Part:
     from dpcheck.bounds.evidence import Identity  # which knows inequalities as one kind of step among others
 
     return Identity(says, left, right)
+
+
+def _holds(part: Part) -> bool:
+    """Say whether a step is proved."""
+    return bool(part.holds())
 
 
 def _nested(expression: Any) -> bool:
@@ -226,7 +256,7 @@ def _closed(r: _Range, domain: Domain) -> tuple[Any, tuple[Part, ...]] | None:
     if not known.defined(first, domain):
         return None
     step = _identity(f"the sum of {r.term} telescopes", guess - before, r.term)
-    if not step.holds():
+    if not _holds(step):
         return None
     return guess.xreplace({r.t: r.high}) - first, (step,)
 
@@ -243,7 +273,7 @@ def _inductions(difference: Any, ranges: list[_Range], domain: Domain) -> Iterat
         if high.is_finite and not _still_sure(ranges, over):
             continue
         parts = _induction(difference, ranges, letter, low, over)
-        if parts is not None and all(part.holds() for part in parts):
+        if parts is not None and all(map(_holds, parts)):
             yield parts
 
 
@@ -272,7 +302,7 @@ def _induction(difference: Any, ranges: list[_Range], T: Any, low: Any, over: Do
         return None
     firsts = {r.node: r.part(r.low, r.high.xreplace({T: low})) for r in ranges}
     first_over = Domain({x: ends for x, ends in over.intervals.items() if x != T}, over.where)
-    first = Inequality(f"the first case, {T} = {low}", sympy.S.Zero, difference.xreplace(firsts).xreplace({T: low}),
+    first = _inequality(f"the first case, {T} = {low}", sympy.S.Zero, difference.xreplace(firsts).xreplace({T: low}),
                   first_over)  # fmt: skip
     letters = {r.node: sympy.Dummy("S", real=True) for r in ranges}
     named = difference.xreplace(letters)
@@ -286,7 +316,7 @@ def _induction(difference: Any, ranges: list[_Range], T: Any, low: Any, over: Do
     if any(factor.has(T) or not known.defined(factor, over) for factor in factors) or not known.defined(rest, over):
         return None
     gained = sum(factor * next_terms[r] for factor, r in zip(factors, ranges, strict=True))
-    step = Inequality(f"from {T} to {T} + 1", rest - rest.xreplace({T: T + 1}), gained, over)
+    step = _inequality(f"from {T} to {T} + 1", rest - rest.xreplace({T: T + 1}), gained, over)
     return first, step
 
 
@@ -317,11 +347,11 @@ def _single_induction(
     parts: tuple[Part, ...] = ()
     if r.product:
         gained = bound * term
-        parts = (Inequality("the factors are not negative", sympy.S.Zero, term, over),)
+        parts = (_inequality("the factors are not negative", sympy.S.Zero, term, over),)
         sides = (gained, after) if above else (after, gained)
     else:
         sides = (term, after - bound) if above else (after - bound, term)
-    return first, *parts, Inequality(f"from {T} to {T} + 1", *sides, over)
+    return first, *parts, _inequality(f"from {T} to {T} + 1", *sides, over)
 
 
 # Bounds by integrals
@@ -336,35 +366,58 @@ class _Bound:
     parts: tuple[Part, ...]
 
 
-def _bounds(difference: Any, ranges: list[_Range], domain: Domain, so_far: tuple[Part, ...]) -> Iterator[Proof]:
+def _bounds(difference: Any, ranges: list[_Range], domain: Domain, so_far: Proof) -> Iterator[Proof]:
     """Yield proofs in which one sum after another is replaced by a bound."""
     r = ranges[0]
-    S = sympy.Dummy("S", real=True)
-    linear = _linear(difference.xreplace({r.node: S}), [S])
-    if linear is None or linear[0][0].has(*KINDS):
-        return
-    factor = linear[0][0]
-    above = known.nonnegative(-factor, domain)
-    if not (above or known.nonnegative(factor, domain)):
+    above = _direction(difference, r, domain)
+    if above is None:
         return
     if r.product:
-        for node, parts in _sum_of_product(r, above, domain):
-            if all(part.holds() for part in parts):
-                yield from _proofs(difference.xreplace({r.node: node}), domain, (*so_far, *parts))
+        for node, parts, since in _sums_of_product(r, above, domain):
+            yield from _replaced(difference, r, node, since, parts, domain, so_far)
         return
     for peeled in _PEELED:
         for bound in _integral_bounds(r, above, peeled, domain):
-            later, earlier = _cut(r, bound.since, domain)
-            if later is None:
-                continue
-            cases = tuple(
-                case for at in earlier
-                if (case := next(_proofs(difference.xreplace(at), _at(domain, at), ()), None)) is not None
-            )  # fmt: skip
-            if len(cases) < len(earlier):
-                continue
-            shown = (*so_far, *bound.parts, *(part for case in cases for part in case))
-            yield from _proofs(difference.xreplace({r.node: bound.value}), later, shown)
+            yield from _replaced(difference, r, bound.value, bound.since, bound.parts, domain, so_far)
+
+
+def _direction(difference: Any, r: _Range, domain: Domain) -> bool | None:
+    """Return whether a larger sum makes the difference smaller, or larger: then bounds from above, or below, help."""
+    S = sympy.Symbol(Names(letter.name for letter in domain.intervals).fresh("S"), real=True)
+    other = {node: sympy.S.One for node in difference.atoms(*KINDS) if node is not r.node}
+    named = difference.xreplace({r.node: S})
+    slope = named.diff(S)
+    if slope.has(*KINDS) and other:
+        return None
+    wide = Domain({**domain.intervals, S: (-sympy.oo, sympy.oo)}, domain.where)
+    if known.nonnegative(slope, wide) and known.defined(slope, wide):
+        return False
+    if known.nonnegative(-slope, wide) and known.defined(slope, wide):
+        return True
+    # of what is not negative roots can be taken too; a bound from above is not negative either
+    half = Domain({**domain.intervals, S: (sympy.S.Zero, sympy.oo)}, domain.where)
+    sure = known.nonnegative(r.term, _within(r, domain)) and all(
+        known.defined(term, half) for term in sympy.Add.make_args(named) if term.has(S)
+    )
+    positive_s = sympy.Symbol(S.name, positive=True)
+    inside = Domain({**domain.intervals, positive_s: (sympy.S.Zero, sympy.oo)}, domain.where)
+    return True if sure and known.nonnegative(-slope.xreplace({S: positive_s}), inside) else None
+
+
+def _replaced(
+    difference: Any, r: _Range, value: Any, since: Any, parts: Proof, domain: Domain, so_far: Proof
+) -> Iterator[Proof]:
+    """Yield proofs with a value for the sum where its upper end is at least ``since``, and the cases before."""
+    later, earlier = _cut(r, since, domain)
+    if later is None or not all(map(_holds, parts)):
+        return
+    shown = [*so_far, *parts]
+    for at in earlier:
+        case = next(_proofs(difference.xreplace(at), _at(domain, at), ()), None)
+        if case is None:
+            return
+        shown += case
+    yield from _proofs(difference.xreplace({r.node: value}), later, tuple(shown))
 
 
 def _at(domain: Domain, values: Mapping[Any, Any]) -> Domain:
@@ -388,16 +441,19 @@ def _cut(r: _Range, since: Any, domain: Domain) -> tuple[Domain | None, list[dic
     return later, [{T: low + k} for k in range(int(start - low))]
 
 
-def _sum_of_product(r: _Range, above: bool, domain: Domain) -> Iterator[tuple[Any, tuple[Part, ...]]]:
-    """Yield bounds of a product of factors 1 + u by the sum of u."""
+def _sums_of_product(r: _Range, above: bool, domain: Domain) -> Iterator[tuple[Any, Proof, Any]]:
+    """Yield bounds of a product of factors 1 + u by the sum of u, its first factors as they are."""
     within = _within(r, domain)
     u = sympy.expand(r.term - 1)
-    total = sympy.Sum(u, (r.t, r.low, r.high))
-    if above:
-        yield sympy.exp(total), (Inequality("the factors are not negative", sympy.S.Zero, r.term, within),)
-    else:
-        yield 1 + total, (Inequality("the factors are at least 0", sympy.S.Zero, r.term, within),
-                          Inequality("the factors are at most 1", r.term, sympy.S.One, within))  # fmt: skip
+    parts: Proof = (_inequality("the factors are not negative", sympy.S.Zero, r.term, within),)
+    if not above:
+        total = sympy.Sum(u, (r.t, r.low, r.high))
+        yield 1 + total, (*parts, _inequality("the factors are at most 1", r.term, sympy.S.One, within)), r.low - 1
+        return
+    for peeled in _PEELED if r.low.is_Integer else (0,):
+        head = r.part(r.low, r.low + peeled - 1) if peeled else sympy.S.One
+        total = sympy.Sum(u, (r.t, r.low + peeled, r.high))
+        yield head * sympy.exp(total), parts, r.low + peeled - 1
 
 
 def _integral_bounds(r: _Range, above: bool, peeled: int, domain: Domain) -> Iterator[_Bound]:
@@ -418,7 +474,7 @@ def _integral_bounds(r: _Range, above: bool, peeled: int, domain: Domain) -> Ite
         return
     has_slope = _identity(f"the slope of {whole}", sympy.Derivative(whole, x), slope)
     bend = slope.diff(x)
-    if not has_slope.holds() or not known.defined(bend, line):
+    if not _holds(has_slope) or not known.defined(bend, line):
         return
 
     def between(first: Any, last: Any) -> Any:
@@ -427,8 +483,8 @@ def _integral_bounds(r: _Range, above: bool, peeled: int, domain: Domain) -> Ite
     head = r.part(r.low, m - 1) if peeled else sympy.S.Zero
     at_m = slope.xreplace({x: m})
     for falls, sides in ((True, (bend, sympy.S.Zero)), (False, (sympy.S.Zero, bend))):
-        way = Inequality(f"{slope} {'falls' if falls else 'grows'}", *sides, line)
-        if not way.holds():
+        way = _inequality(f"{slope} {'falls' if falls else 'grows'}", *sides, line)
+        if not _holds(way):
             continue
         if falls is above:  # g(m) first, and the others below the integral from m to the end, or above it
             yield _Bound(head + at_m + between(m, r.high), m, (has_slope, way))
@@ -441,8 +497,8 @@ def _integral_bounds(r: _Range, above: bool, peeled: int, domain: Domain) -> Ite
     over = Domain({**domain.intervals, r.t: (m + 1, sympy.oo)}, domain.where)
     gained = between(r.t - half, r.t + half)
     if known.defined(gained, over):
-        step = Inequality("a term is below the integral around it", *((r.term, gained) if above else (gained, r.term)), over)
-        if step.holds():
+        step = _inequality("a term is below the integral around it", *((r.term, gained) if above else (gained, r.term)), over)
+        if _holds(step):
             yield _Bound(head + at_m + between(m + half, r.high + half), m, (has_slope, step))
 
 
