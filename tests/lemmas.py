@@ -182,7 +182,7 @@ def inequality(name: str, text: str, truth: bool) -> str:
     return next((word for word in words if word.startswith("refuted")), words[0])
 
 
-def typed(lemmas: pd.DataFrame, kernel: bool, watch: Callable[[str], object]) -> pd.DataFrame:
+def typed(lemmas: pd.DataFrame, seconds: float, kernel: bool, watch: Callable[[str], object]) -> pd.DataFrame:
     """What ``dpcheck.prove`` says of a file of these lines, with the seconds that it reports for each."""
     from dpcheck.bounds.text import parse
 
@@ -199,7 +199,7 @@ def typed(lemmas: pd.DataFrame, kernel: bool, watch: Callable[[str], object]) ->
         file = Path(folder) / "lemmas.txt"
         file.write_text("\n".join(lemma.statement for lemma in read) + "\n", "utf-8")
         seen = functools.partial(print, file=sys.stderr, flush=True)
-        found = dpcheck.prove(str(file), seconds=WALL, jobs=1, kernel=kernel, watch=seen)
+        found = dpcheck.prove(str(file), seconds=seconds, jobs=1, kernel=kernel, watch=seen)
     for lemma, result in zip(read, found, strict=True):
         how = result.method if result.verdict != "unresolved" else result.note
         rows.append(_row(lemma, "dpcheck", result.verdict, how, result.seconds, result.kernel))
@@ -253,6 +253,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--half", choices=("open", "aside"))
     parser.add_argument("--tool", nargs="*", choices=["dpcheck", *ASK], default=["dpcheck", "z3", "cvc5", "sympy"])
+    parser.add_argument("--seconds", type=float, default=WALL, help="for each lemma, of dpcheck (default 20)")
     parser.add_argument("--kernel", action="store_true", help="Coq is asked as well, where dpcheck proves")
     parser.add_argument("--part", default="0/1", help="such as 1/4: the second quarter")
     parser.add_argument("--name", nargs="*", help="of these lemmas alone, and nothing is written")
@@ -264,13 +265,13 @@ def main() -> None:
     lemmas = lemmas.iloc[part::parts]
     say = functools.partial(print, flush=True)
     found = pd.concat([
-        *([typed(lemmas, options.kernel, say)] if "dpcheck" in options.tool else []),
+        *([typed(lemmas, options.seconds, options.kernel, say)] if "dpcheck" in options.tool else []),
         decided(lemmas, [tool for tool in options.tool if tool != "dpcheck"], say),
     ])  # fmt: skip
     if options.name:
         return
     if (tables.FOLDER / "lemmas_decided.csv").exists():
-        kept = tables.read("lemmas_decided").fillna("")
+        kept = tables.read("lemmas_decided")
         again = set(zip(found.name, found.tool, strict=True))
         kept = kept[[pair not in again for pair in zip(kept.name, kept.tool, strict=True)]]
         found = pd.concat([kept, found])
