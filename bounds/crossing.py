@@ -132,7 +132,9 @@ def _grown(node: Any) -> Any:
     if head == "map":
         return {_grown(key): _grown(value) for key, value in rest}
     if head == "over":
-        return over(*map(terms.grown, rest))
+        domain = over(*map(terms.grown, rest))
+        terms.distinct(domain.intervals)
+        return domain
     if head == "Region":
         return Region(*map(_grown, rest))
     if head == "Reported":

@@ -214,7 +214,12 @@ class ClaimResults(tuple[ClaimResult, ...]):
 
     def __str__(self) -> str:
         """Return the counts, then a line for each claim."""
-        lines = [f"{result.verdict}  {result.claim.id}  {result.claim.location}: {result.note}" for result in self]
+        lines = [
+            f"{result.verdict}  {result.statement}: {result.note}"
+            if result.claim.id == TYPED
+            else f"{result.verdict}  {result.claim.id}  {result.claim.location}: {result.note}"
+            for result in self
+        ]
         return "\n".join([self._counts(), *lines])
 
     def _repr_html_(self) -> str:

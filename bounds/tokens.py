@@ -56,7 +56,7 @@ class TextError(InputError):
         """Two lines: the text around the place, and a caret under it."""
         start = max(0, self.place - 60)
         shown = "".join(c if c.isprintable() else " " for c in self.text[start : start + 78])
-        return f"{shown}\n{' ' * (self.place - start)}^"
+        return f"  {shown}\n  {' ' * (self.place - start)}^"
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,9 @@ def tokens(text: str) -> list[Token]:
         if match is None:
             raise TextError(f"unknown sign {one_line(text[place])!r}", text, place)
         kind, word = str(match.lastgroup), match.group()
+        raised = [at for at, c in enumerate(word) if kind == "word" and c.isnumeric() and not c.isdecimal()]
+        if raised:  # x² is no letter of that name
+            raise TextError(f"unknown sign {word[raised[0]]!r} (write x^2)", text, place + raised[0])
         if kind != "space":
             word = plain_name(word) if kind == "word" else _SAME.get(word, word)
             found.append(Token(kind, word, place, spaced))

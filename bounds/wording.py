@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from dpcheck.bounds.formula import plain
 from dpcheck.bounds.printed import printed
 from dpcheck.bounds.terms import evaluated, tree
 
+_CAPITAL = re.compile(r"\b(?:Abs|Max|Min)(?=\()")  # as sympy has them
 _KINDS = ("even", "odd", "prime", "composite", "integer", "rational", "irrational", "noninteger", "nonzero")
 _SIGNS = {"zero": "= 0", "positive": "> 0", "negative": "< 0", "nonnegative": ">= 0", "nonpositive": "<= 0"}
 _SIDES = ("left", "right", "smaller", "larger", "terms", "rate")
@@ -48,7 +50,8 @@ def _text(step: Any) -> str:
     end = f" for {over}" if over else ""
     if isinstance(step, Inequality):
         smaller, larger = step.sides()
-        return f"{_side(smaller)} {step.sign} {_side(larger)}{end}{_defined(smaller, larger)}"
+        left, right = _sides(smaller, larger)
+        return f"{left} {step.sign} {right}{end}{_defined(smaller, larger)}"
     if isinstance(step, Identity):
         return f"{plain(step.left)} = {plain(step.right)}{end}{_defined(step.left, step.right)}"
     if isinstance(step, AtMost):
@@ -65,14 +68,14 @@ def _text(step: Any) -> str:
     return str(step.formula())
 
 
-def _side(side: Any) -> str:
-    """Return a side in sympy's order, or as it was typed where sympy would write it otherwise."""
+def _sides(*sides: Any) -> list[str]:
+    """Return sides in sympy's order, or as they were typed where sympy would write one otherwise."""
     try:
-        if side != evaluated(side):
-            return printed(tree(side))
+        if any(side != evaluated(side) for side in sides):
+            return [printed(tree(side)) for side in sides]
     except (ArithmeticError, KeyError):  # a number too large to be written out, or a part that cannot be typed
         pass
-    return plain(side)
+    return [_CAPITAL.sub(lambda match: match[0].lower(), plain(side)) for side in sides]
 
 
 def _defined(*sides: Any) -> str:

@@ -73,9 +73,9 @@ def _run(options: argparse.Namespace) -> int:
         too_large = isinstance(error, MemoryError) or one_line(error).startswith(_TOO_LARGE)
         if isinstance(error, InputError) or too_large:
             said = f"the work must fit into memory: {one_line(error)}" if too_large else str(error)
-            tell(f"dpcheck: error: {short(said, _LONGEST_ERROR)}")
             if caret := getattr(error, "caret", ""):  # of a line that was typed
                 tell(caret)
+            tell(f"dpcheck: error: {short(said, _LONGEST_ERROR)}")
             return 2
         place = place_of_failure(error) if COMMANDS[options.command].runs_others_code else ""
         if place:

@@ -200,6 +200,10 @@ def _reduced(steps: tuple[Any, ...], idea: str) -> Outcome:
     return Outcome("proved", methods, certificates, None, 0.0, queries, pieces=steps, idea=idea)
 
 
+def _open_for(part: Domain) -> str:
+    return f"open for {part}".replace("**", "^").replace("*", " ")
+
+
 @dataclass
 class _Proof:
     """The certificates, queries and methods that have settled cases so far."""
@@ -213,6 +217,10 @@ class _Proof:
         self.certificates += part.certificates
         self.queries += part.queries
         self.methods += part.methods
+
+    def left_open(self, where: Domain, domain: Domain) -> Outcome:
+        """Return that a case is open, and which where there are several."""
+        return replace(self.outcome("unresolved"), note="" if where == domain else _open_for(where))
 
     def outcome(self, verdict: Verdict, point: Any = None, method: str | None = None) -> Outcome:
         methods = tuple(self.methods) if method is None else (method,)
@@ -248,7 +256,7 @@ def _decide(
     searched = False
     for case in open_cases:
         if case.form is None:
-            return proof.outcome("unresolved")
+            return proof.left_open(case.where, domain)
         real = functools.partial(_original, case.form, genuine)
         verdict, point, text = smt.decide(case.form, real, seconds, short=True)
         # polynomials of an integer letter are cut further below, which gives certificates
@@ -273,12 +281,13 @@ def _decide(
         else:
             halves = _halves(case.form, case.where, point or {}) if integers else None
             if halves is None:
-                return proof.outcome("unresolved")
+                return proof.left_open(case.where, domain)
             for half in halves:
                 part = _decide(case.difference, half, genuine, seconds, integers - 1)
                 proof.add(part)
                 if part.verdict != "proved":
-                    return replace(proof.outcome(part.verdict, part.point), methods=part.methods)
+                    note = part.note or _open_for(half)
+                    return replace(proof.outcome(part.verdict, part.point), methods=part.methods, note=note)
     return proof.outcome("proved")
 
 

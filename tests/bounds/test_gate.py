@@ -195,7 +195,7 @@ def test_what_fails_is_named_by_its_relation() -> None:
         (AtMost("", a, a + x), "a <= a + x for a > 0, x > 0"),
         (Identity("", k * sympy.log(d), sympy.log(d) * k + 0), "k log(d) = k log(d) for d > 0, any real k, k integer"),
         (Identity("", 1 / k, 1 / k), "1/k = 1/k for any real k, k integer, wherever both sides are defined"),
-        (Inequality("", a, 1, Domain({a: (0, 1)}, (a < 1,))), "a <= 1 for 0 < a <= 1, a < 1"),
+        (Inequality("", a, 1, Domain({a: (0, 1)}, (a < 1,))), "a <= 1 for 0 < a < 1"),
         (Dominated("", x + x * d, x, Region(d > 2), (d,)), "x + d x = O(d x) for 2 < d, d > 0, x > 0"),
         (Dominated("", 1, x, Region(t <= x)), "1 = O(x) for t <= x, x > 0, t > 0, t integer"),
         (Exceeds("", a, 1, Region()), "a is not O(1) for a > 0"),

@@ -65,7 +65,7 @@ def test_any_text_is_read_or_refused_with_its_place(text: str) -> None:
      "x <= 1\0", "x if 1 else y <= 1", "x := 1 <= 2", "[x] <= 1", "{x} <= 1", "x <= 'a'", "f'{x}' <= 1", "x @ y <= 1",
      "1e99999 <= 1", "x <= 1 or y <= 1", "x <= 1, y <= 1", "x <= 1 if x <= 0", "not x <= 1", "x != 1", "x => 1",
      "x <= 1 for integr x >= 1", "x", "", "1/2 x <= 1", "x/0 <= 1", "I <= 1", "zoo <= 1", "nan <= 1",
-     "e <= 3 for e >= 1", "log <= 1", "x(1 + x) <= 2"],
+     "e <= 3 for e >= 1", "log <= 1", "x(1 + x) <= 2", "x² <= 1", "x⅓ <= 1"],
 )  # fmt: skip
 def test_what_nobody_means_as_an_inequality_is_refused(text: str) -> None:
     with pytest.raises(InputError):
@@ -91,7 +91,7 @@ def test_an_unknown_word_is_named_with_its_column(text: str, named: str, column:
     with pytest.raises(TextError, match=rf"at column {column} of") as refused:
         parse(text)
     assert str(refused.value).startswith(named)
-    assert refused.value.caret == f"{text}\n{' ' * (column - 1)}^"
+    assert refused.value.caret == f"  {text}\n  {' ' * (column - 1)}^"
 
 
 def test_powers_products_and_signs_are_those_of_mathematics() -> None:

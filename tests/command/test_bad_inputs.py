@@ -656,7 +656,7 @@ def command_lines() -> list[tuple[str, ...]]:
     )]  # fmt: skip
     found += [("prove", *rest) for rest in (
         ("euclid",), ("nosuch.py",), ("broken.py",), ("leaving.py",), ("claimless.py",), ("Y17", "--jobs", "0"),
-        ("log(n) <= sqrt(n)",), ("Y17", "--seconds", "0"), ("Y17", "--seconds", "nan"), ("Y17", "--seconds", "x"),
+        ("log(n) <= sqr(n)",), ("Y17", "--seconds", "0"), ("Y17", "--seconds", "nan"), ("Y17", "--seconds", "x"),
     )]  # fmt: skip
     found += [("check", *rest) for rest in (
         ("pray",), ("nosuch.py",), ("broken.py",), ("leaving.py",), ("claimless.py",), (".",), ("stopping.py",),
