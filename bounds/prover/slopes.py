@@ -69,11 +69,16 @@ class _Proof:
         apart = logs_apart(f, box)
         if apart != f:
             return self.nonnegative(apart, box, deep)
-        if deep > 0 and _two_powers(f):
-            for other in self._logarithmic(f, box):
+        if deep > 0 and (_two_powers(f) or (deep == _DEEP and f.has(sympy.exp))):
+            for other in self._logarithmic(f, box, one=True):
                 if self.nonnegative(other, box, deep - 1):
                     return True
-        if not _plain(f):
+        tails = f.atoms(sympy.erfc)
+        if len(tails) == 1:
+            alone = _alone(f, tails.pop(), box)
+            if alone is not None and alone != f:
+                return self.nonnegative(alone, box, deep)
+        elif not _plain(f):
             core = self._core(f, box)
             if core != f:
                 return self.nonnegative(core, box, deep)
@@ -161,14 +166,16 @@ class _Proof:
             return False
         return bool(limit == sympy.oo) or (bool(limit.is_finite) and ball.sign(limit, {}) in (0, 1))
 
-    def _logarithmic(self, f: Any, box: Box) -> Iterator[Any]:
-        """Yield the difference of the logarithms of two positive sides, for products, powers and exponentials."""
+    def _logarithmic(self, f: Any, box: Box, *, one: bool = False) -> Iterator[Any]:
+        """Yield the difference of the logarithms of two positive sides, for products, powers and exponentials; ``one``
+        of the sides is enough.
+        """
         terms = sympy.Add.make_args(f)
         signs = [sign(term, box) for term in terms]
         if {2, -2} != set(signs):
             return
         above, below = (sympy.Add(*(t for t, s in zip(terms, signs, strict=True) if s == way)) for way in (2, -2))
-        single = all(not side.is_Add or side.is_number for side in (above, below))
+        single = (any if one else all)(not side.is_Add or side.is_number for side in (above, below))
         if single or not f.has(sympy.log, sympy.exp):
             yield logs_apart(sympy.expand_log(sympy.log(above) - sympy.log(-below)), box)
 
@@ -208,6 +215,18 @@ class _Proof:
                 continue
             queue += ranges.halved(part)
         return not queue
+
+
+def _alone(f: Any, tail: Any, box: Box) -> Any:
+    """Return a function of the same sign in which the tail has no factor, so that its slope has no tail in it."""
+    expanded = sympy.expand(f)
+    factor = expanded.coeff(tail, 1)
+    rest = f.xreplace({tail: sympy.Integer(0)})
+    known = sign(factor, box)
+    if known not in (2, -2) or factor.has(tail) or sympy.expand(expanded - factor * tail - rest) != 0:
+        return None
+    way = 1 if known == 2 else -1
+    return sympy.Add(*(sympy.powsimp(way * term / factor) for term in sympy.Add.make_args(rest))) + way * tail
 
 
 def _two_powers(f: Any) -> bool:
