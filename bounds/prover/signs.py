@@ -293,6 +293,18 @@ def _sum(g: Any, box: Box, deep: int) -> int | None:
     factors = sympy.factor(g)
     if factors.is_Mul or factors.is_Pow:
         return sign(factors, box, deep - 1)
+    return _mixed(g, box, deep)
+
+
+def _mixed(g: Any, box: Box, deep: int) -> int | None:
+    """Return the sign of a mean of the values at both ends of a letter in which it is linear."""
+    for letter, ends in box.items():
+        if not all(end.is_finite for end in ends) or not g.has(letter) or g.diff(letter).has(letter):
+            continue
+        at_ends = [sign(g.xreplace({letter: end}), box, deep - 1) for end in ends]
+        known = [part for part in at_ends if part is not None]
+        if len(known) == 2 and (min(known) >= 0 or max(known) <= 0):
+            return max(known, key=abs)
     return None
 
 

@@ -99,6 +99,10 @@ class _Proof:
                 return True
         slopes = {letter: f.diff(letter) for letter in box}
         ways = {letter: way(samples.values(slope)) for letter, slope in slopes.items()}
+        if deep == _DEEP and len(box) > 1 and f.has(sympy.log, sympy.exp):
+            for letter, slope in slopes.items():
+                if ways[letter] == 1 and self._bends_up(f, slope, letter, box, samples, deep):
+                    return True
         for letter, slope in slopes.items():
             if ways[letter] is not None and self._monotone(f, slope, letter, ways[letter], box, deep):
                 return True
@@ -150,6 +154,16 @@ class _Proof:
         ends = ((low, high), (high, low))
         return all(self._at_end(f, letter, end, other, box, deep) for end, other in ends) and self.nonnegative(
             -bend, box, deep - 1
+        )
+
+    def _bends_up(self, f: Any, slope: Any, letter: Any, box: Box, samples: Samples, deep: int) -> bool:
+        """Say whether it is convex in the letter, and at the low end neither negative nor falling."""
+        bend = slope.diff(letter)
+        if way(samples.values(bend)) != 1:
+            return False
+        ends = box[letter]
+        return all(self._at_end(g, letter, *ends, box, deep - 1) for g in (f, slope)) and self.nonnegative(
+            bend, box, deep - 1
         )
 
     def _at_end(self, f: Any, letter: Any, end: Any, other: Any, box: Box, deep: int) -> bool:
