@@ -228,7 +228,7 @@ def defined(expression: Any, point: Mapping[Any, Any]) -> bool:
         return False
 
 
-def _candidates(domain: Domain, expressions: tuple[Any, ...]) -> Iterator[dict[Any, Any]]:
+def _candidates(domain: Domain, expressions: tuple[Any, ...]) -> Iterator[Mapping[Any, Any]]:
     """Yield simple points first, then those a search in floating point finds inside."""
     columns = [_nearby(letter, *ends) for letter, ends in domain.limits.items()]
     letters = list(domain.limits)
