@@ -40,7 +40,7 @@ def _geometric(g: Any, t: Any) -> Any:
     for power in powers:
         exponent = sympy.expand(power.exp)
         slope = exponent.coeff(t, 1)
-        if power.base.has(t) or not slope.has(t) and sympy.expand(exponent - slope * t).has(t):
+        if power.base.has(t) or (not slope.has(t) and sympy.expand(exponent - slope * t).has(t)):
             continue
         if exponent.has(t):
             base *= power.base**slope

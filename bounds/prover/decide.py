@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import sympy
 
-from dpcheck.bounds.prover import ball, forms, ranges, search, slopes, smt, sums, vectors
+from dpcheck.bounds.prover import ball, forms, ranged, ranges, readable, search, slopes, smt, sums, vectors
 from dpcheck.bounds.prover.certificate import Certificate
 from dpcheck.bounds.prover.domain import Domain
 from dpcheck.bounds.terms import evaluated
@@ -46,12 +46,27 @@ class Outcome:
         """The least trusted of the methods used."""
         return max(self.methods, key=_TRUST.index, default="none")
 
+    @property
+    def sentence(self) -> str:
+        """How it is shown, in a sentence; nothing where it is not proved."""
+        if self.verdict != "proved" or self.idea:
+            return self.idea
+        certificates = dict.fromkeys(certificate.idea for certificate in self.certificates)
+        return "; ".join(
+            [*certificates, *(_IDEAS[method] for method in dict.fromkeys(self.methods) if method in _IDEAS)]
+        )
+
 
 _BY_SIGN: dict[int | None, Verdict] = {1: "proved", 0: "proved", -1: "refuted", None: "unresolved"}
 _NOTHING = Outcome("proved", (), (), None, 0.0)  # what holds at no point
 _MARGIN = sympy.Rational(1, 10**6)  # by which one side is tried to be above the other, where it must be above
 _LARGEST_POWER = 12  # of the argument of a logarithm, for polynomials that stay small
 _TRUST = ("certificate", "solver (z3)", "ball arithmetic", slopes.METHOD, "search")
+_IDEAS = {
+    "solver (z3)": "a solver finds that no point is a failure, with bounds for logarithms and roots",
+    "ball arithmetic": "the domain is cut into boxes, on which enclosures show it",
+    slopes.METHOD: "derivatives have one sign on each part of the domain, and the ends are not negative",
+}
 
 
 def settle(smaller: Any, larger: Any, domain: Domain, sign: str = "<=") -> Outcome:
@@ -124,7 +139,7 @@ def decide(
     started = time.monotonic()
     for expression in (difference, *sides):
         domain.covers(expression)
-        ball.compile(sums.without(expression), [*domain.intervals, sums.BOUND])  # refuses unknown functions now
+        ball.compile(ranged.without(expression), [*domain.intervals, ranged.BOUND])  # refuses unknown functions now
     search.require_real((difference, *sides), domain)
     new, standard = domain.standard(difference, *sides)
     old = {letter: symbol for symbol, letter in new.items()}
@@ -135,7 +150,7 @@ def decide(
         fails = domain.contains(point) and ball.sign(difference, point) in failing
         return point if fails and all(search.defined(side, point) for side in sides) else None
 
-    if any(expression.has(*sums.KINDS) for expression in (difference, *sides)):
+    if any(expression.has(*ranged.KINDS) for expression in (difference, *sides)):
         outcome = _with_sums(difference, domain, new, standard, genuine)
     elif vectors.concerns(tuple(domain.intervals)):
         outcome = _with_vectors(difference, domain, new, standard, genuine)
@@ -167,7 +182,7 @@ def _with_sums(
     inner = difference.xreplace(dict(new))
     try:
         steps, idea, point = sums.settled(inner, standard, genuine)
-    except sums.BackwardsError as error:
+    except ranged.BackwardsError as error:
         return Outcome("unresolved", (), (), None, 0.0, note=str(error))
     if point is not None:
         return Outcome("refuted", ("search",), (), point, 0.0)
@@ -300,7 +315,7 @@ def _uncertified(difference: Any, domain: Domain, proof: _Proof) -> list[_Case]:
             case = _Case(split, plain, where, forms.form(plain, where))
         except ball.UndefinedError:
             case = _Case(split, plain, where, None)
-        proved = forms.find(case.form, case.plain, case.where) if case.form is not None else None
+        proved = readable.find(case.form, case.plain, case.where) if case.form is not None else None
         if proved is None:
             left.append(case)
         else:

@@ -238,8 +238,7 @@ class Domain:
         loose = set().union(*(expression.free_symbols for expression in expressions)) - self.intervals.keys()
         if not loose:
             return
-        names = {letter.name for letter in self.intervals}
-        twins = sorted(str(letter) for letter in loose if letter.name in names)
+        twins = sorted(str(letter) for letter in loose if letter.name in {other.name for other in self.intervals})
         if twins:
             other = "the domain has another symbol of this name, with other assumptions"
             raise InputError(f"the domain must give an interval to {', '.join(twins)}, got none: {other}")

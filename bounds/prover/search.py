@@ -239,7 +239,7 @@ def defined(expression: Any, point: Mapping[Any, Any]) -> bool:
         return False
 
 
-def _candidates(domain: Domain, expressions: tuple[Any, ...]) -> Iterator[dict[Any, Any]]:
+def _candidates(domain: Domain, expressions: tuple[Any, ...]) -> Iterator[Mapping[Any, Any]]:
     """Yield simple points first, then those a search in floating point finds inside."""
     if vectors.concerns(tuple(domain.intervals)):
         yield from vectors.points(domain, expressions, lambda point: point, failing=False)

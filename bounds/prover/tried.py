@@ -12,8 +12,7 @@ from dpcheck.bounds.prover.domain import Domain
 
 _COUNTS = (0, 1, 2, 3, 4, 6, 9, 19, 49, 99, 299)  # above the least value of an upper end
 _FAR = (999, 2999, 9999)
-_VALUES = tuple(sympy.Rational(*pair) for pair in ((1, 2), (1, 1), (1, 10), (9, 10), (2, 1), (1, 100), (99, 100),
-                                                   (3, 2), (10, 1), (1, 1000), (100, 1), (0, 1), (-1, 1), (1, 4)))  # fmt: skip
+_VALUES = tuple(sympy.Rational(k, 100) for k in (50, 100, 10, 90, 200, 1, 99, 150, 1000, 10_000, 0, -100, 25))
 _MOST = 3000  # points
 _ADDED = 20_000  # terms of one sum
 
@@ -23,7 +22,7 @@ def failures(difference: Any, domain: Domain, counters: set[Any], *, far: bool) 
     letters = list(domain.intervals)
     value = _Value(difference, letters)
     columns = [_column(letter, letter in counters, domain, far) for letter in letters]
-    points = itertools.product(*columns)
+    points: Iterator[tuple[Any, ...]] = itertools.product(*columns)
     if np.prod([float(len(column)) for column in columns]) > _MOST:
         rng = np.random.default_rng(0)
         points = iter([tuple(c[rng.integers(len(c))] for c in columns) for _ in range(_MOST)])

@@ -271,7 +271,7 @@ def points(
     rows[0] = np.eye(1, size)  # all vectors the same
     dots = rows @ rows.transpose(0, 2, 1)
     columns = {found[frozenset((names[i], names[j]))]: dots[:, i, j] for i in range(len(names)) for j in range(i + 1)}
-    columns |= {x: _column(x, *ends, rng) for x, ends in domain.limits.items() if x not in columns}
+    columns |= {x: _column(x, ends, rng) for x, ends in domain.limits.items() if x not in columns}
     drawn = [columns[letter] for letter in letters]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -287,8 +287,9 @@ def points(
             yield point
 
 
-def _column(letter: Any, low: Any, high: Any, rng: Any) -> Any:
+def _column(letter: Any, ends: tuple[Any, Any], rng: Any) -> Any:
     """Return binary fractions of few digits in an interval."""
+    low, high = ends
     start = float(low) if low.is_finite else float(high) if high.is_finite else 0.0
     if low.is_finite and high.is_finite:
         column = start + (float(high) - start) * rng.integers(0, 17, size=_DRAWS) / 16
