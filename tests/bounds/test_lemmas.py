@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import lemmas
 import mpmath
 import pytest
 import tables
-from lemma_text import DIGITS, Lemma, point
+from lemma_text import DIGITS, Lemma, point, value
 
 import dpcheck
+from dpcheck.bounds.text import parse
 
 TABLE = tables.read("lemmas").fillna("")
 TRUE, FALSE = TABLE[TABLE.truth], TABLE[~TABLE.truth]
@@ -73,3 +75,46 @@ def test_five_lemmas_are_decided_as_the_table_has_it(tmp_path):
     (tmp_path / "lemmas.txt").write_text("\n".join(rows.statement))
     found = dpcheck.prove(str(tmp_path / "lemmas.txt"), jobs=1)
     assert [result.verdict for result in found] == ["proved" if truth else "refuted" for truth in rows.truth]
+
+
+def test_the_grammar_reads_what_a_second_reader_computes():
+    """Both sides of lemmas at a random point: the trees of ``dpcheck.prove`` against Python's parser and mpmath."""
+    read = 0
+    for row in TABLE[::3].itertuples():
+        lemma = Lemma(row.statement)
+        (at,) = points(lemma, row.name, 1)
+        try:
+            trees = parse(row.statement).relations
+        except dpcheck.InputError:
+            continue
+        numbers = {name: number for name, number in at.items() if not isinstance(number, tuple)}
+        places = {name: number for name, number in at.items() if isinstance(number, tuple)}
+        for first, second in itertools.combinations_with_replacement(sorted(places), 2):
+            numbers[f"<{first}, {second}>"] = sum(a * b for a, b in zip(places[first], places[second], strict=True))
+        for (_, *sides), (left, _, right) in zip(trees, lemma.relation, strict=True):
+            for tree, node in zip(sides, (left, right), strict=True):
+                expected = value(node, at)
+                assert abs(computed(tree, numbers) - expected) <= 1e-40 * max(1, abs(expected)), row.name
+        read += 1
+    assert read == len(TABLE[::3])
+
+
+def computed(tree, at):
+    """The value of a tree of terms."""
+    head, *parts = tree
+    if head == "number":
+        return mpmath.mpf(int(parts[0], 16)) / int(parts[1], 16)
+    if head == "constant":
+        return {"E": mpmath.e, "pi": mpmath.pi}[parts[0]] + 0
+    if head == "letter":
+        return at[parts[0]]
+    if head in ("Sum", "Product"):
+        body, (_, (_, letter, _), low, high) = parts
+        span = range(int(computed(low, at)), int(computed(high, at)) + 1)
+        terms = (computed(body, {**at, letter: mpmath.mpf(k)}) for k in span)
+        return mpmath.fsum(terms) if head == "Sum" else mpmath.fprod(terms)
+    values = [computed(part, at) for part in parts]
+    if head == "Pow":
+        return mpmath.mpf(1) if values[1] == 0 else values[0] ** values[1]
+    made = {"Add": mpmath.fsum, "Mul": mpmath.fprod, "Max": max, "Min": min}
+    return made[head](values) if head in made else getattr(mpmath, head)(*values)
