@@ -145,6 +145,16 @@ def test_the_verdict_comes_before_the_room(monkeypatch: pytest.MonkeyPatch) -> N
     assert time.monotonic() - started < 3
 
 
+def test_a_proof_that_never_ends_leaves_time_to_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = time.monotonic()
+    monkeypatch.setattr(limit, "deadline", started + 2)
+    monkeypatch.setattr(Inequality, "holds", lambda step: time.sleep(60))
+    told: list[float] = []
+    result = judged("x <= x + 1", answered=lambda known: told.append(time.monotonic() - started))
+    assert result.verdict == "unresolved" and "(time ran out)" in result.note
+    assert told[0] < 1.9 and time.monotonic() - started < 2.5
+
+
 def test_a_worker_that_is_killed_leaves_what_it_has_told(monkeypatch: pytest.MonkeyPatch) -> None:
     known = judged("x <= x + 1")
     (tree,) = lines.claims("x <= x + 1") or []

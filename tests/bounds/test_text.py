@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpcheck.bounds import terms
@@ -37,7 +37,7 @@ TEXTS = st.recursive(
 
 
 @given(TEXTS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_what_is_printed_is_read_as_the_same_tree(text: str) -> None:
     try:
         once = tree(text)
@@ -48,7 +48,7 @@ def test_what_is_printed_is_read_as_the_same_tree(text: str) -> None:
 
 @given(st.one_of(st.text(max_size=60), st.binary(max_size=60).map(lambda b: b.decode("latin-1")),
                  st.text("x1+-*/^()|<=>,.! fornlgsqt\\{}_$&[]", max_size=60)))  # fmt: skip
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_text_is_read_or_refused_with_its_place(text: str) -> None:
     with suppress(TextError):
         parse(text)
