@@ -19,9 +19,9 @@ from dpcheck.bounds.citations import Searched as Searched
 from dpcheck.bounds.formula import written
 from dpcheck.bounds.kind import Method
 from dpcheck.bounds.prover import ball, vectors
+from dpcheck.bounds.prover.conditions import over as over
 from dpcheck.bounds.prover.domain import Domain as Domain
 from dpcheck.bounds.prover.domain import allows
-from dpcheck.bounds.prover.domain import over as over
 from dpcheck.bounds.prover.inequality import Inequality as Inequality
 from dpcheck.bounds.terms import distinct, exact, free
 from dpcheck.errors import InputError, require

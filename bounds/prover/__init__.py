@@ -4,7 +4,8 @@
 where it is claimed, and ``over`` makes one of letters and relations.
 """
 
-from dpcheck.bounds.prover.domain import Domain, over
+from dpcheck.bounds.prover.conditions import over
+from dpcheck.bounds.prover.domain import Domain
 from dpcheck.bounds.prover.inequality import Inequality
 
 __all__ = ["Domain", "Inequality", "over"]

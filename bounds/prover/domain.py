@@ -41,14 +41,14 @@ def limits(letter: Any, low: Any, high: Any) -> tuple[Any, Any]:
     """Return the ends of the interval, drawn in to what the symbol says: its sign, and whole numbers."""
     given = f"[{low}, {high}]"
     least, most = low, high
-    if letter.is_nonnegative and _below(low, sympy.Integer(0)):
+    if letter.is_nonnegative and below(low, sympy.Integer(0)):
         least = sympy.Integer(0)
-    if letter.is_nonpositive and _below(sympy.Integer(0), high):
+    if letter.is_nonpositive and below(sympy.Integer(0), high):
         most = sympy.Integer(0)
     if letter.is_integer:
         least = _whole(letter, least, 1) if least.is_finite else least
         most = _whole(letter, most, -1) if most.is_finite else most
-    empty = _below(most, least)
+    empty = below(most, least)
     empty = empty or (letter.is_positive and most == 0) or (letter.is_negative and least == 0)
     require(not empty, f"the interval of {letter}", f"not be empty, with {letter} as the symbol says", given)
     return least, most
@@ -134,7 +134,7 @@ class Names:
         return name
 
 
-def _below(first: Any, second: Any) -> bool:
+def below(first: Any, second: Any) -> bool:
     """Say whether one end of an interval lies below another, for certain."""
     if first == -sympy.oo or second == sympy.oo:
         return bool(first != second)
@@ -215,7 +215,7 @@ class Domain:
         """The ends of intervals that a strict relation of ``where`` leaves out."""
         left_out: dict[Any, set[Any]] = {}
         for relation in self.where:
-            bound = _bound(relation)
+            bound = bound_of(relation)
             if bound is not None and isinstance(relation, sympy.Lt | sympy.Gt):
                 letter, end, lower = bound
                 if end == limits(letter, *self.intervals[letter])[not lower]:
@@ -334,7 +334,7 @@ class Domain:
                 f"{letter} >= {low}" if left.endswith("<= ") and not right else f"{any_real}{left}{letter}{right}"
             )
         for relation in self.where:
-            letter, end, _ = _bound(relation) or (None, None, False)
+            letter, end, _ = bound_of(relation) or (None, None, False)
             if letter is not None and (end in self.open_ends.get(letter, ())):
                 continue
             sign = "<" if isinstance(relation, sympy.Lt | sympy.Gt) else "<="
@@ -342,69 +342,7 @@ class Domain:
         return ", ".join([*parts, *["no value at all"] * self.empty])
 
 
-def over(*parts: Any) -> Domain:
-    """Return the domain of letters and relations, in their order.
-
-    Parameters
-    ----------
-    *parts : Symbol, relation, Domain, or tuple of these
-        A letter takes every value that its symbol allows: a positive one lies in (0, oo), a positive integer in 1, 2,
-        .... A relation between a letter and a number is an end of the letter's interval, which a strict one leaves out;
-        any other relation is one of ``where``, and its letters are named before it. A domain stands for its intervals
-        and relations.
-
-    Returns
-    -------
-    Domain
-        The domain.
-
-    Raises
-    ------
-    InputError
-        For a relation that is true of every value, such as ``n >= 1`` of a positive integer (name the letter instead),
-        and for what :class:`Domain` refuses.
-
-    Examples
-    --------
-    >>> from sympy import symbols
-    >>> n, m = symbols("n m", integer=True, positive=True)
-    >>> epsilon = symbols("epsilon", positive=True)
-    >>> str(over(n >= 2, m, epsilon < 1, m <= n))
-    'n >= 2, m >= 1, 0 < epsilon < 1, m <= n'
-    """
-    intervals: dict[Any, tuple[Any, Any]] = {}
-    where: list[Any] = []
-    for part in _flat(parts):
-        if isinstance(part, Domain):
-            intervals |= part.intervals
-            where += [*part.where, *[sympy.false] * part.empty]
-            continue
-        if part is sympy.false:
-            where.append(part)
-            continue
-        plain = isinstance(part, sympy.Symbol | sympy.core.relational.Relational)
-        require(plain, "a part of a domain", "be a letter, or a relation that leaves something open", part)
-        bound = None if part.is_Symbol else _bound(part)
-        if bound is None and not part.is_Symbol:
-            where.append(part)
-            continue
-        letter, end, lower = bound or (part, None, False)
-        low, high = intervals.get(letter) or range_of(letter)
-        if end is not None:
-            if isinstance(part, sympy.Lt | sympy.Gt) and end.is_finite:
-                where.append(part)
-            low, high = (end if _below(low, end) else low, high) if lower else (low, end if _below(end, high) else high)
-        intervals[letter] = (low, high)
-    return Domain(intervals, tuple(where))
-
-
-def _flat(parts: tuple[Any, ...]) -> Iterator[Any]:
-    """Yield the parts, those of a tuple among them one by one."""
-    for part in parts:
-        yield from _flat(part) if isinstance(part, tuple) else (part,)
-
-
-def _bound(relation: Any) -> tuple[Any, Any, bool] | None:
+def bound_of(relation: Any) -> tuple[Any, Any, bool] | None:
     """Return the letter and the number of a relation that is an end of an interval, and whether it is the lower end."""
     if not isinstance(relation, _ORDERS):
         return None

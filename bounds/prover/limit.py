@@ -29,16 +29,20 @@ def limit(seconds: float) -> Iterator[None]:
         yield
         return
 
+    armed = [True]  # an alarm on its way while the block is left raises nothing
+
     def ring(*_: Any) -> None:
-        raise OutOfTime
+        if armed:
+            raise OutOfTime
 
     started = time.monotonic()
     outer, _ = signal.getitimer(signal.ITIMER_REAL)
-    signal.setitimer(signal.ITIMER_REAL, max(min(seconds, outer or seconds), 1e-3), _AGAIN)
-    before = signal.signal(signal.SIGALRM, ring)
+    before = signal.signal(signal.SIGALRM, ring)  # first, since an alarm that nobody hears ends the process
     try:
+        signal.setitimer(signal.ITIMER_REAL, max(min(seconds, outer or seconds), 1e-3), _AGAIN)
         yield
     finally:
+        armed.clear()
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
         if outer:

@@ -185,9 +185,7 @@ class _Bend:
         return self._there(value)
 
 
-def _range(
-    low: Any, high: Any, letter: Any, reach: float, left_out: Collection[Any]
-) -> tuple[float, float, _Bend]:  # fmt: skip
+def _range(low: Any, high: Any, letter: Any, reach: float, left_out: Collection[Any]) -> tuple[float, float, _Bend]:
     """Return numbers for the ends, and the scale between them; just inside of an end that is left out."""
     start, stop = _float(low), _float(high)
     span = stop - start

@@ -64,7 +64,9 @@ def _typed(results: Sequence[ClaimResult], *, color: bool, width: int) -> str:
         paragraph(console, _word(result).append(f"  {place}{readable(result.statement)}", "bold"), first="")
         rooms = [f"factor on the larger side: {room['says']}" for room in result.rooms if room["status"] != "unknown"]
         facts = {
-            "proved": "; ".join([f"by {result.method} ({result.trust})", *rooms]),
+            "proved": "; ".join(
+                [f"by {result.method}{', and the kernel of Coq' * (result.trust == 'kernel')}", *rooms]
+            ),
             "refuted": "; ".join(filter(None, [_crux(result), result.evidence["repaired"]])),
         }
         open_point = result.note.replace(f": {result.statement}", "", 1)  # which stands above
