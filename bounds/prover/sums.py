@@ -39,7 +39,7 @@ from dpcheck.bounds.prover.ranged import (
 )
 
 _JUMPS = (sympy.floor, sympy.ceiling, sympy.Max, sympy.Min, sympy.Abs)
-_SECONDS = 30.0  # after which no further step is begun
+_SECONDS = 20.0  # after which no further step is begun
 _deadline = ContextVar("deadline", default=math.inf)
 _PEELED = (0, 1, 2, 4, 9, 20)  # first terms that are kept apart from a bound by an integral
 Part = Any  # a step: an Inequality or an Identity
@@ -57,7 +57,7 @@ def settled(difference: Any, domain: Domain, genuine: Genuine) -> tuple[Proof | 
     Raises :class:`BackwardsError` where the statement itself is unclear.
     """
     difference = lettered(single(difference), domain)
-    point = _refuted(difference, domain, genuine, far=False)
+    point = _refuted(difference, domain, genuine)
     if point is not None:
         return None, "", point
     token = _deadline.set(time.monotonic() + _SECONDS)
@@ -66,7 +66,7 @@ def settled(difference: Any, domain: Domain, genuine: Genuine) -> tuple[Proof | 
     finally:
         _deadline.reset(token)
     if steps is None:
-        return None, "", _refuted(difference, domain, genuine, far=True)
+        return None, "", None
     return steps, "; ".join(dict.fromkeys(step.says for step in steps)), None
 
 
@@ -398,9 +398,9 @@ def _integral_bounds(r: Range, above: bool, peeled: int, domain: Domain) -> Iter
             yield _Bound(head + at_m + between(m + half, r.high + half), m, (has_slope, step))
 
 
-def _refuted(difference: Any, domain: Domain, genuine: Genuine, *, far: bool) -> Mapping[Any, Any] | None:
+def _refuted(difference: Any, domain: Domain, genuine: Genuine) -> Mapping[Any, Any] | None:
     """Return values at which the inequality fails for certain, the sums added up term by term."""
     counters = set().union(*(limit.free_symbols for node in difference.atoms(*KINDS)
                              for limit in node.limits[0][1:])) & domain.intervals.keys()  # fmt: skip
-    tested = (genuine(point) for point in tried.failures(difference, domain, counters, far=far))
+    tested = (genuine(point) for point in tried.failures(difference, domain, counters))
     return next((point for point in tested if point is not None), None)

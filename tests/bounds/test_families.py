@@ -108,16 +108,11 @@ def test_the_inner_product_is_bilinear() -> None:
     rng = random.Random(1)
     for _ in range(10):
         first, second = ([rng.randint(-5, 5) for _ in range(3)] for _ in range(2))
-        dot = {
-            (i, j): sum(x * y for x, y in zip(i, j, strict=True))
-            for i in map(tuple, (first, second))
-            for j in map(tuple, (first, second))
-        }
-        a, b = rng.randint(-4, 4), rng.randint(-4, 4)
-        values = {vectors.entry(u, u): dot[tuple(first), tuple(first)], vectors.entry(u, v): dot[tuple(first), tuple(second)],
-                  vectors.entry(v, v): dot[tuple(second), tuple(second)]}  # fmt: skip
-        mixed = [a * x + b * y for x, y in zip(first, second, strict=True)]
-        assert vectors.inner(a * u + b * v, a * u + b * v, (u, v)).subs(values) == sum(x * x for x in mixed)
+        pairs = {(u, u): (first, first), (u, v): (first, second), (v, v): (second, second)}
+        values = {vectors.entry(*names): sum(i * j for i, j in zip(*at, strict=True)) for names, at in pairs.items()}
+        m, k = rng.randint(-4, 4), rng.randint(-4, 4)
+        mean = [m * i + k * j for i, j in zip(first, second, strict=True)]
+        assert vectors.inner(m * u + k * v, m * u + k * v, (u, v)).subs(values) == sum(i * i for i in mean)
 
 
 def test_certificates_have_short_numbers_and_lines() -> None:
