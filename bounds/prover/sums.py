@@ -14,7 +14,10 @@ brings in has to have values on the whole domain (:mod:`dpcheck.bounds.prover.kn
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +39,8 @@ from dpcheck.bounds.prover.ranged import (
 )
 
 _JUMPS = (sympy.floor, sympy.ceiling, sympy.Max, sympy.Min, sympy.Abs)
+_SECONDS = 20.0  # after which no further step is begun
+_deadline = ContextVar("deadline", default=math.inf)
 _PEELED = (0, 1, 2, 4, 9, 20)  # first terms that are kept apart from a bound by an integral
 Part = Any  # a step: an Inequality or an Identity
 Proof = tuple[Part, ...]
@@ -52,12 +57,16 @@ def settled(difference: Any, domain: Domain, genuine: Genuine) -> tuple[Proof | 
     Raises :class:`BackwardsError` where the statement itself is unclear.
     """
     difference = lettered(single(difference), domain)
-    point = _refuted(difference, domain, genuine, far=False)
+    point = _refuted(difference, domain, genuine)
     if point is not None:
         return None, "", point
-    steps = next(_proofs(difference, domain, ()), None)
+    token = _deadline.set(time.monotonic() + _SECONDS)
+    try:
+        steps = next(_proofs(difference, domain, ()), None)
+    finally:
+        _deadline.reset(token)
     if steps is None:
-        return None, "", _refuted(difference, domain, genuine, far=True)
+        return None, "", None
     return steps, "; ".join(dict.fromkeys(step.says for step in steps)), None
 
 
@@ -103,6 +112,8 @@ def _inequality(says: str, smaller: Any, larger: Any, over: Domain) -> Part:
     if between.empty or not all(known.defined(side, between) for side in sides):
         return whole
     wider = Inequality(says, sides[0], sides[1], between)
+    if time.monotonic() > _deadline.get():
+        return wider
     return whole if wider.outcome().verdict == "refuted" else wider
 
 
@@ -113,8 +124,8 @@ def _identity(says: str, left: Any, right: Any) -> Part:
 
 
 def _holds(part: Part) -> bool:
-    """Say whether a step is proved."""
-    return bool(part.holds())
+    """Say whether a step is proved; no more is tried once the time is up."""
+    return time.monotonic() < _deadline.get() and bool(part.holds())
 
 
 # Closed forms
@@ -387,9 +398,9 @@ def _integral_bounds(r: Range, above: bool, peeled: int, domain: Domain) -> Iter
             yield _Bound(head + at_m + between(m + half, r.high + half), m, (has_slope, step))
 
 
-def _refuted(difference: Any, domain: Domain, genuine: Genuine, *, far: bool) -> Mapping[Any, Any] | None:
+def _refuted(difference: Any, domain: Domain, genuine: Genuine) -> Mapping[Any, Any] | None:
     """Return values at which the inequality fails for certain, the sums added up term by term."""
     counters = set().union(*(limit.free_symbols for node in difference.atoms(*KINDS)
                              for limit in node.limits[0][1:])) & domain.intervals.keys()  # fmt: skip
-    tested = (genuine(point) for point in tried.failures(difference, domain, counters, far=far))
+    tested = (genuine(point) for point in tried.failures(difference, domain, counters))
     return next((point for point in tested if point is not None), None)

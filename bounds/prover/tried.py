@@ -10,18 +10,17 @@ import sympy
 
 from dpcheck.bounds.prover.domain import Domain
 
-_COUNTS = (0, 1, 2, 3, 4, 6, 9, 19, 49, 99, 299)  # above the least value of an upper end
-_FAR = (999, 2999, 9999)
+_COUNTS = (0, 1, 2, 3, 4, 6, 9, 19, 49, 99, 299, 999, 2999, 9999)  # above the least value of an upper end
 _VALUES = tuple(sympy.Rational(k, 100) for k in (50, 100, 10, 90, 200, 1, 99, 150, 1000, 10_000, 0, -100, 25))
 _MOST = 3000  # points
 _ADDED = 20_000  # terms of one sum
 
 
-def failures(difference: Any, domain: Domain, counters: set[Any], *, far: bool) -> Iterator[dict[Any, Any]]:
+def failures(difference: Any, domain: Domain, counters: set[Any]) -> Iterator[dict[Any, Any]]:
     """Yield exact values of all letters at which floating point finds the difference negative."""
     letters = list(domain.intervals)
     value = _Value(difference, letters)
-    columns = [_column(letter, letter in counters, domain, far) for letter in letters]
+    columns = [_column(letter, letter in counters, domain) for letter in letters]
     points: Iterator[tuple[Any, ...]] = itertools.product(*columns)
     if np.prod([float(len(column)) for column in columns]) > _MOST:
         rng = np.random.default_rng(0)
@@ -35,12 +34,12 @@ def failures(difference: Any, domain: Domain, counters: set[Any], *, far: bool) 
             yield dict(zip(letters, point, strict=True))
 
 
-def _column(letter: Any, counts: bool, domain: Domain, far: bool) -> list[Any]:
+def _column(letter: Any, counts: bool, domain: Domain) -> list[Any]:
     """Return values of a letter, from the ends inwards."""
     low, high = domain.limits[letter]
     start = low if low.is_finite else sympy.Integer(0)
     if counts:
-        values = [start + k for k in (_COUNTS + (_FAR if far else ()))]
+        values = [start + k for k in _COUNTS]
     elif letter.is_integer:
         values = [start + k for k in _COUNTS[:9]]
     elif low.is_finite and high.is_finite:
