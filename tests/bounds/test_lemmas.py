@@ -9,6 +9,7 @@ import lemmas
 import mpmath
 import pytest
 import tables
+from files import ROOT
 from lemma_text import DIGITS, Lemma, point, value
 
 import dpcheck
@@ -68,6 +69,10 @@ def test_no_verdict_of_the_table_is_wrong():
     ours = decided[decided.tool == "dpcheck"]
     assert set(ours.name) == set(TABLE.name)
     assert not (ours.verdict == ours.truth.map({True: "refuted", False: "proved"})).any()
+    right = ours.verdict == ours.truth.map({True: "proved", False: "refuted"})
+    true, false = (int((right & (ours.truth == truth)).sum()) for truth in (True, False))
+    said = f"{true} of the 100 true ones were proved and {false} of the 100 false ones refuted"
+    assert said in (ROOT / "docs" / "theorems.md").read_text("utf-8")
 
 
 def test_five_lemmas_are_decided_as_the_table_has_it(tmp_path):
