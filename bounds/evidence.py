@@ -18,7 +18,7 @@ from dpcheck.bounds.citations import Quoted as Quoted
 from dpcheck.bounds.citations import Searched as Searched
 from dpcheck.bounds.formula import written
 from dpcheck.bounds.kind import Method
-from dpcheck.bounds.prover import ball
+from dpcheck.bounds.prover import ball, vectors
 from dpcheck.bounds.prover.conditions import over as over
 from dpcheck.bounds.prover.domain import Domain as Domain
 from dpcheck.bounds.prover.domain import allows
@@ -221,7 +221,7 @@ class Counterexample:
         Numbers are compared in ball arithmetic; letters that are left are compared symbolically.
         """
         values = dict(self.values)
-        if not all(_may_be(letter, value) for letter, value in values.items()):
+        if not all(_may_be(letter, value) for letter, value in values.items()) or not vectors.semidefinite(values):
             return False
         try:
             left, right = (ball.partial(side, values) for side in self.claimed.args)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:  # what a run of an algorithm looks up is a theorem, without a
     from dpcheck.bounds.claim import Claim
 
 GROUP = "dpcheck.papers"  # the entry points of papers, each a package or a module
-_ENGINE = ("coq", "prover")  # folders beside this file that are no papers
+_ENGINE = ("coq", "formulas", "prover")  # folders beside this file that are no papers
 
 
 def _folders() -> tuple[str, ...]:

@@ -35,7 +35,8 @@ _SHOWN = "sums, products, powers, " + ", ".join(
 _LARGEST_EXPONENT = 13_000  # bits of a floating-point number that are written out
 _ALPHABETS = re.compile(r"[\x00-\x7fΑ-Ωα-ω]*")
 _ALIKE = str.maketrans("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαικνορυχ", "ABEZHIKMNOPTYXaikvopux")
-_LETTER = re.compile(r"[^\W\d]\w*'*(_\{?[\w,']+\}?)?")
+_WORD = r"[^\W\d]\w*'*(_\{?[\w,']+\}?)?"
+_LETTER = re.compile(rf"{_WORD}|<{_WORD}, {_WORD}>")  # <x, y> is an inner product
 _RESERVED = {*_CONSTANTS, "I", "nan", "zoo", "sqrt", *HEADS}  # what a letter of this name would be read as
 _NUMBER = sympy.Symbol("x", complex=True).assumptions0
 _FACTS = sympy.Symbol("x", integer=True, positive=True).assumptions0.keys() | {

@@ -14,13 +14,14 @@ The grammar (``[]`` may be left out, ``*`` may be repeated, ``|`` is or; what st
     sign      = "<=" "<" ">=" ">" "=", also "≤" "≥" "=="
     domain    = item (("," | ";" | "and") item)*
     item      = [kinds] relation | [kinds] letter | letter "in" set | letter kinds
-    kinds     = "real" "integer" "positive" "negative" "nonnegative" "nonpositive" "even" "odd" "prime" "rational" ...
+    kinds     = "real" "integer" "positive" "negative" "nonnegative" "nonpositive" "even" "odd" "prime" "vector" ...
     set       = ("[" | "(") sum "," sum ("]" | ")")  an interval: a round bracket leaves its end out
     sum       = ["-"] product (("+" | "-") product)*
     product   = power (("*" | "/" | a space) power)*
     power     = atom ["^" power], also "**"          to the right: 2^3^2 is 2^9
     atom      = number | letter | constant | function "(" sum ("," sum)* ")" | "(" sum ")" | "|" sum "|" | atom "!"
-    function  = exp log ln sqrt abs min max floor ceil erf erfc sin cos tan binomial factorial gamma
+    function  = exp log ln sqrt abs min max floor ceil erf erfc sin cos tan cosh sinh tanh binomial factorial gamma
+              | "norm(" sum ")" | "inner(" sum "," sum ")"      of vectors, which the domain declares: vectors x, y
               | ("sum" | "prod") "(" sum "," letter "=" sum ".." sum ")"
     constant  = "e" "pi" "oo"                        oo only as an end
     letter    = a Latin or Greek letter or word, with strokes and an index: x  eps  ε  x'  x_1  eta_{t,1}
@@ -35,6 +36,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dpcheck.bounds import typed_vectors
 from dpcheck.bounds.tokens import FILLING, FLIPPED, KINDS, PLURAL, SIGNED, SIGNS, WORDS, TextError, tokens
 from dpcheck.bounds.typed import MINUS, Formulas, Tree, value_of
 from dpcheck.errors import InputError, did_you_mean
@@ -100,7 +102,11 @@ class _Line(Formulas):
         for name in [name for name in self._letters if name not in said | self._stand_alone]:
             near = did_you_mean(name, WORDS)
             raise TextError(f"unknown word {name}{near}", self._text, self._first[name])
-        facts = {name: known or {"real": True} for name, known in self._letters.items()}
+        among = {name: known for name, known in self._letters.items() if "vector" in known}
+        relations = [typed_vectors.told(tree, among) for tree in relations]
+        conditions = [typed_vectors.told(tree, among) for tree in conditions]
+        facts = {name: known or {"real": True} for name, known in self._letters.items() if name not in among}
+        facts |= typed_vectors.letters(among)
         left = [condition for condition in conditions if not self._is_sign(condition, facts)]
         for condition in left:
             self._tell_sign(condition, facts)

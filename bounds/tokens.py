@@ -11,10 +11,11 @@ from dpcheck.errors import InputError, one_line
 FUNCTIONS = {
     "exp": "exp", "log": "log", "ln": "log", "abs": "Abs", "min": "Min", "max": "Max", "floor": "floor",
     "ceil": "ceiling", "ceiling": "ceiling", "erf": "erf", "erfc": "erfc", "sin": "sin", "cos": "cos", "tan": "tan",
-    "binomial": "binomial", "factorial": "factorial", "gamma": "gamma",
+    "binomial": "binomial", "factorial": "factorial", "gamma": "gamma", "norm": "norm", "inner": "inner",
+    "cosh": "cosh", "sinh": "sinh", "tanh": "tanh",
 }  # fmt: skip
 SUMS = {"sum": "Sum", "prod": "Product"}
-NUMBER_OF_ARGUMENTS = {"binomial": (2, 2), "Min": (1, 100), "Max": (1, 100)}
+NUMBER_OF_ARGUMENTS = {"binomial": (2, 2), "inner": (2, 2), "Min": (1, 100), "Max": (1, 100)}
 CONSTANTS = {"e": "E", "pi": "pi", "π": "pi", "oo": "oo", "inf": "oo", "infinity": "oo", "∞": "oo"}
 SIGNS = {
     "<=": "LessThan", "<": "StrictLessThan", ">=": "GreaterThan", ">": "StrictGreaterThan", "=": "Equality",
@@ -26,10 +27,10 @@ FLIPPED = {
 }  # fmt: skip
 KINDS = (
     "real", "integer", "positive", "negative", "nonnegative", "nonpositive", "even", "odd", "prime", "composite",
-    "rational", "irrational", "noninteger", "nonzero",
+    "rational", "irrational", "noninteger", "nonzero", "vector",
 )  # fmt: skip
 SIGNED = {"positive", "negative", "nonnegative", "nonpositive"}
-PLURAL = ("reals", "integers", "numbers")
+PLURAL = ("reals", "integers", "numbers", "vectors")
 FILLING = ("all", "any", "every", "number", "numbers")
 _OTHERS = (  # words of a sentence that the grammar has no place for, which nobody means as letters
     "or", "not", "if", "then", "iff", "implies", "exists", "forall", "mod", "where", "when", "with", "such", "that",

@@ -40,6 +40,15 @@ def _product(factors: Sequence[Tree]) -> Tree:
     return factors[0] if len(factors) == 1 else ["Mul", *factors]
 
 
+def _hyperbolic(head: str, argument: Tree) -> Tree:
+    """Return cosh, sinh or tanh by exponentials."""
+    grows, falls = ["exp", argument], ["exp", _negative(argument)]
+    total, difference = ["Add", grows, falls], ["Add", grows, _negative(falls)]
+    if head == "tanh":
+        return ["Mul", difference, ["Pow", total, MINUS]]
+    return ["Mul", number(Fraction(1, 2)), total if head == "cosh" else difference]
+
+
 class Formulas:
     """Recursive descent over the tokens of one line."""
 
@@ -211,6 +220,8 @@ class Formulas:
         if not least <= len(arguments) <= most:
             raise TextError(f"{name} must have {most if least == most else 'some'} argument{'s' * (most > 1)}, got "
                             f"{len(arguments)}", self._text, token.place)  # fmt: skip
+        if head in ("cosh", "sinh", "tanh"):
+            return _hyperbolic(head, arguments[0])
         return ["Pow", arguments[0], number(Fraction(1, 2))] if head == "sqrt" else [head, *arguments]
 
     def _over_range(self, head: str) -> Tree:

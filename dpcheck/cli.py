@@ -168,9 +168,10 @@ def _complete(parser: argparse.ArgumentParser, commands: dict[str, argparse.Argu
 def _names(command: str, **_: object) -> list[str]:
     """Return what a command can be asked about."""
     if command == "show":
+        from dpcheck.bounds.formulas.formula import formulas
         from dpcheck.bounds.registry import theorems
 
-        return [theorem.id for theorem in theorems()]
+        return [*(theorem.id for theorem in theorems()), *formulas()]
     if command == "prove":
         from dpcheck.bounds.ledger import recorded
 

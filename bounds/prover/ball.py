@@ -20,6 +20,7 @@ Ball = Any  # flint.arb
 Compiled = Callable[[Sequence[Ball]], Ball]
 
 _LARGEST_POWER = 2_000_000  # bits of a power of rational numbers that are written out
+_MOST_TERMS = 12_000  # of a sum that is added up
 _HIGHEST_ROOT = 10_000  # of a rational number; sympy looks for exact roots, which takes long beyond
 _LONGEST, _LARGEST_ROOT = 100, 100  # operations in a number, and degree of a root in it, that sympy cancels
 _PRECISIONS = (64, 256, 1024, 4096)  # bits; a sign still open after the last is left open
@@ -57,12 +58,26 @@ def value(expression: Any, values: Mapping[Any, Any]) -> Any:
         return values[expression]
     if not expression.args:
         return _real(expression)
+    if isinstance(expression, sympy.Sum | sympy.Product):
+        return _added_up(expression, values)
     parts = [value(part, values) for part in expression.args]
     if expression.is_Pow or expression.func is sympy.exp:
         require_power(*(parts if expression.is_Pow else (sympy.E, parts[0])))
     elif expression.func is sympy.log and _sign(parts[0]) != 1:
         raise UndefinedError("logarithm of a number that is not known to be positive")
     return _real(expression.func(*parts))
+
+
+def _added_up(expression: Any, values: Mapping[Any, Any]) -> Any:
+    """Return the value of a sum or product with a single letter, term by term; none is 0, or 1."""
+    if len(expression.limits) != 1 or len(expression.limits[0]) != 3:
+        raise UndefinedError("a sum over several letters")
+    letter, *ends = expression.limits[0]
+    low, high = (value(end, values) for end in ends)
+    if not (low.is_Integer and high.is_Integer and -1 <= high - low < _MOST_TERMS) or letter in values:
+        raise UndefinedError("a sum that runs backwards, or over too many terms")
+    terms = (value(expression.function, {**values, letter: low + k}) for k in range(int(high - low) + 1))
+    return _real((sympy.Add if isinstance(expression, sympy.Sum) else sympy.Mul)(*terms))
 
 
 def partial(side: Any, values: Mapping[Any, Any]) -> Any:

@@ -342,14 +342,38 @@ class Certificate:
 
     def __str__(self) -> str:
         """Return the shifts and the expansion in plain text."""
-        shifts = ", ".join(f"{letter} = {value}" for letter, value in self.shifts if letter != value)
+        shifts = ", ".join(f"{letter} = {_cut(value)}" for letter, value in self.shifts if letter != value)
         shown = dict(self.shifts)
         names = ", ".join(f"{letter} for {means}" for letter, means in self.meanings
                           if letter != means and letter in shown)  # fmt: skip
         where = f"with {shifts}, every t >= 0: " if shifts else ""
         where = f"{names}; {where}" if names else where
-        by = f", after multiplying by {self.multiplier}," if self.multiplier != 1 else ""
-        return f"{where}the difference{by} is ({self.numerator})/({self.denominator}); no coefficient is negative"
+        by = f", after multiplying by {_cut(self.multiplier)}," if self.multiplier != 1 else ""
+        quotient = f"({_cut(self.numerator)})/({_cut(self.denominator)})"
+        return f"{where}the difference{by} is {quotient}; no coefficient is negative"
+
+    @property
+    def idea(self) -> str:
+        """What one does to see it, in a sentence."""
+        letters = {letter for letter, _ in self.domain.intervals.items()}
+        shifts = [f"{letter} = {value}" for letter, value in self.shifts if letter in letters and letter != value]
+        start = f"substitute {', '.join(shifts)}; " if shifts else ""
+        by = "" if self.multiplier == 1 else f" after multiplying by {_cut(self.multiplier)}"
+        return f"{start}no coefficient is negative{by}"
+
+
+_COLUMNS = 80
+
+
+def _cut(polynomial: Any) -> str:
+    """Return a formula in at most 80 columns, with the number of terms that are left out."""
+    text = str(polynomial)
+    terms = sympy.Add.make_args(polynomial)
+    if len(text) <= _COLUMNS or len(terms) < 3:
+        return text
+    kept = text[: max(0, text.rfind(" + ", 0, _COLUMNS - 20))]
+    left = len(terms) - kept.count(" + ") - 1
+    return f"{kept} + ... {left} more terms" if 0 < len(kept) < _COLUMNS else f"... {len(terms)} terms"
 
 
 def _positive_quotient(expression: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import sympy
 
-from dpcheck.bounds.prover import ball, forms, ranges, search, slopes, smt
+from dpcheck.bounds.prover import ball, forms, ranged, ranges, readable, search, slopes, smt, sums, vectors
 from dpcheck.bounds.prover.certificate import Certificate
 from dpcheck.bounds.prover.domain import Domain
 from dpcheck.bounds.terms import evaluated
@@ -26,7 +26,8 @@ class Outcome:
     """The verdict on an inequality, the routes that settled its cases, and why where it is unresolved.
 
     ``point`` is where it fails, ``witness`` where both sides are defined, both exact; ``queries`` are the problems in
-    SMT-LIB that a solver found to have no solution, to be run again by ``z3 -in``.
+    SMT-LIB that a solver found to have no solution, to be run again by ``z3 -in``; ``pieces`` are the plain steps to
+    which it was reduced, by the ``idea``.
     """
 
     verdict: Verdict
@@ -37,11 +38,23 @@ class Outcome:
     queries: tuple[str, ...] = ()
     witness: Mapping[Any, Any] | None = None
     note: str = ""
+    pieces: tuple[Any, ...] = ()
+    idea: str = ""
 
     @property
     def method(self) -> str:
         """The least trusted of the methods used."""
         return max(self.methods, key=_TRUST.index, default="none")
+
+    @property
+    def sentence(self) -> str:
+        """How it is shown, in a sentence; nothing where it is not proved."""
+        if self.verdict != "proved" or self.idea:
+            return self.idea
+        certificates = dict.fromkeys(certificate.idea for certificate in self.certificates)
+        return "; ".join(
+            [*certificates, *(_IDEAS[method] for method in dict.fromkeys(self.methods) if method in _IDEAS)]
+        )
 
 
 _BY_SIGN: dict[int | None, Verdict] = {1: "proved", 0: "proved", -1: "refuted", None: "unresolved"}
@@ -49,6 +62,11 @@ _NOTHING = Outcome("proved", (), (), None, 0.0)  # what holds at no point
 _MARGIN = sympy.Rational(1, 10**6)  # by which one side is tried to be above the other, where it must be above
 _LARGEST_POWER = 12  # of the argument of a logarithm, for polynomials that stay small
 _TRUST = ("certificate", "solver (z3)", "ball arithmetic", slopes.METHOD, "search")
+_IDEAS = {
+    "solver (z3)": "a solver finds that no point is a failure, with bounds for logarithms and roots",
+    "ball arithmetic": "the domain is cut into boxes, on which enclosures show it",
+    slopes.METHOD: "derivatives have one sign on each part of the domain, and the ends are not negative",
+}
 
 
 def settle(smaller: Any, larger: Any, domain: Domain, sign: str = "<=") -> Outcome:
@@ -121,7 +139,7 @@ def decide(
     started = time.monotonic()
     for expression in (difference, *sides):
         domain.covers(expression)
-        ball.compile(expression, list(domain.intervals))  # refuses unknown functions now
+        ball.compile(ranged.without(expression), [*domain.intervals, ranged.BOUND])  # refuses unknown functions now
     search.require_real((difference, *sides), domain)
     new, standard = domain.standard(difference, *sides)
     old = {letter: symbol for symbol, letter in new.items()}
@@ -132,7 +150,11 @@ def decide(
         fails = domain.contains(point) and ball.sign(difference, point) in failing
         return point if fails and all(search.defined(side, point) for side in sides) else None
 
-    if not domain.intervals:
+    if any(expression.has(*ranged.KINDS) for expression in (difference, *sides)):
+        outcome = _with_sums(difference, domain, new, standard, genuine)
+    elif vectors.concerns(tuple(domain.intervals)):
+        outcome = _with_vectors(difference, domain, new, standard, genuine)
+    elif not domain.intervals:
         sign = ball.sign(difference, {})
         methods = ("ball arithmetic",) if sign is not None else ()
         verdict: Verdict = "refuted" if sign in failing else _BY_SIGN[sign]
@@ -148,6 +170,49 @@ def decide(
             point = next(filter(None, map(genuine, points)), None)
             outcome = outcome if point is None else Outcome("refuted", ("search",), (), point, 0.0)
     return replace(outcome, seconds=time.monotonic() - started)
+
+
+def _with_sums(
+    difference: Any, domain: Domain, new: Mapping[Any, Any], standard: Domain | None,
+    genuine: Callable[[Mapping[Any, Any]], Any],
+) -> Outcome:  # fmt: skip
+    """Decide an inequality with sums and products: by the simplest failure, by a reduction, by a failure far out."""
+    if standard is None:
+        return _NOTHING
+    inner = difference.xreplace(dict(new))
+    try:
+        steps, idea, point = sums.settled(inner, standard, genuine)
+    except ranged.BackwardsError as error:
+        return Outcome("unresolved", (), (), None, 0.0, note=str(error))
+    if point is not None:
+        return Outcome("refuted", ("search",), (), point, 0.0)
+    if steps is None:
+        return Outcome("unresolved", (), (), None, 0.0)
+    return _reduced(steps, idea)
+
+
+def _with_vectors(
+    difference: Any, domain: Domain, new: Mapping[Any, Any], standard: Domain | None,
+    genuine: Callable[[Mapping[Any, Any]], Any],
+) -> Outcome:  # fmt: skip
+    """Decide an inequality between inner products: by explicit vectors, or by multipliers of the conditions."""
+    if standard is None:
+        return _NOTHING
+    inner = difference.xreplace(dict(new))
+    point = vectors.refuted(inner, standard, genuine)
+    if point is not None:
+        return Outcome("refuted", ("search",), (), point, 0.0)
+    found = vectors.proof(inner, standard)
+    return _reduced(*found) if found is not None else Outcome("unresolved", (), (), None, 0.0)
+
+
+def _reduced(steps: tuple[Any, ...], idea: str) -> Outcome:
+    """Return the proof that rests on these steps, each of them proved."""
+    parts = [step.outcome() for step in steps if hasattr(step, "outcome")]
+    methods = tuple(dict.fromkeys(method for part in parts for method in part.methods)) or ("certificate",)
+    certificates = tuple(itertools.chain.from_iterable(part.certificates for part in parts))
+    queries = tuple(itertools.chain.from_iterable(part.queries for part in parts))
+    return Outcome("proved", methods, certificates, None, 0.0, queries, pieces=steps, idea=idea)
 
 
 def _open_for(part: Domain) -> str:
@@ -250,7 +315,7 @@ def _uncertified(difference: Any, domain: Domain, proof: _Proof) -> list[_Case]:
             case = _Case(split, plain, where, forms.form(plain, where))
         except ball.UndefinedError:
             case = _Case(split, plain, where, None)
-        proved = forms.find(case.form, case.plain, case.where) if case.form is not None else None
+        proved = readable.find(case.form, case.plain, case.where) if case.form is not None else None
         if proved is None:
             left.append(case)
         else:

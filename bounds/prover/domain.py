@@ -11,7 +11,7 @@ from typing import Any
 import sympy
 
 from dpcheck.bounds.formula import real
-from dpcheck.bounds.prover import ball
+from dpcheck.bounds.prover import ball, vectors
 from dpcheck.bounds.terms import exact
 from dpcheck.errors import InputError, require
 
@@ -184,6 +184,7 @@ class Domain:
         require_distinct(self.intervals)
         intervals = {letter: _ends(letter, ends) for letter, ends in self.intervals.items()}
         object.__setattr__(self, "intervals", intervals)
+        vectors.named(intervals)  # refuses inner products of which some are missing
         require(isinstance(self.where, tuple | list), "where", "be a tuple of relations", self.where)
         object.__setattr__(self, "empty", sympy.false in self.where)
         left = [relation for relation in self.where if relation not in (sympy.true, sympy.false)]
@@ -237,8 +238,7 @@ class Domain:
         loose = set().union(*(expression.free_symbols for expression in expressions)) - self.intervals.keys()
         if not loose:
             return
-        names = {letter.name for letter in self.intervals}
-        twins = sorted(str(letter) for letter in loose if letter.name in names)
+        twins = sorted(str(letter) for letter in loose if letter.name in {other.name for other in self.intervals})
         if twins:
             other = "the domain has another symbol of this name, with other assumptions"
             raise InputError(f"the domain must give an interval to {', '.join(twins)}, got none: {other}")
@@ -278,6 +278,8 @@ class Domain:
                 return False
             if high.is_finite and ball.sign(high - at, {}) not in (0, 1):
                 return False
+        if not vectors.semidefinite(values):
+            return False
         for relation in self.where:
             try:
                 above, below = (ball.value(side, values) for side in (relation.gts, relation.lts))
@@ -317,8 +319,11 @@ class Domain:
 
     def __str__(self) -> str:
         """Return the domain in one line, with what the symbols say: ``n >= 2, 0 < epsilon <= 1, m <= n``."""
-        parts = []
+        names = sorted(set[str]().union(*vectors.named(self.limits)))
+        parts = [f"vectors {', '.join(names)} of any dimension"] * bool(names)
         for letter, (low, high) in self.limits.items():
+            if names and vectors.pair(letter) and (low, high) == range_of(letter):
+                continue
             left_out = self.open_ends.get(letter, ())
             above = "<" if (low == 0 and letter.is_positive) or low in left_out else "<="
             below = "<" if (high == 0 and letter.is_negative) or high in left_out else "<="

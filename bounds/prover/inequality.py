@@ -89,7 +89,7 @@ class Inequality:
         """Return the inequality, where it is claimed, and what shows it."""
         smaller, larger = self.sides()
         outcome = self.outcome()
-        shown = "; ".join(map(str, outcome.certificates)) or outcome.note or outcome.method
+        shown = outcome.idea or "; ".join(map(str, outcome.certificates)) or outcome.note or outcome.method
         if outcome.point is not None:  # an inequality without letters fails as it stands
             at = ", ".join(f"{letter} = {value}" for letter, value in outcome.point.items())
             shown = f"fails at {at or 'these numbers'}"
@@ -108,6 +108,7 @@ class Inequality:
     def details(self) -> dict[str, Any]:
         """Return how it was shown, and what another program can check again.
 
+        ``pieces`` are the plain steps to which it was reduced, by the ``idea``;
         ``queries`` are the problems whose negation a solver found to have no solution, as text for ``z3 -in``;
         ``witness`` is a point of the domain at which both sides are defined.
         """
@@ -119,6 +120,8 @@ class Inequality:
             "methods": list(outcome.methods),
             "certificates": [certificate.to_dict() for certificate in outcome.certificates],
             "queries": list(outcome.queries),
+            "idea": outcome.sentence,
+            "pieces": [f"{step.says}: {_shown(step)}" for step in outcome.pieces],
             "witness": {str(letter): str(value) for letter, value in (outcome.witness or {}).items()},
         }
         return details
@@ -182,8 +185,10 @@ class Inequality:
 
         varied = self._varied()
         try:
+            if varied.general.has(sympy.Sum, sympy.Product):
+                return Tightness(varied.printed, None, None, False, "unknown")
             return varied.tightness()
-        except (ArithmeticError, ValueError):  # numbers beyond floating point
+        except (ArithmeticError, TypeError, ValueError):  # numbers beyond floating point, sums of many terms
             return Tightness(varied.printed, None, None, False, "unknown")
 
     def sides(self) -> tuple[Any, Any]:
@@ -199,3 +204,11 @@ class Inequality:
 
     def _printed(self, expression: Any) -> Any:
         return expression.xreplace({self.constant[0]: self.constant[1]}) if self.constant else expression
+
+
+def _shown(step: Any) -> str:
+    """Return a piece in one line."""
+    if isinstance(step, Inequality):
+        return f"{step.smaller} <= {step.larger} for {step.over}"
+    text: str = step.formula()
+    return text

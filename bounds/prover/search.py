@@ -18,7 +18,7 @@ import mpmath
 import numpy as np
 import sympy
 
-from dpcheck.bounds.prover import ball
+from dpcheck.bounds.prover import ball, vectors
 from dpcheck.bounds.prover.domain import Domain
 from dpcheck.errors import require
 
@@ -238,11 +238,14 @@ def defined(expression: Any, point: Mapping[Any, Any]) -> bool:
         return False
 
 
-def _candidates(domain: Domain, expressions: tuple[Any, ...]) -> Iterator[dict[Any, Any]]:
+def _candidates(domain: Domain, expressions: tuple[Any, ...]) -> Iterator[Mapping[Any, Any]]:
     """Yield simple points first, then those a search in floating point finds inside."""
+    if vectors.concerns(tuple(domain.intervals)):
+        yield from vectors.points(domain, expressions, lambda point: point, failing=False)
+        return
     yield from simple(domain)
     letters = list(domain.limits)
-    if letters:
+    if letters and not any(expression.has(sympy.Sum, sympy.Product) for expression in expressions):
         landscape = Landscape(sum(expressions, sympy.Integer(0)), domain)
         for point in itertools.islice(landscape.inside(_TRIED), 4 * _TRIED):
             yield dict(zip(letters, point, strict=True))

@@ -52,7 +52,8 @@ def limit_at(f: Any, x: Any, end: Any, inside: Any) -> Any:
         if way == 0:
             raise OpenError
         g = f.xreplace({x: end + way / u})
-    return _limit(_gathered(sympy.expand_log(g)), u)
+    left = [term for term in sympy.Add.make_args(g) if not (term.has(sympy.exp, sympy.erfc) and _dies(term, u))]
+    return _limit(_gathered(sympy.expand_log(sympy.Add(*left))), u)
 
 
 def _gathered(f: Any) -> Any:
@@ -92,12 +93,36 @@ def _limit(f: Any, u: Any) -> Any:
 
 
 def _vanishes(term: Any, u: Any) -> bool:
-    """Say whether the term is a multiple of the logarithm of what tends to 1."""
+    """Say whether the term is a multiple of the logarithm of what tends to 1, or falls faster than any exponential."""
     factor, tail = term.as_coeff_Mul()
+    if term.has(sympy.exp, sympy.erfc) and _dies(term, u):
+        return True
     if tail.func is not sympy.log or not factor.is_finite:
         return False
     argument = _order(tail.args[0], u)
     return _way(argument) == 0 and argument.coefficient == 1
+
+
+def _dies(term: Any, u: Any) -> bool:
+    """Say whether the term has a factor exp(-c u^p), p > 1, beside powers and exponentials; erfc(g) <= exp(-g^2)."""
+    exponent, others = sympy.Integer(0), []
+    try:
+        for factor in sympy.Mul.make_args(term):
+            base, power = factor.as_base_exp()
+            if base is sympy.E:
+                exponent += power
+            elif base.func is sympy.erfc and power.is_Integer and power > 0:
+                inner = _order(base.args[0], u)
+                if _way(inner) <= 0 or _known_sign(inner.coefficient) != 1:
+                    return False
+                exponent -= power * base.args[0] ** 2
+            else:
+                others.append(factor)
+        falls = _order(sympy.expand(exponent), u)
+        _order(sympy.Mul(*others), u)  # it grows no faster than an exponential
+    except OpenError:
+        return False
+    return falls.rate == 0 and _known_sign(falls.power - 1) == 1 and _known_sign(falls.coefficient) == -1
 
 
 def _way(order: Order) -> int:
@@ -268,6 +293,18 @@ def _sum(g: Any, box: Box, deep: int) -> int | None:
     factors = sympy.factor(g)
     if factors.is_Mul or factors.is_Pow:
         return sign(factors, box, deep - 1)
+    return _mixed(g, box, deep)
+
+
+def _mixed(g: Any, box: Box, deep: int) -> int | None:
+    """Return the sign of a mean of the values at both ends of a letter in which it is linear."""
+    for letter, ends in box.items():
+        if not all(end.is_finite for end in ends) or not g.has(letter) or g.diff(letter).has(letter):
+            continue
+        at_ends = [sign(g.xreplace({letter: end}), box, deep - 1) for end in ends]
+        known = [part for part in at_ends if part is not None]
+        if len(known) == 2 and (min(known) >= 0 or max(known) <= 0):
+            return max(known, key=abs)
     return None
 
 

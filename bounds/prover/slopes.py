@@ -69,7 +69,16 @@ class _Proof:
         apart = logs_apart(f, box)
         if apart != f:
             return self.nonnegative(apart, box, deep)
-        if not _plain(f):
+        if deep > 0 and (_two_powers(f) or (deep == _DEEP and f.has(sympy.exp))):
+            for other in self._logarithmic(f, box, one=True):
+                if self.nonnegative(other, box, deep - 1):
+                    return True
+        tails = f.atoms(sympy.erfc)
+        if len(tails) == 1:
+            alone = _alone(f, tails.pop(), box)
+            if alone is not None and alone != f:
+                return self.nonnegative(alone, box, deep)
+        elif not _plain(f):
             core = self._core(f, box)
             if core != f:
                 return self.nonnegative(core, box, deep)
@@ -90,6 +99,10 @@ class _Proof:
                 return True
         slopes = {letter: f.diff(letter) for letter in box}
         ways = {letter: way(samples.values(slope)) for letter, slope in slopes.items()}
+        if deep == _DEEP and len(box) > 1 and f.has(sympy.log, sympy.exp):
+            for letter, slope in slopes.items():
+                if ways[letter] == 1 and self._bends_up(f, slope, letter, box, samples, deep):
+                    return True
         for letter, slope in slopes.items():
             if ways[letter] is not None and self._monotone(f, slope, letter, ways[letter], box, deep):
                 return True
@@ -143,6 +156,16 @@ class _Proof:
             -bend, box, deep - 1
         )
 
+    def _bends_up(self, f: Any, slope: Any, letter: Any, box: Box, samples: Samples, deep: int) -> bool:
+        """Say whether it is convex in the letter, and at the low end neither negative nor falling."""
+        bend = slope.diff(letter)
+        if way(samples.values(bend)) != 1:
+            return False
+        ends = box[letter]
+        return all(self._at_end(g, letter, *ends, box, deep - 1) for g in (f, slope)) and self.nonnegative(
+            bend, box, deep - 1
+        )
+
     def _at_end(self, f: Any, letter: Any, end: Any, other: Any, box: Box, deep: int) -> bool:
         """Say whether the values of ``f`` have a limit at least 0 as the letter tends to its end."""
         rest = {other_letter: ends for other_letter, ends in box.items() if other_letter != letter}
@@ -157,14 +180,16 @@ class _Proof:
             return False
         return bool(limit == sympy.oo) or (bool(limit.is_finite) and ball.sign(limit, {}) in (0, 1))
 
-    def _logarithmic(self, f: Any, box: Box) -> Iterator[Any]:
-        """Yield the difference of the logarithms of two positive sides, for products, powers and exponentials."""
+    def _logarithmic(self, f: Any, box: Box, *, one: bool = False) -> Iterator[Any]:
+        """Yield the difference of the logarithms of two positive sides, for products, powers and exponentials; ``one``
+        of the sides is enough.
+        """
         terms = sympy.Add.make_args(f)
         signs = [sign(term, box) for term in terms]
         if {2, -2} != set(signs):
             return
         above, below = (sympy.Add(*(t for t, s in zip(terms, signs, strict=True) if s == way)) for way in (2, -2))
-        single = all(not side.is_Add or side.is_number for side in (above, below))
+        single = (any if one else all)(not side.is_Add or side.is_number for side in (above, below))
         if single or not f.has(sympy.log, sympy.exp):
             yield logs_apart(sympy.expand_log(sympy.log(above) - sympy.log(-below)), box)
 
@@ -204,6 +229,23 @@ class _Proof:
                 continue
             queue += ranges.halved(part)
         return not queue
+
+
+def _alone(f: Any, tail: Any, box: Box) -> Any:
+    """Return a function of the same sign in which the tail has no factor, so that its slope has no tail in it."""
+    expanded = sympy.expand(f)
+    factor = expanded.coeff(tail, 1)
+    rest = f.xreplace({tail: sympy.Integer(0)})
+    known = sign(factor, box)
+    if known not in (2, -2) or factor.has(tail) or sympy.expand(expanded - factor * tail - rest) != 0:
+        return None
+    way = 1 if known == 2 else -1
+    return sympy.Add(*(sympy.powsimp(way * term / factor) for term in sympy.Add.make_args(rest))) + way * tail
+
+
+def _two_powers(f: Any) -> bool:
+    """Say whether it is the difference of two terms with powers of letters in their exponents."""
+    return len(sympy.Add.make_args(f)) == 2 and any(power.exp.free_symbols for power in f.atoms(sympy.Pow, sympy.exp))
 
 
 def _hopeless(values: Any) -> bool:

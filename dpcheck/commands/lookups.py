@@ -50,8 +50,9 @@ def _list(options: Namespace) -> int:
 
 
 def listing() -> Listing:
-    """List theorems, algorithms, base solvers, problems, testers and data sets, each with an id and a title."""
+    """List theorems, formulas, algorithms, base solvers, problems, testers and data sets: an id and a title."""
     from dpcheck.algorithms.registry import others, records
+    from dpcheck.bounds.formulas.formula import formulas
     from dpcheck.bounds.registry import theorems
     from dpcheck.catalogue.bases import BASES
     from dpcheck.datasets import names
@@ -59,6 +60,7 @@ def listing() -> Listing:
 
     return {
         "theorems": [{"id": theorem.id, "title": theorem.title} for theorem in theorems()],
+        "formulas": [{"id": name, "title": formula.title} for name, formula in formulas().items()],
         "algorithms": [{"id": name, "title": place.title} for name, place in records().items()]
         + [{"id": other.name, "title": f"declared in {other.value}"} for other in others(records())],
         "bases": [{"id": base.name, "title": base.title} for base in BASES.values()],
@@ -119,7 +121,7 @@ LIST = Command(
 
 
 def _show_options(parser: ArgumentParser) -> None:
-    parser.add_argument("theorem", type=File.NONE, metavar="THEOREM", help="such as yang2022.theorem_2a")
+    parser.add_argument("theorem", type=File.NONE, metavar="THEOREM|FORMULA", help="such as yang2022.theorem_2a")
     parser.add_argument(
         "values", type=File.NONE, nargs="*", metavar="NAME=NUMBER", help="put numbers in, such as n=10000 epsilon=1"
     )
@@ -127,13 +129,21 @@ def _show_options(parser: ArgumentParser) -> None:
 
 
 def _show(options: Namespace) -> int:
+    from dpcheck.bounds.formulas.formula import formulas, text
     from dpcheck.bounds.ledger import recorded
     from dpcheck.bounds.registry import carrying, theorem, theorems
     from dpcheck.report.claims import describe
 
-    known = [known_theorem.id for known_theorem in theorems()]
+    typed = formulas()
+    if options.theorem in typed:
+        formula = typed[options.theorem]
+        if options.latex:
+            return terminal.say(formula.latex)
+        return terminal.say(text(formula, inputs.numbers(options.values, "values"), terminal.width()))
+    known = [*(known_theorem.id for known_theorem in theorems()), *typed]
     near = did_you_mean(options.theorem, known)
-    must = "be one that `dpcheck list theorems` names (of a claim: `dpcheck prove CLAIM --explain`)"
+    listed = "`dpcheck list theorems` or `dpcheck list formulas` names"
+    must = f"be one that {listed} (of a claim: `dpcheck prove CLAIM --explain`)"
     require(options.theorem in known, "theorem", must, f"{one_line(options.theorem)[:150]}{near}")
     statement = theorem(options.theorem)
     if options.latex:
@@ -146,11 +156,12 @@ def _show(options: Namespace) -> int:
 
 SHOW = Command(
     name="show",
-    help="show a theorem: assumptions, schedule, noise, bound, rate",
+    help="show a theorem: assumptions, schedule, noise, bound, rate; or a formula beside the exact value",
     examples=(
         "dpcheck show yang2022.theorem_2a",
         "dpcheck show yang2022.theorem_1 n=10000 epsilon=0.5 delta=1e-8 T=100 G_w=1 G_v=2",
         "dpcheck show yang2022.theorem_2a --latex",
+        "dpcheck show advanced_composition epsilon=0.1 k=100",
     ),
     add_options=_show_options,
     run=_show,

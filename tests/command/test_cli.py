@@ -212,7 +212,7 @@ def test_list_shows_what_is_asked_for(call):
     assert {kind: [entry["id"] for entry in entries] for kind, entries in found.items() if kind != "schema"} == {
         "problems": ["auc"]
     }
-    assert_refused(call("list", "theorms"), "be a kind (theorems, algorithms,", "got theorms (did you mean theorems?)")
+    assert_refused(call("list", "theorms"), "be a kind (theorems, formulas,", "got theorms (did you mean theorems?)")
     assert_refused(call("list", "problems", "nosuch"), "got problems nosuch")
 
 

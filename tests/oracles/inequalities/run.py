@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import resource
@@ -45,13 +46,15 @@ class Answer:
 def answers(name: str, tool: Tool, items: Iterable[Item], limit: int = LIMIT) -> Iterator[Answer]:
     """What the tool says of each item."""
     for item in items:
-        verdict, seconds = _alone(tool, item, limit)
+        verdict, seconds = alone(
+            functools.partial(tool, item), limit, wall=12 * limit
+        )  # other work may hold the processor
         word, _, method = verdict.partition(": ")
         yield Answer(item.name, item.family, item.truth, name, word, method, round(seconds, 3))
 
 
-def _alone(tool: Tool, item: Item, limit: int) -> tuple[str, float]:
-    """The tool's word and its processor time."""
+def alone(ask: Callable[[], str], limit: int, wall: float) -> tuple[str, float]:
+    """The word of a tool that is asked in a process of its own, and its processor time."""
     sys.stdout.flush()
     read, write = os.pipe()
     child = os.fork()
@@ -60,13 +63,13 @@ def _alone(tool: Tool, item: Item, limit: int) -> tuple[str, float]:
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
         try:
-            word = tool(item)
+            word = ask()
         except BaseException as error:
             word = f"failed: {type(error).__name__}: {str(error)[:80]}"
         os.write(write, json.dumps(word).encode())
         os._exit(0)
     os.close(write)
-    deadline = time.monotonic() + 12 * limit  # other work may hold the processor
+    deadline = time.monotonic() + wall
     ready, _, _ = select.select([read], [], [], max(0.0, deadline - time.monotonic()))
     text = os.read(read, 1 << 16) if ready else b""
     os.close(read)

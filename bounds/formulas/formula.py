@@ -1,0 +1,198 @@
+"""A formula as it is typed: its letters, where it is proved, and the exact value that it stands for.
+
+A record promises an epsilon or a delta; a formula for noise promises the epsilon that it was given. The promise is
+kept where it is at least the exact value. ``room`` is by how much the exact value itself may be above the truth:
+what :func:`dpcheck.certify` adds to a composition of sampled releases, and rounding elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import sympy
+
+from dpcheck.arguments import checked
+from dpcheck.bounds.assumption import Assumption, Parameter, number
+from dpcheck.bounds.symbols import T, delta, epsilon, k, n, rho, sigma
+from dpcheck.errors import InputError, did_you_mean, require
+
+
+@dataclass(frozen=True)
+class Letter:
+    """A letter of a formula, and the range (logarithmic) in which its settings are drawn for the measurement."""
+
+    symbol: Any
+    meaning: str
+    low: float
+    high: float
+    default: float | None = None
+
+
+alpha, q = sympy.symbols("alpha q", positive=True)
+
+EPSILON = Letter(epsilon, "privacy loss, natural log", 0.01, 30)
+DELTA = Letter(delta, "probability of a larger loss", 1e-10, 0.1, 1e-5)
+SIGMA = Letter(sigma, "noise over the sensitivity", 0.3, 100)
+STEPS = Letter(T, "steps", 1, 3000)
+RATE = Letter(q, "sampling rate", 0.001, 0.9)
+COUNT = Letter(k, "releases", 1, 1000)
+RECORDS = Letter(n, "records", 100, 100_000)
+ORDER = Letter(alpha, "order of the divergence", 1.01, 300)
+RHO = Letter(rho, "zero-concentrated privacy", 1e-4, 30)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a formula promises at a setting, and the exact value.
+
+    ``value`` is that of the formula, an epsilon, a delta or the noise of a release; ``of`` says which of epsilon and
+    delta is promised; ``outside`` lists the conditions of the proof that the setting does not meet.
+    """
+
+    value: float
+    of: str
+    promised: float
+    exact: float
+    kept: bool
+    outside: tuple[str, ...]
+
+    @property
+    def slack(self) -> float:
+        """The promise over the exact value: 1 is tight, below 1 is broken."""
+        return self.promised / self.exact if self.exact else math.inf if self.promised else 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Formula:
+    """A formula that people type.
+
+    Parameters
+    ----------
+    name, title, source : str
+        How it is called, what it is, and where it stands.
+    typed : str
+        As people type it.
+    gives : {"epsilon", "delta", "noise"}
+        What it computes.
+    letters : tuple of Letter
+        Its letters.
+    expression : sympy expression
+        The formula.
+    exact : callable
+        From the letters by name, and ``value``, that of the formula, to the exact epsilon or delta that is compared.
+    region : tuple of relations
+        Where it is proved, beyond the domains of the letters.
+    proved : bool
+        Whether it is proved anywhere.
+    room : float
+        By how much the exact value may be above the truth, relatively.
+    wrong_at : dict, optional
+        A setting at which the promise is broken.
+    symbol : str
+        What a formula for noise computes.
+    """
+
+    name: str
+    title: str
+    source: str
+    typed: str
+    gives: Literal["epsilon", "delta", "noise"]
+    letters: tuple[Letter, ...]
+    expression: Any
+    exact: Callable[..., float]
+    region: tuple[Any, ...] = ()
+    proved: bool = True
+    room: float = 1e-9
+    wrong_at: dict[str, float] | None = None
+    symbol: str = "sigma"
+
+    @property
+    def latex(self) -> str:
+        """The formula in LaTeX."""
+        return f"${sympy.latex(self.expression)}$"
+
+    def at(self, **values: float) -> Comparison:
+        """Compute the formula at a value for each letter, and the exact value; InputError outside their domains."""
+        known = self.known(values)
+        try:
+            value = number(self.expression.xreplace(known))
+        except TypeError as error:  # not a real number
+            raise InputError(f"{self.name} must be a real number, got none at {values}") from error
+        given = {str(letter): int(v) if letter.is_integer else float(v) for letter, v in known.items()}
+        require(math.isfinite(value) and value >= 0, self.name, "be a number >= 0 at this setting", value)
+        promised = given["epsilon"] if self.gives == "noise" else value
+        exact = self.exact(**given, value=value)
+        kept = promised >= exact * (1 - self.room)
+        of = "delta" if self.gives == "delta" else "epsilon"
+        return Comparison(value, of, promised, exact, kept, self.outside(known))
+
+    def outside(self, known: dict[Any, Any]) -> tuple[str, ...]:
+        """Return the conditions of the proof that exact values do not meet."""
+        failed = (r for r in self.region if not Assumption("", "", "", r).holds(known))
+        return (*map(str, failed), *["it is proved nowhere"] * (not self.proved))
+
+    def known(self, values: dict[str, float]) -> dict[Any, Any]:
+        """Return the letters with their values, exact; InputError for a missing or unknown one."""
+        named = {str(letter.symbol): letter for letter in self.letters}
+        for name, value in values.items():
+            require(name in named, name, f"be a letter of {self.name} ({', '.join(named)})", value)
+        complete = {name: letter.default for name, letter in named.items() if letter.default is not None} | values
+        missing = ", ".join(name for name in named if name not in complete)
+        if missing:
+            raise InputError(f"{missing} must be given to {self.name}, got {', '.join(values) or 'nothing'}")
+        return {named[name].symbol: Parameter(named[name].symbol, "").exact(v) for name, v in complete.items()}
+
+
+def formulas() -> dict[str, Formula]:
+    """Return all formulas by name."""
+    from dpcheck.bounds.formulas import composition, gaussian, groups, renyi, sampling
+
+    modules = (gaussian, composition, renyi, sampling, groups)
+    return {formula.name: formula for module in modules for formula in module.FORMULAS}
+
+
+@checked
+def formula(name: str) -> Formula:
+    """Find a formula by its name, one that ``dpcheck list formulas`` shows; InputError for another.
+
+    Examples
+    --------
+    >>> from dpcheck.bounds.formulas.formula import formula
+    >>> at = formula("advanced_composition").at(epsilon=0.1, k=100, delta=1e-5)
+    >>> at.kept, round(at.promised, 2), round(at.exact, 2)
+    """
+    known = formulas()
+    require(name in known, "formula", "be one that `dpcheck list formulas` names", f"{name}{did_you_mean(name, known)}")
+    return known[name]
+
+
+def text(of: Formula, values: dict[str, float], width: int = 80) -> str:
+    """Return what a formula says and where it holds, and at a setting its value beside the exact one."""
+    where = ", ".join(map(str, of.region)) or "wherever its letters are defined"
+    facts = {
+        "typed": of.typed,
+        "source": of.source,
+        "proved": where if of.proved else "nowhere",
+        **{str(letter.symbol): letter.meaning + (f" (default {letter.default:g})" if letter.default else "")
+           for letter in of.letters},
+    }  # fmt: skip
+    if of.wrong_at:
+        at = of.at(**of.wrong_at)
+        point = ", ".join(f"{name} = {value:g}" for name, value in of.wrong_at.items())
+        facts["wrong"] = f"at {point}: promises {at.of} {at.promised:.4g}, exact {at.exact:.4g}"
+    if values:
+        at = of.at(**values)
+        noise = f"{of.symbol} = {at.value:.6g}, which promises " if of.gives == "noise" else ""
+        facts["formula"] = f"{noise}{at.of} {at.promised:.6g}"
+        facts["exact"] = f"{at.of} {at.exact:.6g}"
+        facts["the promise"] = f"is {'kept' if at.kept else 'BROKEN'}: {at.slack:.4g} times the exact value"
+        if at.outside:
+            facts["outside"] = "; ".join(at.outside)
+    lines = textwrap.wrap(f"{of.name}: {of.title}", width)
+    for name, fact in facts.items():
+        lines += textwrap.wrap(f"  {name:<12}{fact}", width, subsequent_indent=" " * 14, break_on_hyphens=False)
+    return "\n".join(lines)
