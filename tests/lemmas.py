@@ -184,14 +184,13 @@ def inequality(name: str, text: str, truth: bool) -> str:
 
 def typed(lemmas: pd.DataFrame, seconds: float, kernel: bool, watch: Callable[[str], object]) -> pd.DataFrame:
     """What ``dpcheck.prove`` says of a file of these lines, with the seconds that it reports for each."""
-    from dpcheck.bounds.text import parse
-
     import dpcheck
+    from dpcheck.bounds import crossing, lines
 
     rows, read = [], []
     for lemma in lemmas.itertuples():
         try:
-            parse(lemma.statement)
+            crossing.claim((lines.claims(lemma.statement) or [None])[0])
             read.append(lemma)
         except dpcheck.InputError as error:
             rows.append(_row(lemma, "dpcheck", "open", f"not read: {error}", 0.0))
@@ -256,7 +255,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=WALL, help="for each lemma, of dpcheck (default 20)")
     parser.add_argument("--kernel", action="store_true", help="Coq is asked as well, where dpcheck proves")
     parser.add_argument("--part", default="0/1", help="such as 1/4: the second quarter")
-    parser.add_argument("--name", nargs="*", help="of these lemmas alone, and nothing is written")
+    parser.add_argument("--name", nargs="*", help="these lemmas alone")
     options = parser.parse_args()
     lemmas = tables.read("lemmas").fillna("")
     lemmas = lemmas[lemmas.half == options.half] if options.half else lemmas
@@ -268,8 +267,6 @@ def main() -> None:
         *([typed(lemmas, options.seconds, options.kernel, say)] if "dpcheck" in options.tool else []),
         decided(lemmas, [tool for tool in options.tool if tool != "dpcheck"], say),
     ])  # fmt: skip
-    if options.name:
-        return
     if (tables.FOLDER / "lemmas_decided.csv").exists():
         kept = tables.read("lemmas_decided")
         again = set(zip(found.name, found.tool, strict=True))
