@@ -109,8 +109,8 @@ def _strictly(outcome: Outcome, difference: Any, larger: Any, domain: Domain, si
     """Return the proof that a difference shown to be nonnegative is positive: by a certificate with a constant, or
     with a margin; or that none was found.
     """
-    if not domain.intervals or (outcome.methods and {*outcome.methods} == {"certificate"} and all(
-        certificate.positive() for certificate in outcome.certificates)):  # fmt: skip
+    shown = {*outcome.methods} == {"certificate"} and all(made.positive() for made in outcome.certificates)
+    if not outcome.pieces and (not domain.intervals or (shown and outcome.certificates)):
         return outcome
     new, _ = domain.standard(difference, *sides)
     wide = larger.xreplace(new).is_positive
