@@ -108,6 +108,7 @@ def test_inner_products_are_those_of_vectors() -> None:
     assert str(domain) == "vectors u, v of any dimension"
     claimed = sympy.Le(entries[1] ** 2, entries[0] * entries[2], evaluate=False)
     assert not Counterexample("", claimed, tuple(not_fine.items())).holds()
+    assert not Counterexample("", sympy.Le(entries[1], 5, evaluate=False), ((entries[1], 6),)).holds()
     with pytest.raises(InputError, match="have those of all its vectors, got no <u, v>"):
         Domain({entries[0]: (0, oo), entries[2]: (0, oo)})
     with pytest.raises(InputError, match="a vector must be a sum of multiples of u, v"):
