@@ -27,7 +27,7 @@ from kills import _PAIR, MECHANISMS, SIGNALS, plain
 
 from dpcheck.cli import main as main_of_dpcheck
 
-KILLS = 12  # of each place
+KILLS = 16  # of each place
 _LOADED = ("matplotlib.pyplot", "pandas", "pooch", *(f"dpcheck.{name}" for name in (
     "algorithms.measure", "audits.sequential", "checks.shipped", "commands.algorithms", "commands.audit", "datasets",
     "report.html", "solvers",

@@ -78,7 +78,7 @@ def test_a_kill_in_the_midst_of_work_on_files_leaves_them_whole(place: str) -> N
 
 
 def test_the_table_has_two_hundred_kills_of_every_place_and_each_left_the_same_bits() -> None:
-    rows, others = tables.read("file_kills"), (tables.read("kills"), tables.read("reproduce_kills"))
+    rows, others = tables.read("file_kills"), map(tables.read, ("kills", "reproduce_kills", "worker_kills"))
     assert {*rows["place"]} == {*file_kills.PLACES}
     assert (rows["whole"] == rows["trials"]).all() and (rows["same"] == rows["trials"]).all()
     assert rows["killed"].sum() + sum(each["kills"].sum() for each in others) >= 200
