@@ -4,6 +4,7 @@ With n = 2 + t, epsilon = 1/(1 + t), ... and every t >= 0, a difference whose nu
 denominator have only nonnegative coefficients is nonnegative. The check is one expansion.
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,6 +15,7 @@ from dpcheck.bounds.formula import formula
 from dpcheck.bounds.prover import ball
 from dpcheck.bounds.prover.domain import Domain
 
+_MOST_FAR = 8  # letters that may reach an end at infinity of their parameters
 Kind = Literal["free", "point", "low", "high", "between", "above", "below"]
 
 
@@ -204,6 +206,15 @@ def _at_most(first: Any, second: Any) -> bool:
     return bool(first.is_finite and second.is_finite and ball.sign(second - first, {}) in (0, 1))
 
 
+def _leading(polynomial: Any, tops: Mapping[Any, int]) -> list[tuple[int, ...]]:
+    """Return the powers of the terms that have these powers of some of the letters, with coefficients above 0."""
+    letters = polynomial.gens
+    return [
+        powers for powers, coefficient in polynomial.terms()
+        if coefficient > 0 and all(power == tops.get(t, power) for t, power in zip(letters, powers, strict=True))
+    ]  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Certificate:
     """A proof that ``claimed`` is nonnegative at each point of ``domain`` at which it is defined.
@@ -233,21 +244,45 @@ class Certificate:
         return self._states() and self._covers() and self._expands()
 
     def positive(self) -> bool:
-        """Say whether the numerator is positive: a term of it has parameters alone that cannot be 0, or none."""
-        above = {rule.parameter for rule in self.rules if self._is_left_out(rule)}
-        parameters = sorted(self._parameters(), key=str)
-        terms = sympy.Poly(self.numerator, *parameters).terms() if parameters else [((), self.numerator)]
-        return any(
-            coefficient > 0 and above.issuperset(t for t, power in zip(parameters, powers, strict=True) if power)
-            for powers, coefficient in terms
-        )
+        """Say whether the difference is positive: a term of the numerator has no parameter that can be 0.
 
-    def _is_left_out(self, rule: Rule) -> bool:
+        An end that a parameter reaches at infinity alone, and that is not left out, counts as well: there
+        numerator and denominator are their coefficients of the highest power of it.
+        """
+        parameters = sorted(self._parameters(), key=str)
+        if not parameters:
+            return bool(self.numerator > 0)
+        above = {rule.parameter for rule in self.rules if self._end_is_left_out(rule)}
+        far = [rule.parameter for rule in self.rules if not self._far_end_is_left_out(rule)]
+        numerator = sympy.Poly(self.numerator, *parameters)
+        denominator = sympy.Poly(sympy.expand(self.denominator * self.multiplier), *parameters)
+        if len(far) > _MOST_FAR or any(numerator.degree(t) > denominator.degree(t) for t in far):
+            return False
+        for at_infinity in itertools.product((False, True), repeat=len(far)):
+            there = {t for t, infinite in zip(far, at_infinity, strict=True) if infinite}
+            tops = {t: denominator.degree(t) for t in there}
+            if not _leading(denominator, tops) or not any(
+                above.issuperset(t for t, power in zip(parameters, powers, strict=True) if power and t not in there)
+                for powers in _leading(numerator, tops)
+            ):
+                return False
+        return True
+
+    def _end_is_left_out(self, rule: Rule) -> bool:
         """Say whether the end of the interval at which the rule's parameter is 0 is left out."""
         if rule.kind not in ("low", "high", "between"):
             return False
+        return self._is_left_out(rule, dict(self.shifts)[rule.letter].xreplace({rule.parameter: sympy.S.Zero}))
+
+    def _far_end_is_left_out(self, rule: Rule) -> bool:
+        """Say whether the end of the interval at which the rule's parameter is infinite is left out, or is none."""
+        if rule.kind == "between":
+            value = dict(self.shifts)[rule.letter]
+            return self._is_left_out(rule, 2 * value.subs(rule.parameter, 1) - value.subs(rule.parameter, 0))
+        return rule.kind != "below" or self._is_left_out(rule, sympy.S.Zero)
+
+    def _is_left_out(self, rule: Rule, end: Any) -> bool:
         letter = dict(self.meanings).get(rule.letter, rule.letter)
-        end = dict(self.shifts)[rule.letter].xreplace({rule.parameter: sympy.S.Zero})
         at_zero = end == 0 and (letter.is_positive or letter.is_negative)
         return bool(at_zero or end in self.domain.open_ends.get(letter, ()))
 

@@ -223,7 +223,7 @@ def test_an_end_that_is_left_out_is_part_of_a_domain() -> None:
 
 
 def test_a_certificate_shows_a_strict_sign_where_no_parameter_of_a_term_can_vanish() -> None:
-    y = Symbol("y", real=True)
+    y, z = Symbol("y", real=True), Symbol("z", real=True)
     third = Rational(1, 3)
     for smaller, larger, domain, positive in (
         (third, x, over(x >= third), False),
@@ -233,6 +233,12 @@ def test_a_certificate_shows_a_strict_sign_where_no_parameter_of_a_term_can_vani
         (x * y, 2 * x * y, over(x > 0, y > 0), True),
         (x, third, over(x <= third), False),
         (x, third, over(x < third), True),
+        ((x - z) ** 2, Integer(1), over(x >= 0, x <= 1, z >= 0, z <= 1), False),
+        ((x - z) ** 2, Integer(2), over(x >= 0, x <= 1, z >= 0, z <= 1), True),
+        ((x - z) ** 2, Integer(1), over(x > 0, x <= 1, z > 0, z <= 1), True),
+        (x * z, Integer(1), over(x >= 0, x <= 1, z >= 0, z <= 1), False),
+        (x, Integer(1), over(x >= 0, x < 1), True),
+        (x * z, Integer(1), over(x >= 0, x <= 1, z >= 0, z < 1), True),
     ):
         (certificate,) = Inequality("", smaller, larger, domain).outcome().certificates
         assert certificate.positive() is positive, (smaller, larger, str(domain))
