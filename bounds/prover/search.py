@@ -128,7 +128,8 @@ class Landscape:
         """Return rational coordinates, on the ends of intervals where they are meant to be."""
         exact = []
         for letter, value, (low, high, _) in zip(self.letters, point, self._ranges, strict=True):
-            ends = [end for end, near in zip(self.domain.limits[letter], (low, high), strict=True) if near == value]
+            limits = zip(self.domain.limits[letter], (low, high), strict=True)
+            ends = [end for end, near in limits if near == value and end not in self.domain.open_ends.get(letter, ())]
             if ends and ends[0].is_finite and (ends[0] != 0 or not letter.is_positive):
                 exact.append(ends[0])
             elif letter.is_integer:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sympy import Eq, Integer, Lt, Symbol, exp, log, oo, sqrt, symbols
+from sympy import Eq, Integer, Lt, Rational, Symbol, erf, exp, log, oo, sqrt, symbols
 
 import dpcheck
 from dpcheck import cli
@@ -213,8 +213,26 @@ def test_an_end_that_is_left_out_is_part_of_a_domain() -> None:
     assert over(m > 1, m < 5).limits == {m: (2, 4)}
     assert over(Lt(x, oo, evaluate=False)).intervals == over(x).intervals
     # what fails on the closed interval near its end, fails on the open one
-    for sign in ("<=", "<"):
-        assert Inequality("", x, 2 - 10**-6 * x, over(x > 1, x < 2), sign=sign).outcome().point
+    for largest, near in ((over(x > 1, x < 2), 2), (over(x > 1, x <= 3), 1)):
+        short = near * erf(near) + Rational(1, 10**8) * (-1 if near == 2 else 1)
+        sides = (x * erf(x), short) if near == 2 else (short, x * erf(x))
+        assert Inequality("", *sides, largest).outcome().methods == ("search",)
     assert Inequality("", x, Integer(2), over(x < 2), sign="<").holds()
     assert Inequality("", x, Integer(2), over(x <= 2), sign="<").outcome().point == {x: 2}
     assert Inequality("", x, Integer(2), over(x <= 2), sign="=").outcome().verdict == "refuted"
+
+
+def test_a_certificate_shows_a_strict_sign_where_no_parameter_of_a_term_can_vanish() -> None:
+    y = Symbol("y", real=True)
+    third = Rational(1, 3)
+    for smaller, larger, domain, positive in (
+        (third, x, over(x >= third), False),
+        (third, x, over(x > third), True),
+        (third, 1 + x, over(x >= third), True),
+        (x * y, 2 * x * y, over(x > 0, y >= 0), False),
+        (x * y, 2 * x * y, over(x > 0, y > 0), True),
+        (x, third, over(x <= third), False),
+        (x, third, over(x < third), True),
+    ):
+        (certificate,) = Inequality("", smaller, larger, domain).outcome().certificates
+        assert certificate.positive() is positive, (smaller, larger, str(domain))
