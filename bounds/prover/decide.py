@@ -310,7 +310,7 @@ def _uncertified(difference: Any, domain: Domain, proof: _Proof) -> list[_Case]:
     """Add to the proof the cases that a certificate settles, and return the others."""
     left = []
     for split, where in forms.cases(difference, domain):
-        plain = _exponential(split)
+        plain = _powers_apart(_exponential(split))
         try:
             case = _Case(split, plain, where, forms.form(plain, where))
         except ball.UndefinedError:
@@ -349,6 +349,12 @@ def _exponential(difference: Any) -> Any:
             return difference
         product *= rest.args[0] ** factor
     return product - 1
+
+
+def _powers_apart(difference: Any) -> Any:
+    """Return it with ``r**(T + 1)`` as ``r**T r``, where that is so for all values, so that such powers cancel."""
+    sums = any(power.exp.is_Add and power.exp.free_symbols for power in difference.atoms(sympy.Pow))
+    return sympy.expand(sympy.expand_power_exp(difference)) if sums else difference
 
 
 def _original(form: forms.Form, genuine: Any, values: Mapping[Any, Any]) -> Any:

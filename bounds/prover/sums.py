@@ -39,7 +39,7 @@ from dpcheck.bounds.prover.ranged import (
 )
 
 _JUMPS = (sympy.floor, sympy.ceiling, sympy.Max, sympy.Min, sympy.Abs)
-_SECONDS = 20.0  # after which no further step is begun
+_SECONDS = 20.0  # of this process, after which no further step is begun
 _deadline = ContextVar("deadline", default=math.inf)
 _PEELED = (0, 1, 2, 4, 9, 20)  # first terms that are kept apart from a bound by an integral
 Part = Any  # a step: an Inequality or an Identity
@@ -60,7 +60,7 @@ def settled(difference: Any, domain: Domain, genuine: Genuine) -> tuple[Proof | 
     point = _refuted(difference, domain, genuine)
     if point is not None:
         return None, "", point
-    token = _deadline.set(time.monotonic() + _SECONDS)
+    token = _deadline.set(time.process_time() + _SECONDS)
     try:
         steps = next(_proofs(difference, domain, ()), None)
     finally:
@@ -112,7 +112,7 @@ def _inequality(says: str, smaller: Any, larger: Any, over: Domain) -> Part:
     if between.empty or not all(known.defined(side, between) for side in sides):
         return whole
     wider = Inequality(says, sides[0], sides[1], between)
-    if time.monotonic() > _deadline.get():
+    if time.process_time() > _deadline.get():
         return wider
     return whole if wider.outcome().verdict == "refuted" else wider
 
@@ -125,7 +125,7 @@ def _identity(says: str, left: Any, right: Any) -> Part:
 
 def _holds(part: Part) -> bool:
     """Say whether a step is proved; no more is tried once the time is up."""
-    return time.monotonic() < _deadline.get() and bool(part.holds())
+    return time.process_time() < _deadline.get() and bool(part.holds())
 
 
 # Closed forms

@@ -90,6 +90,16 @@ def test_a_summand_is_read_as_its_letter_allows() -> None:
     assert twice.verdict == "unresolved"
 
 
+def test_a_recursion_is_an_induction() -> None:
+    """From a_{t+1} <= (1 - c) a_t + b: what bounds a_T bounds a_{T+1} too, and less than b/c does not."""
+    a, b = symbols("a b", positive=True)
+    domain = Domain({T: (1, oo), a: (0, oo), b: (0, oo), c: (0, 1)})
+    for share, verdict in ((Integer(1), "proved"), (Rational(9, 10), "refuted")):
+        bound = (1 - c) ** T * a + share * b / c
+        step = Inequality("", (1 - c) * bound + b, bound.xreplace({T: T + 1}), domain)
+        assert step.outcome().verdict == verdict
+
+
 def test_inner_products_are_those_of_vectors() -> None:
     entries = vectors.gram(u, v)
     fine, not_fine = (dict(zip(entries, map(Integer, values), strict=True)) for values in ((1, 2, 4), (1, 2, 3)))
