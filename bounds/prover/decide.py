@@ -354,7 +354,7 @@ def _exponential(difference: Any) -> Any:
 def _powers_apart(difference: Any) -> Any:
     """Return it with ``r**(T + 1)`` as ``r**T r``, where that is so for all values, so that such powers cancel."""
     sums = any(power.exp.is_Add and power.exp.free_symbols for power in difference.atoms(sympy.Pow))
-    return sympy.expand(sympy.expand_power_exp(difference)) if sums else difference
+    return sympy.expand_mul(sympy.expand_power_exp(difference)) if sums else difference
 
 
 def _original(form: forms.Form, genuine: Any, values: Mapping[Any, Any]) -> Any:

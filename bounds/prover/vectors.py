@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from dpcheck.errors import require
+from dpcheck.errors import InputError, require
 
 _NAME = re.compile(r"<(?P<first>[^<>,]+), (?P<second>[^<>,]+)>")
 _MOST = 5  # vectors whose minors are looked at
@@ -116,7 +116,10 @@ def semidefinite(values: Mapping[Any, Any]) -> bool:
     """Say whether the inner products among exact values are those of vectors, for certain; there may be none."""
     from dpcheck.bounds.prover import ball  # which sympy's letters pass through first
 
-    found = named(values)
+    try:
+        found = named(values)
+    except InputError:  # some are missing
+        return False
     if not found:
         return True
     square = matrix({names: values[letter] for names, letter in found.items()})

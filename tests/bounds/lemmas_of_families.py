@@ -129,6 +129,8 @@ STRAY: dict[str, tuple[Any, Any, Domain]] = {
     "late failure of a root": (total(1 / sqrt(t)), 20 + sqrt(T), N),
     "a pole of the closed form": (total(c**s, s, 0, T), 1 / (1 - c), Domain({T: (1, oo), c: (0, 2)})),
     "a pole of the closed form, from below": (1 / (1 - c), total(c**s, s, 0, T), Domain({T: (1, oo), c: (0, 2)})),
+    "beyond the search, from below": (2 * T / 10**6 - 1, total(1 / (t + 10**6)), N),
+    "beyond the search, from above": (total(t / (t + 10**6)), 100 + T / 10**6, N),
     "no empty sum": (1, total(1, low=1, high=T - 1), N),
     "an empty product": (Product(Rational(1, 2), (t, 1, T - 1)), Rational(1, 2), N),
     "alternating": (total((-1) ** s, s, 0, T), Rational(1, 2), N),

@@ -63,6 +63,12 @@ def test_a_wrong_constant_is_never_proved(name: str) -> None:
     never_proved(name)
 
 
+@pytest.mark.parametrize("name", ["beyond the search, from below", "a step size, 1", "harmonic, 1"])
+def test_an_induction_runs_in_one_direction(name: str) -> None:
+    """The first fails only where no search looks: a step that is taken the wrong way would prove it."""
+    never_proved(name)
+
+
 @pytest.mark.thorough
 def test_no_variant_is_proved_and_most_are_refuted() -> None:
     verdicts = [never_proved(name) for name in FALSE]
@@ -93,10 +99,11 @@ def test_a_summand_is_read_as_its_letter_allows() -> None:
 def test_a_recursion_is_an_induction() -> None:
     """From a_{t+1} <= (1 - c) a_t + b: what bounds a_T bounds a_{T+1} too, and less than b/c does not."""
     a, b = symbols("a b", positive=True)
-    domain = Domain({T: (1, oo), a: (0, oo), b: (0, oo), c: (0, 1)})
+    k = symbols("k", integer=True, nonnegative=True)
+    domain = Domain({k: (0, oo), a: (0, oo), b: (0, oo), c: (0, 1)})
     for share, verdict in ((Integer(1), "proved"), (Rational(9, 10), "refuted")):
-        bound = (1 - c) ** T * a + share * b / c
-        step = Inequality("", (1 - c) * bound + b, bound.xreplace({T: T + 1}), domain)
+        bound = (1 - c) ** k * a + share * b / c
+        step = Inequality("", (1 - c) * bound + b, bound.xreplace({k: k + 1}), domain)
         assert step.outcome().verdict == verdict
 
 
@@ -108,6 +115,7 @@ def test_inner_products_are_those_of_vectors() -> None:
     assert str(domain) == "vectors u, v of any dimension"
     claimed = sympy.Le(entries[1] ** 2, entries[0] * entries[2], evaluate=False)
     assert not Counterexample("", claimed, tuple(not_fine.items())).holds()
+    assert not Counterexample("", sympy.Le(entries[1], 5, evaluate=False), ((entries[1], 6),)).holds()
     with pytest.raises(InputError, match="have those of all its vectors, got no <u, v>"):
         Domain({entries[0]: (0, oo), entries[2]: (0, oo)})
     with pytest.raises(InputError, match="a vector must be a sum of multiples of u, v"):
