@@ -101,7 +101,8 @@ def certify(
     """
     delta = float_below(delta)
     require_delta(delta)
-    require(released in ("all", "last"), "released", "be 'all' or 'last'", repr(released))
+    known = isinstance(released, str) and released in ("all", "last")
+    require(known, "released", "be 'all' or 'last'", repr(released))
     if isinstance(events, Best):
         require(released == "all", "released", "be left out where the best of several runs is released", released)
         return best_of(events, delta)
