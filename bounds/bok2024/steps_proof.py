@@ -84,8 +84,6 @@ def regularised_saddle_step() -> Decision:
         Identity("that factor", (r**2 + eta**2 * ell**2).subs(r, 1 - eta * mu), lambda: steps.REGULARISED**2),
         AtMost("no larger than a saddle step's with L = mu + ell", (1 - 2 * eta * mu + eta**2 * (mu**2 + ell**2)),
                1 - 2 * eta * mu + eta**2 * (mu + ell) ** 2),
-        Identity("b w, -b v exchanged, |b| = ell, attains it: the eigenvalues 1 - eta mu +- eta ell i",
-                 (1 - eta * mu) ** 2 + (eta * ell) ** 2, lambda: steps.REGULARISED**2),
         PROJECTED,
         note="Exact for a bilinear coupling: S is then skew and the step's matrix normal.",
     )  # fmt: skip

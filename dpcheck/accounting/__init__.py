@@ -107,9 +107,11 @@ def certify(
     delta = float_below(delta)
     require_delta(delta)
     require_count(group, "group")
-    require(released in ("all", "last"), "released", "be 'all' or 'last'", repr(released))
+    known = isinstance(released, str) and released in ("all", "last")
+    require(known, "released", "be 'all' or 'last'", repr(released))
     if isinstance(events, Best):
         require(released == "all", "released", "be left out where the best of several runs is released", released)
+        require(group == 1, "group", "be 1 where the best of several runs is released", group)
         return best_of(events, delta)
     if released == "last":
         require(group == 1, "group", "be 1 for the last iterate", group)

@@ -26,6 +26,7 @@ from dpcheck.errors import InputError, is_number, require
 from dpcheck.events import Disjoint, Gaussian, Repeated, Sampled, shift_of
 
 _GRID = 4096  # numbers of last steps that are tried, all of them where a run has no more; any of them is a bound
+_MOST = 1e100  # of a contraction or a diameter
 _UP = 1 + 1e-12  # past the rounding of the few operations of a shift
 _SHARES = np.linspace(0.01, 0.99, 99)  # of the noise's variance that are tried against the distance
 
@@ -103,10 +104,18 @@ def _from_apart(counts: Array, c: float, diameter: float, batches: int) -> Array
 def in_domain(contraction: Any, diameter: Any) -> tuple[float, float]:
     """Return a contraction and a diameter, infinite where there is none, as numbers of their domains."""
     require(contraction is not None, "contraction", "be given for the last iterate alone", "nothing")
-    require(is_number(contraction) and 0 <= contraction < math.inf, "contraction", "be a number >= 0", contraction)
+    good = is_number(contraction) and 0 <= contraction <= _MOST
+    require(good, "contraction", f"be a number from 0 to {_MOST:g}", contraction)
     diameter = math.inf if diameter is None else diameter
-    require(is_number(diameter) and diameter > 0, "diameter", "be a number above 0", diameter)
-    return float(contraction), float(diameter)
+    good = is_number(diameter) and 0 < diameter and (diameter <= _MOST or diameter == math.inf)
+    require(good, "diameter", f"be a number above 0, to {_MOST:g} or inf", diameter)
+    return _above(contraction), _above(diameter)
+
+
+def _above(value: Any) -> float:
+    """Return the least float that is at least a number of any type."""
+    rounded = float(value)
+    return rounded if rounded >= value else math.nextafter(rounded, math.inf)
 
 
 def last_iterate(events: Iterable[Any], delta: float, contraction: Any, diameter: Any) -> Certificate:
@@ -196,7 +205,7 @@ def _sampled(step: Sampled, count: int, delta: float, c: float, diameter: float)
         return plain
     part, before = float(_SHARES[share]), float(distance[m]) * _UP
     rest = dataclasses.replace(step, mechanisms=(Gaussian(noise * math.sqrt(1 - part) / _UP),))
-    events = (Repeated(rest, int(last[m])), Gaussian(noise * math.sqrt(part) / max(before, 1e-300)))
+    events = (Repeated(rest, int(last[m])), Gaussian(noise * math.sqrt(part) / max(before, 1e-9)))
     found = certify(events, delta)
     if found.epsilon >= plain.epsilon:
         return plain
