@@ -177,7 +177,7 @@ def wrong_with(function: Any, changes: dict[str, Any]) -> str:
     }
     started = time.process_time()
     try:
-        with limit(10), np.errstate(all="ignore"):
+        with limit(60), np.errstate(all="ignore"):
             function(**given | changes)
         return ""
     except (dpcheck.InputError, AssertionError) as error:

@@ -73,7 +73,8 @@ def test_a_table_that_is_nested_too_deep_is_refused(tmp_path: Path) -> None:
     kind = pa.int64()
     for _ in range(300):
         kind = pa.list_(kind)
-    assert "nested" in refused(write(tmp_path / "a.parquet", pa.table({"a": pa.array([None], kind)})))
+    said = refused(write(tmp_path / "a.parquet", pa.table({"a": pa.array([None], kind)})))
+    assert said.startswith("data must be Parquet, got: ")
 
 
 @pytest.mark.parametrize("values", [
