@@ -45,13 +45,13 @@ def main(names: list[str]) -> int:
         for version in case.versions:
             row = _row(case, version)
             rows.append(row)
+            tables.write("wild", pd.DataFrame(rows).sort_values(["case", "role"], kind="stable"))
             expected = case.expected if version == case.affected else "consistent"
             as_expected = row["verdict"] in (expected, "does not install")
             good &= as_expected
             numbers = f"{row['measured']:.4g} of {row['claimed']:.4g}, {row['seconds']:.0f} s"
             wrong = "" if as_expected else f" (EXPECTED {expected})"
             print(f"{name} {version}: {row['verdict']}{wrong}: {numbers}; {row['part']}", flush=True)
-    tables.write("wild", pd.DataFrame(rows).sort_values(["case", "role"], kind="stable"))
     page.write()
     return 0 if good else 1
 

@@ -23,7 +23,7 @@ def release(data, rng, size):
 
     np.random.seed(int(rng.integers(2**32)))  # noqa: NPY002  # the library draws from it
     table = pd.DataFrame(np.asarray(data), columns=["a", "b"])
-    mechanism = mechanisms["DPcovariance"](len(table), ["a", "b"], [[0, 1], [0, 1]], 1.0)
+    mechanism = mechanisms["DPcovariance"](len(table), ["a", "b"], pd.DataFrame({0: [0, 1], 1: [0, 1]}), 1.0)
     return np.array([mechanism.release(table) for _ in range(size)])
 
 
