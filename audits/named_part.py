@@ -17,6 +17,7 @@ import numpy as np
 
 from dpcheck.arrays import real_numbers
 from dpcheck.audits.randomness import audit_randomness
+from dpcheck.audits.running.other_python import OtherPython
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.lines import compared, reading, watched
 from dpcheck.source import code_of, place_of
@@ -30,7 +31,7 @@ def named_part(
     audit: Any, mechanism: Callable[..., Any], data: Any, neighbour: Any, *, vectorized: bool = False
 ) -> str:
     """Say what is wrong with which draw, at which line, of a mechanism found violated; empty where runs do not tell."""
-    if audit.verdict != "violated":
+    if audit.verdict != "violated" or isinstance(mechanism, OtherPython):  # whose lines do not run here
         return ""
     last = time.perf_counter() + _SECONDS
 

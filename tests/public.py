@@ -31,6 +31,7 @@ INNER = {
     "dpcheck.audits.neighbours": ("Pair", "patterns", "replaced", "removed", "around", "drawn", "canary"),
     "dpcheck.audits.noise": ("audit_noise_sample",),
     "dpcheck.audits.running.isolated": ("Limits",),
+    "dpcheck.audits.running.other_python": ("OtherPython",),
     "dpcheck.audits.running.recorder": ("Recorder", "Silenced"),
     "dpcheck.catalogue.bases": ("optimum",),
     "dpcheck.bounds.claim": ("Claim", "Decision", "Evidence"),

@@ -98,6 +98,12 @@ def add_options(parser: ArgumentParser) -> None:
         "--megabytes", type=float, help="memory, and the largest file, that it may use, with --isolate (default 2048)"
     )
 
+    group.add_argument(
+        "--python", metavar="PYTHON",
+        help="interpreter of another environment, such as env/bin/python, in which the function runs; it needs NumPy "
+        "alone",
+    )  # fmt: skip
+
     group = parser.add_argument_group("a project's mechanisms, and its known findings")
     group.add_argument(
         "--all", type=File.READ, nargs="?", const="pyproject.toml", metavar="FILE.toml",
@@ -127,7 +133,8 @@ def add_options(parser: ArgumentParser) -> None:
 def _require_one_or_all(parser: ArgumentParser, options: Namespace) -> None:
     """Require data and a claim of one mechanism; a file of mechanisms has them."""
     if options.all:
-        for name, value in (("MODULE:FUNCTION", options.mechanism), ("--repro", options.repro)):
+        given = {"MODULE:FUNCTION": options.mechanism, "--repro": options.repro, "--python": options.python}
+        for name, value in given.items():
             if value is not None:
                 parser.error(f"argument {name}: not allowed with argument --all")
         return
@@ -215,6 +222,7 @@ def _audit_one(options: Namespace, store: Store | None) -> _Made:
     """Run the audit that the options ask for."""
     from dpcheck.audits.membership import audit_privacy
     from dpcheck.audits.named_part import named_part
+    from dpcheck.audits.running.other_python import OtherPython
     from dpcheck.audits.sequential import audit_sequential
     from dpcheck.commands.mechanisms import StoredRuns, audit_around
 
@@ -225,7 +233,11 @@ def _audit_one(options: Namespace, store: Store | None) -> _Made:
     require(given or not (one or options.isolate), "--neighbour", "be given beside --sequential and --isolate", "none")
     for name, value in (("--claim", options.claim), ("--plot", options.plot), ("--repro", options.repro)):
         require(not (one and value), name, "be left out of a sequential audit", value)
+    other = options.python is not None
+    require(not (other and options.isolate), "--isolate", "be left out beside --python, which confines nothing", True)
     kept = store is not None
+    must = "be left out beside --python, as it does not know the libraries there"
+    require(not (kept and other), "--store", must, options.store)
     require(
         not (kept and options.unseeded), "--store", "be left out beside --unseeded, which no run repeats", options.store
     )
@@ -233,10 +245,13 @@ def _audit_one(options: Namespace, store: Store | None) -> _Made:
     with at_work(options) as (workers, watch):
         measures = list[str]()
         data, limits = inputs.dataset(options.data, "data"), _limits(options, measures)
-        apart = limits is not None  # then it is imported where it runs
+        apart = limits is not None or other  # then it is imported where it runs
         path, vectorized = options.mechanism, options.vectorized
-        made = inputs.Imported if apart else inputs.mechanism
-        mechanism = made(path, vectorized=vectorized)
+        mechanism: Any
+        if other:
+            mechanism = OtherPython(options.python, path)
+        else:
+            mechanism = (inputs.Imported if apart else inputs.mechanism)(path, vectorized=vectorized)
         shared = {
             "executor": workers,
             "delta": options.delta, "confidence": options.confidence, "seed": options.seed, "jobs": options.jobs,

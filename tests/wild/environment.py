@@ -1,0 +1,42 @@
+"""Environments of cases: installed once for what they require, then used without a network."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class NotInstalledError(Exception):
+    """An environment that could not be made here; the text says why, in a line."""
+
+
+def folder() -> Path:
+    """Where environments are kept: DPCHECK_WILD, or a folder of the user's cache."""
+    return Path(os.environ.get("DPCHECK_WILD", Path.home() / ".cache" / "dpcheck-wild"))
+
+
+def interpreter(requires: Sequence[str], version: str) -> Path:
+    """Return the Python of an environment with these packages, which is made where it is not there."""
+    key = hashlib.sha256("\n".join([version, *requires]).encode()).hexdigest()[:12]
+    home, whole = folder() / key, folder() / f"{key}.txt"
+    if not whole.exists():
+        shutil.rmtree(home, ignore_errors=True)
+        base = shutil.which(f"python{version}") or (sys.executable if sys.version.startswith(f"{version}.") else None)
+        if base is None:
+            raise NotInstalledError(f"no Python {version} here")
+        _run([base, "-m", "venv", str(home)])
+        _run([str(home / "bin" / "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", *requires])
+        whole.write_text("\n".join([f"Python {version}", *requires, ""]), "utf-8")
+    return home / "bin" / "python"
+
+
+def _run(command: list[str]) -> None:
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    if ended.returncode:
+        lines = [line for line in ended.stderr.splitlines() if "rror" in line] or ended.stderr.splitlines() or ["?"]
+        raise NotInstalledError(lines[-1].strip()[:200])

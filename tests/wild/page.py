@@ -1,0 +1,70 @@
+"""The page "Found in released software", written from the cases and the table of their audits."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pandas as pd
+
+from tests import tables
+from tests.wild.case import OPEN, Case, cases
+
+TABLE = tables.FOLDER / "wild.csv"
+PAGE = tables.FOLDER.parent.parent / "docs" / "found_in_released_software.md"
+# What was looked at and has no case, with the reason.
+NOT_RUN = {
+    "opendp 0.14.1 (issue 2638)": "a bias of additive noise that 40,000 draws do not show",
+    "opendp 0.14.2 to 0.16.0 (issue 2911)": "not reproduced: the noisy maximum came out as the library says",
+    "tensorflow-privacy 0.8.10 to 0.9.0": "not tried: a fault of fast clipping with LayerNorm and microbatches",
+    "fedbiomed 6 (issue 1443)": "not tried: clips by parameter, in a process that needs its node and researcher",
+    "PATE-GAN in six implementations (arXiv 2406.13985)": "not tried: bounds that come from the private data, which "
+    "`audit_tables` tests",
+    "OpenDP MST and AIM 0.14 to 0.15 (issue 2789)": "not tried: whether privacy is lost is not clear from the report",
+}  # fmt: skip
+
+
+def text(table: pd.DataFrame) -> str:
+    """Return the page for a table of audits."""
+    known = cases()
+    date = TABLE.read_text("utf-8").splitlines()[0].rpartition(", ")[2]
+    affected = table[table.role == "affected"]
+    found = affected[affected.verdict.isin(["violated", "not certified"])]
+    mended = table[(table.role == "mended") & (table.verdict != "does not install")]
+    through = int((mended.verdict == "consistent").sum())
+    lines = [
+        f"{len(found)} of {len(affected)} faults are found, and {through} of {len(mended)} mended versions let "
+        "through. Seconds include starting the library's process.", "",
+        "| library | affected: measured, of what is claimed | mended | seconds | fault |",
+        "|---|---|---|---|---|",
+    ]  # fmt: skip
+    for row in affected.to_dict("records"):
+        case = known[str(row["case"])]
+        other = table[(table.case == case.name) & (table.role == "mended")].to_dict("records")
+        second = _measured(other[0]) if other else OPEN
+        lines.append(f"| {case.library} | {_measured(row)} | {second} | {row['seconds']:.0f} | {_told(case)} |")
+    lines += ["", "What each claims, and what was seen:", ""]
+    for row in affected.to_dict("records"):
+        case = known[str(row["case"])]
+        lines.append(f"- **{case.name}** ({case.seen}). Claim: {case.claim}. Seen: {row['part']}.")
+    lines += ["", "Not run, and why:", "", *(f"- {name}: {reason}." for name, reason in NOT_RUN.items())]
+    words = Path(__file__).with_name("page.md").read_text("utf-8")
+    return words.replace("{date}", date).replace("TABLE", "\n".join(lines))
+
+
+def _measured(row: dict[str, object]) -> str:
+    if row["verdict"] == "does not install":
+        return f"{row['version']} does not install: {row['part']}"
+    numbers = float(str(row["measured"])), float(str(row["claimed"]))
+    shown = "" if math.isnan(numbers[0]) else f": {numbers[0]:.3g} of {numbers[1]:.3g}"
+    return f"{row['version']} {row['verdict']}{shown}"
+
+
+def _told(case: Case) -> str:
+    assumed = f" *Assumption:* {case.assumption}." if case.assumption else ""
+    return f"{case.fault} ([reported]({case.reported})).{assumed}"
+
+
+def write() -> None:
+    """Write the page of the table that is kept."""
+    PAGE.write_text(text(tables.read("wild")), "utf-8")

@@ -1,0 +1,55 @@
+"""The cases are whole, the page is what the table says, and the way that a case goes works without an installation."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpcheck.audits.running.other_python import OtherPython
+from tests import tables
+from tests.wild import page
+from tests.wild.case import OPEN, Case, Outcome, cases
+
+CASES = cases()
+VERDICTS = {"violated", "not certified", "consistent", "inconclusive"}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+def test_a_case_says_all(case: Case) -> None:
+    assert case.expected in VERDICTS
+    assert case.reported.startswith("https://")
+    assert all((case.claim, case.fault, case.seen, case.requires))
+    assert case.mended == OPEN or any("{version}" in text for text in case.requires)
+    assert case.mended in (OPEN, *case.versions[1:])
+    assert len(case.path.read_text("utf-8").splitlines()) < 60
+    assert "def audit(run):" in case.path.read_text("utf-8")
+
+
+def test_the_table_has_each_version_and_is_as_expected() -> None:
+    table = tables.read("wild")
+    assert {(row.case, str(row.version)) for row in table.itertuples()} == {
+        (case.name, version) for case in CASES.values() for version in case.versions
+    }
+    for row in table.itertuples():
+        expected = CASES[row.case].expected if row.role == "affected" else "consistent"
+        assert row.verdict in (expected, "does not install")
+        if row.verdict == "violated":
+            assert row.part
+
+
+def test_the_page_is_what_the_table_says() -> None:
+    assert page.PAGE.read_text("utf-8") == page.text(tables.read("wild"))
+
+
+def test_a_case_is_audited_in_this_python(tmp_path: Path) -> None:
+    """What the command does, for a case of NumPy alone."""
+    case = CASES["backpropagation_clipping"]
+    outcome = case.audit(lambda name: OtherPython(sys.executable, f"{case.path}:{name}"))
+    assert outcome.verdict == "violated"
+    assert outcome.measured > outcome.claimed
+
+
+def test_an_outcome_reads_what_is_compared_as_it_is() -> None:
+    assert Outcome.of(("violated", 1.0, 2.0, "words")) == Outcome("violated", 1.0, 2.0, "words")
