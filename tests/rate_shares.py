@@ -24,7 +24,7 @@ from dpcheck.checks.experiment import Experiment
 from dpcheck.checks.rate_words import judged
 from dpcheck.checks.rates import _CONFIDENCE, _MORE, Point, _batch, _frame, _known, _slopes, experiments
 
-DRAWS = 200
+DRAWS = 60
 
 
 def of_seed_0(experiment: Experiment, known: list[Point]) -> list[np.ndarray]:

@@ -72,7 +72,6 @@ def first_noise():
 
 UNMEASURED = {  # terms without an experiment, and what is known of them
     ("zhang2022.theorem_4_5", "statistical"): lambda: statistical("zhang2022.theorem_4_5", 2),
-    ("zhang2022.corollary_b_6", "statistical"): lambda: statistical("zhang2022.corollary_b_6", 1, mu_y=1),
     ("zhang2022.corollary_b_6", "strong concavity"): lambda: (
         "it leads by 5 only for mu_y from 1/sqrt(n) to log(n)/(5 sqrt(n)), a factor of "
         f"{math.log(2**20) / LEADS:.1f} at n = 2^20, where no instance is known whose loss goes as 1/mu_y"
