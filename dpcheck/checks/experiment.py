@@ -81,6 +81,9 @@ class Experiment:
     settings: Callable[[Any, Cell], Mapping[str, Any]] = field(default=lambda problem, cell: {})
     data_sets: int = 1  # of one measurement, since a weak gap needs several
     runs: int | Callable[[Cell], int] = 1  # on each data set; rows of one relative spread make the sharpest comparison
+    chunks: int = (
+        4  # of the measurements at a grid point; a check repeats the first of all, so many where all take long
+    )
     predicted: Callable[[Any, Cell], float] | None = None  # by a closed form and the theorem's own schedule and noise
     within: float | None = 1.2  # this factor of the prediction; None for orders only
     attains: str = "whether the instance attains the order is not known"  # a sentence

@@ -62,8 +62,10 @@ class Factor:
 
     @property
     def open(self) -> bool:
-        """Whether more measurements on the same grid may tell."""
-        return self.word == "untested" and self.claimed is not None
+        """Whether more measurements on the same grid may tell; of what attains but for its interval they may, too."""
+        if self.claimed is None or self.measured is None or self.word != "not exceeded":
+            return self.word == "untested" and self.claimed is not None
+        return abs(self.measured - self.claimed) < self.margin / 2
 
     def unknown(self, why: str) -> Factor:
         """Return the factor without anything that is rejected of it."""

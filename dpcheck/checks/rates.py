@@ -41,7 +41,6 @@ from dpcheck.source import place_of
 
 LEADS = 5.0  # times that the regime's term is larger than any other
 REACH = 5.0  # total step times curvature from which on the start is forgotten
-_CHUNKS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +117,7 @@ def _batch(experiment: Experiment, point: Point, seeds: int, context: Context, s
     name = crc32(f"{experiment.algorithm}.{experiment.name}".encode())
     return Batch(
         ["rate", experiment.algorithm, experiment.name, sorted(point.cell.items()), stream],
-        partial(_chunk, experiment, point.cell, point.solver), seeds, max(1, -(-seeds // _CHUNKS)),
+        partial(_chunk, experiment, point.cell, point.solver), seeds, max(1, -(-seeds // experiment.chunks)),
         np.random.SeedSequence([context.seed, name, *stream]),
     )  # fmt: skip
 

@@ -121,7 +121,7 @@ YANG_2022 = {
     "step n^-.15": Fault(*STATISTICAL, slower(0.15), all_red=True),
     "step n^-.25": Fault(*STATISTICAL, slower(0.25), all_red=True),
     "step n^-.5": Fault(*STATISTICAL, slower(0.5), all_red=True),
-    "step n^-.25 without smoothness": Fault("dp_sgda", "2b", slower(0.25), all_red=True),
+    "step n^-.25 without smoothness": Fault("dp_sgda", "2b.statistical", slower(0.25), all_red=True),
     "noise sqrt d": Fault(
         "dp_sgda", "2a.privacy", Edit("Theorem2a.noise", PRINTED_2A, f"math.sqrt(sizes.d) * {PRINTED_2A}"), all_red=True
     ),

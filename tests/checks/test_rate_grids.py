@@ -34,6 +34,7 @@ LEFT_OUT = {  # what a term names and no grid of the experiment varies, and why
     ("dp_sgda", "theorem_3.as_printed"): ({"d"}, ALONE),
     ("dp_sgda", "theorem_3.repaired"): ({"d"}, ALONE),
     ("dp_sgda", "theorem_4.as_printed"): ({"n"}, "the number is compared, no exponent"),
+    ("phased_output_perturbation", "theorem_3_4.signs"): ({"n"}, "the order is measured where it is attained"),
     ("phased_primal", "theorem_4_5.noise"): (ALL, POINT),
     ("phased_dual", "theorem_4_5.noise"): (ALL, POINT),
     ("phased_convex_strongly_concave", "corollary_b_6.noise"): (ALL, POINT),

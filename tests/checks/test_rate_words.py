@@ -166,6 +166,15 @@ def test_rates_are_claimed_towards_the_same_ends_as_those_of_users():
 
 # How often a word is wrong, over both looks of a check
 
+
+def test_what_attains_but_for_its_interval_is_measured_again():
+    """Not what lies further off than half of the margin: no interval makes that attained."""
+    near, far = (only(table(ALONG_N, 10, 0.15, seed=3, n=by)) for by in (-0.03, -0.07))
+    assert near.word == far.word == "not exceeded" and near.too_slow <= MARGIN < near.too_fast
+    assert near.open and not far.open
+    assert not only(table(ALONG_N, 10, 0.02)).open  # it is attained
+
+
 TABLES = 300
 DESIGNS = {"n": (ALONG_N, 10, 0.1), "d": (product({"n": LEVELS["n"], "d": LEVELS["d"]}), 8, 0.15)}
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import tables
+from rate_shares import shares
 
 from dpcheck.bounds.registry import theorem
 from dpcheck.checks.context import Context
@@ -72,7 +73,6 @@ def first_noise():
 
 UNMEASURED = {  # terms without an experiment, and what is known of them
     ("zhang2022.theorem_4_5", "statistical"): lambda: statistical("zhang2022.theorem_4_5", 2),
-    ("zhang2022.corollary_b_6", "statistical"): lambda: statistical("zhang2022.corollary_b_6", 1, mu_y=1),
     ("zhang2022.corollary_b_6", "strong concavity"): lambda: (
         "it leads by 5 only for mu_y from 1/sqrt(n) to log(n)/(5 sqrt(n)), a factor of "
         f"{math.log(2**20) / LEADS:.1f} at n = 2^20, where no instance is known whose loss goes as 1/mu_y"
@@ -221,3 +221,24 @@ def test_the_kept_table_of_factors_follows_from_that_of_rates():
     kept = tables.read("rate_factors")
     pd.testing.assert_frame_equal(kept, of_theorems(tables.read("rates")), check_dtype=False)
     print(f"{(kept.best == 'attained').mean():.0%} attained of {len(kept)}: {kept.best.value_counts().to_dict()}")
+
+
+def test_the_kept_shares_are_of_what_is_attained():
+    rates, kept = tables.read("rates"), tables.read("rate_shares")
+    attained = rates[(rates.verdict == "attained") & ~rates.experiment.str.startswith("gradients.")]
+    columns = ["algorithm", "experiment", "factor"]
+    assert {*kept[columns].itertuples(index=False)} == {*attained[columns].itertuples(index=False)}
+    seeds = {(each.algorithm, each.name): each.grid.seeds for each in experiments()}
+    assert all(seeds[row.algorithm, row.experiment] == row.first_look for row in kept.itertuples())
+    low = kept[kept.attained < 0.95]
+    print(f"{len(low)} of {len(kept)} shares are below .95:", low.to_string(), sep="\n")
+
+
+def test_shares_tell_what_is_attained_from_what_is_not():
+    """Measurements with the order, and with n^-.2 times that."""
+    each, rng = experiments("nseg")[0], np.random.default_rng(0)
+    known = [_known(each, cell) for cell in each.grid.cells]
+    pools = [point.order * rng.gamma(400, 1 / 400, 1000) for point in known]
+    assert shares(each, known, pools, draws=5) == {"n": 1.0}
+    faster = [pool * point.cell["n"] ** -0.2 for pool, point in zip(pools, known, strict=True)]
+    assert shares(each, known, faster, draws=5) == {"n": 0.0}

@@ -9,9 +9,11 @@ import pytest
 
 from dpcheck.catalogue.zhang2022 import rate_minimisation
 from dpcheck.catalogue.zhang2022 import rate_saddle_points as games
+from dpcheck.catalogue.zhang2022 import rate_statistical as bowls
 from dpcheck.catalogue.zhang2022 import rate_table_2 as zhang2022_table_2
 from dpcheck.checks.context import Context
 from dpcheck.checks.rates import TABLE, experiments
+from dpcheck.solvers import algorithm
 
 ALGORITHMS = (
     "output_perturbation", "phased_output_perturbation", "minimax_output_perturbation",
@@ -55,7 +57,7 @@ def test_moments_in_one_dimension_with_a_projection():
 def test_the_chance_of_signs_is_that_of_the_phases_without_noise():
     """The solver without noise ends where the records' share of the measure says, so that the measure is its mean."""
     each = experiments("phased_output_perturbation")[1]
-    assert each.name == "theorem_3_4.statistical"
+    assert each.name == "theorem_3_4.signs"
     cell = each.grid.cells[0]
     problem = each.sample(cell, np.random.default_rng(3))
     end = each.solver(problem, cell).quiet().outputs(problem, np.random.default_rng(0), 1)[0, 0]
@@ -64,6 +66,50 @@ def test_the_chance_of_signs_is_that_of_the_phases_without_noise():
     assert abs(end - last) > 0.01
     assert end + problem.chance == pytest.approx(last + other.chance, abs=2e-3)
     assert other.records.mean() == pytest.approx(other.slope, abs=4 / math.sqrt(cell["n"]))
+
+
+BOWLS = [
+    pytest.param(name, each.sample.__self__, each.settings, id=each.theorem)
+    for name in ("phased_output_perturbation", "phased_convex_strongly_concave")
+    for each in experiments(name) if each.measure is bowls.lost
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "bowl", "settings"), BOWLS)
+def test_the_chance_of_a_bowl_is_that_of_the_phases_without_noise(name, bowl, settings):
+    """As above; and the measure of any output is the loss over the least one of the population, less that chance."""
+    cell, losses = {"n": 2**14, "d": 1, "epsilon": 1.0, "delta": 1e-5}, []
+    for seed in (3, 4):
+        problem = bowl.sample(cell, np.random.default_rng(seed))
+        assert math.hypot(problem.lipschitz_w, problem.lipschitz_v) == pytest.approx(1.0)
+        solver = algorithm(name).configure(problem, epsilon=1.0, delta=1e-5, **settings(problem, cell))
+        end = solver.quiet().outputs(problem, np.random.default_rng(0), 1)
+        losses.append(bowls.lost(problem, end))
+    assert losses[0] == pytest.approx(losses[1], rel=0.02)
+    assert losses[0] == pytest.approx(0.5 * bowl.curvature(cell) * bowl.square(cell, silent=True), rel=0.02)
+
+
+@pytest.mark.parametrize(("name", "bowl", "settings"), BOWLS)
+def test_bowls_attain_their_order_up_to_what_a_projection_and_noise_add(name, bowl, settings):
+    """The deviation of x without either, by the linear recursion, and with both, by another simulation."""
+    (each,) = (each for each in experiments(name) if each.measure is bowls.lost)
+    order, free, whole = [], [], []
+    for cell in each.grid.cells:
+        c, mean, variance = bowl.curvature(cell), -bowl.centre, 0.0
+        for mu, _, block in bowl.phases(cell):
+            keep = mu / (mu + c)
+            mean, variance = keep * mean, keep**2 * variance + (bowl.spread(cell) / (mu + c)) ** 2 / block
+        order.append(math.log2(cell["n"]) / math.sqrt(cell["n"]))
+        free.append(c * (mean**2 + variance))
+        found = rate_minimisation.moments(
+            bowl.phases(cell), d=1, curvature=c, slope=-c * bowl.centre, spread=bowl.spread(cell), radius=1.0,
+            point=bowl.centre,
+        )  # fmt: skip
+        assert bowl.square(cell) == pytest.approx(found.square, rel=0.02)
+        whole.append(each.predicted(None, cell) / each.promised(None, cell))
+    shares = np.array(free) / order
+    assert shares.max() < 1.05 * shares.min()
+    assert max(whole) < 1.06 * min(whole)
 
 
 def test_losses_of_slopes_are_their_weak_gap():

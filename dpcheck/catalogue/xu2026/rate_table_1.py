@@ -354,7 +354,7 @@ EXPERIMENTS = (
         predicted=partial(by_moments, printed=False), within=1.12, clear=4.0,
     ),
     experiment(
-        "dp_spider", "table_1.as_printed", PRINTED, 24, equal_spread(50), variant="as_printed",
+        "dp_spider", "table_1.as_printed", PRINTED, 72, equal_spread(50), variant="as_printed",
         factors=("n", "d", "epsilon", LOG_DELTA), predicted=partial(by_moments, printed=True), within=1.15,
     ),
     experiment(

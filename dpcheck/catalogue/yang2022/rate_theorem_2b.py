@@ -116,7 +116,8 @@ def effort(cells: tuple[Cell, ...]) -> float:
 
 
 FACTORS = ("n", "d", "epsilon", LOG_DELTA)
-# Privacy leads by 5 in the theorem's bound, and the bias of a finite n is below .01.
+# Privacy leads by 5 in the theorem's bound, and the closed form bends by less than .01 of a power. Where the steps are
+# 1.3 times those that lead to the corner it is 5 % above what runs lose, some of which are still on their way.
 CELLS = rows(
     ("n", "d", "epsilon", "delta"), (100, 32, 0.5, 1e-4), (100, 32, 1.0, 1e-14), (100, 64, 1.0, 1e-6),
     (100, 96, 1.0, 1e-4), (140, 32, 0.8, 1e-6), (180, 64, 1.0, 1e-6), (200, 64, 0.4, 1e-6), (225, 96, 1.0, 1e-5),
