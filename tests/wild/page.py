@@ -48,6 +48,8 @@ def text(table: pd.DataFrame) -> str:
         case = known[str(row["case"])]
         lines.append(f"- **{case.name}** ({case.seen}). Claim: {case.claim}. Seen: {row['part']}.")
     lines += ["", "Not run, and why:", "", *(f"- {name}: {reason}." for name, reason in NOT_RUN.items())]
+    waiting = sorted(known.keys() - set(table.case))
+    lines += [f"- {name} ({known[name].reported}): declared, and not yet measured." for name in waiting]
     words = Path(__file__).with_name("page.md").read_text("utf-8")
     return words.replace("{date}", date).replace("TABLE", "\n".join(lines))
 

@@ -27,9 +27,9 @@ def test_a_case_says_all(case: Case) -> None:
     assert "def audit(run):" in case.path.read_text("utf-8")
 
 
-def test_the_table_has_each_version_and_is_as_expected() -> None:
+def test_the_table_has_declared_versions_alone_and_is_as_expected() -> None:
     table = tables.read("wild")
-    assert {(row.case, str(row.version)) for row in table.itertuples()} == {
+    assert {(row.case, str(row.version)) for row in table.itertuples()} <= {
         (case.name, version) for case in CASES.values() for version in case.versions
     }
     for row in table.itertuples():
