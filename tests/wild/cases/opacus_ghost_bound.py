@@ -39,7 +39,8 @@ def clipped_sum(batch):
         else {"clipping": "ghost"}
     )
     model, optimizer, *_ = PrivacyEngine().make_private(
-        module=model, optimizer=torch.optim.SGD(model.parameters(), lr=1.0), data_loader=DataLoader(TensorDataset(data), batch_size=len(data)),
+        module=model, optimizer=torch.optim.SGD(model.parameters(), lr=1.0),
+        data_loader=DataLoader(TensorDataset(data), batch_size=len(data)),
         noise_multiplier=0.0,
         max_grad_norm=BOUND, grad_sample_mode="ghost", poisson_sampling=False, loss_reduction="sum", **how,
     )  # fmt: skip
