@@ -42,7 +42,7 @@ def fuzz(name: str, examples: int, drawn: st.SearchStrategy[Any], check: Callabl
         made += 1
         try:
             check(value)
-        except BaseException:
+        except Exception:
             failed = True  # from here on Hypothesis makes the example smaller
             raise
 
