@@ -85,7 +85,8 @@ def cyclic() -> Decision:
         Identity("nothing is left before the last step", Subs(WAITING, i, LAST), Integer(0)),
         Identity("what is taken, and s in the last step, add up in squares to mu^2",
                  (SPREAD**2 * c**2 * total(l * LAST, SQUARES) + s**2) / sigma**2, CYCLIC**2),
-        Cited("between two meetings the distance over c^t only falls, so that it is least right before one", "B01"),
+        Cited("between two meetings the distance over c^t only falls, so that it is least right before one",
+              "the recursion of one step"),
         Cited("a record of another batch is met for the last time earlier; what follows is a post-processing, and what "
               "comes before it is met first is the same on both data sets", "data processing"),
         note="The record of the last batch decides. The step that meets it last takes all that it adds.",

@@ -154,7 +154,7 @@ def alternating_step() -> Decision:
         Cited("a matrix with entries >= 0 has norm at most the root of its largest sum of a row times that of a column",
               "Schur's test"),
         Cited("the run between takes its share first in w and then in v, where w's rest is smaller for it; both are "
-              "released with noise of their own", "claim B01, each half as a step"),
+              "released with noise of their own", "the recursion of one step, each half as a step"),
         PROJECTED,
         note="Below 1 about where the coupling is weaker than the strong convexity, ell < mu.",
     )  # fmt: skip

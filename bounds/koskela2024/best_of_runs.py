@@ -31,8 +31,8 @@ HOCKEY = Cited(
 @claim("P01", Kind.PRIVACY, location=PLACE + ", truncated negative binomial", mean=MEAN)
 def negative_binomial() -> Decision:
     """With K truncated negative binomial of shape eta > -1 and stop gamma the release is (e1 + (1 + eta) e2, m
-    delta(e1))-private, m = {mean} the mean of K, for every e1 and every e2 with (1 - gamma) delta(e2) <= gamma (exp(e2)
-    - 1).
+    delta(e1))-private, m = {mean} the mean of K, for every e1 and every e2 at which delta(e2) is at most gamma over 1 -
+    gamma times what e to the power e2 has above 1.
     """
     stop, rest = 1 / (1 + h), h / (1 + h)  # gamma and 1 - gamma
     beyond = stop * j / (rest * (1 + k))  # delta(e2), j = exp(e2) - 1

@@ -9,6 +9,7 @@ makes a run end at its next mark.
 """
 
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,10 +23,19 @@ class Mode(IntEnum):
     COUNT, RECORD, REPLAY, STOP = range(4)
 
 
-class At(IntEnum):
-    """The entries of a tape's cursor."""
+class _At(NamedTuple):
+    """The entries of a tape's cursor: plain numbers, as older versions of Numba index by no enumeration."""
 
-    RELEASES, DRAWS, MARKS, MODE, EVALUATIONS, OUTCOME, RETURNED = range(7)
+    RELEASES: int = 0
+    DRAWS: int = 1
+    MARKS: int = 2
+    MODE: int = 3
+    EVALUATIONS: int = 4
+    OUTCOME: int = 5
+    RETURNED: int = 6
+
+
+At = _At()
 
 
 class Outcome(IntEnum):

@@ -3,7 +3,8 @@
 CASE = {
     "library": "opacus", "affected": "1.6.0", "mended": "open",
     "requires": ["opacus=={version}", "torch==2.13.0"],
-    "claim": "the engine's get_epsilon(1e-5) after one full step at noise multiplier 4, one record added or removed",
+    "claim": "the engine's get_epsilon(1e-5) after one full step at noise multiplier 4, which makes twice that for two "
+    "records at a delta of 1 + e^epsilon as much",
     "fault": "expected_batch_size is the number of records times the sampling rate, so that the scale of sum and noise "
     "gives the number of records away",
     "reported": "https://github.com/pytorch/opacus/issues/571",
@@ -45,7 +46,10 @@ def promised():
 
 
 def audit(run):
+    import math
+
     import dpcheck
 
-    claimed = run("promised")()
-    return dpcheck.audit_privacy(run("release"), 4, 2, epsilon=2 * claimed, delta=DELTA, trials=4_000, confidence=0.999)
+    one = run("promised")()
+    delta = (1 + math.exp(one)) * DELTA
+    return dpcheck.audit_privacy(run("release"), 4, 2, epsilon=2 * one, delta=delta, trials=4_000, confidence=0.999)

@@ -30,7 +30,9 @@ def drawn():
 
 
 def audit(run):
+    import math
+
     import dpcheck
 
     result = dpcheck.audit_sampling(run("drawn")(), scheme="poisson", population=100, batch=10, confidence=0.999)
-    return result.verdict, 0.001, min(result.p_values.values()), str(result).splitlines()[0]
+    return result.verdict, math.nan, math.nan, str(result).splitlines()[0]
