@@ -144,7 +144,10 @@ def draws(letters: Iterable[Any], count: int, seed: int = 0) -> Iterator[dict[An
 
 
 def number(expression: Any, at: dict[Any, float]) -> complex:
-    return complex(sympy.N(expression.subs({x: sympy.Rational(repr(v)) for x, v in at.items()}), 30))
+    # Fractions as exponents would be numbers of a billion digits.
+    roots = any(power.exp.free_symbols and not power.exp.is_integer for power in expression.atoms(sympy.Pow))
+    values = {x: sympy.Float(repr(v), 60) if roots else sympy.Rational(repr(v)) for x, v in at.items()}
+    return complex(sympy.N(expression.subs(values).doit(), 30))
 
 
 @pytest.mark.parametrize("step", of_kind(Identity))
