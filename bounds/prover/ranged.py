@@ -141,3 +141,12 @@ def taken_apart(expression: Any) -> Any:
         factor, rest = term.as_independent(t, as_Add=False)
         total += factor * sympy.Sum(rest, (t, low, high))
     return total
+
+
+def linear(expression: Any, letters: list[Any]) -> tuple[list[Any], Any] | None:
+    """Return the factors of letters and the rest of an expression that is linear in them."""
+    expanded = sympy.expand(expression, power_base=False, power_exp=False, log=False)
+    factors = [expanded.coeff(letter, 1) for letter in letters]
+    rest = expanded.xreplace(dict.fromkeys(letters, sympy.S.Zero))
+    left = sympy.expand(expanded - rest - sum(f * letter for f, letter in zip(factors, letters, strict=True)))
+    return (factors, rest) if left == 0 and not any(f.has(*letters) for f in factors) else None

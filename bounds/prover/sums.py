@@ -31,6 +31,7 @@ from dpcheck.bounds.prover.ranged import (
     WRITTEN_OUT,
     Range,
     lettered,
+    linear,
     nested,
     outer,
     single,
@@ -203,7 +204,7 @@ def _induction(difference: Any, all_of: list[Range], T: Any, low: Any, over: Dom
     next_terms = {r: r.term.xreplace({r.t: r.high.xreplace({T: T + 1})}) for r in all_of}
     if len(all_of) == 1:
         return _single_induction(named, all_of[0], letters[all_of[0].node], T, over, first, next_terms[all_of[0]])
-    polynomial = _linear(named, list(letters.values()))
+    polynomial = linear(named, list(letters.values()))
     if polynomial is None or any(r.product for r in all_of):
         return None
     factors, rest = polynomial
@@ -214,23 +215,14 @@ def _induction(difference: Any, all_of: list[Range], T: Any, low: Any, over: Dom
     return first, step
 
 
-def _linear(expression: Any, letters: list[Any]) -> tuple[list[Any], Any] | None:
-    """Return the factors of letters and the rest of an expression that is linear in them."""
-    expanded = sympy.expand(expression, power_base=False, power_exp=False, log=False)
-    factors = [expanded.coeff(letter, 1) for letter in letters]
-    rest = expanded.xreplace(dict.fromkeys(letters, sympy.S.Zero))
-    left = sympy.expand(expanded - rest - sum(f * letter for f, letter in zip(factors, letters, strict=True)))
-    return (factors, rest) if left == 0 and not any(f.has(*letters) for f in factors) else None
-
-
 def _single_induction(
     named: Any, r: Range, S: Any, T: Any, over: Domain, first: Part, term: Any
 ) -> tuple[Part, ...] | None:
     """Return the pieces for one sum or product, which is bounded by what the rest says."""
-    linear = _linear(named, [S])
-    if linear is None:
+    parts_of = linear(named, [S])
+    if parts_of is None:
         return None
-    (factor,), rest = linear
+    (factor,), rest = parts_of
     above = known.positive(-factor, over)  # the sum is bounded from above
     if not (above or known.positive(factor, over)):
         return None

@@ -28,19 +28,20 @@ def clipped_sum(batch):
     from opacus.utils import fast_gradient_clipping_utils as ghost
     from torch.utils.data import DataLoader, TensorDataset
 
-    data = torch.tensor(np.asarray(batch), dtype=torch.float32)
-    if not len(data):
+    if not len(batch):
         return np.zeros(3)
+    data = torch.tensor(np.asarray(batch), dtype=torch.float32)
     model = torch.nn.Linear(3, 1, bias=False)
     torch.nn.init.zeros_(model.weight)
-    loader = DataLoader(TensorDataset(data), batch_size=len(data))
     how = (
         {"criterion": _Squares()}
         if "criterion" in signature(PrivacyEngine.make_private).parameters
         else {"clipping": "ghost"}
     )
     model, optimizer, *_ = PrivacyEngine().make_private(
-        module=model, optimizer=torch.optim.SGD(model.parameters(), lr=1.0), data_loader=loader, noise_multiplier=0.0,
+        module=model, optimizer=torch.optim.SGD(model.parameters(), lr=1.0),
+        data_loader=DataLoader(TensorDataset(data), batch_size=len(data)),
+        noise_multiplier=0.0,
         max_grad_norm=BOUND, grad_sample_mode="ghost", poisson_sampling=False, loss_reduction="sum", **how,
     )  # fmt: skip
     if "criterion" in how:
@@ -58,5 +59,4 @@ def audit(run):
 
     import dpcheck
 
-    records = np.random.default_rng(0).normal(size=(20, 4))
-    return dpcheck.audit_clipping(run("clipped_sum"), records, bound=BOUND)
+    return dpcheck.audit_clipping(run("clipped_sum"), np.random.default_rng(0).normal(size=(20, 4)), bound=BOUND)
