@@ -12,6 +12,7 @@ from tests.wild.case import OPEN, Case, cases
 
 TABLE = tables.FOLDER / "wild.csv"
 PAGE = tables.FOLDER.parent.parent / "docs" / "found_in_released_software.md"
+README = tables.FOLDER.parent.parent / "README.md"
 # What was looked at and has no case, with the reason.
 NOT_RUN = {
     "opendp 0.14.1 (issue 2638)": "a bias of additive noise that 40,000 draws do not show",
@@ -54,6 +55,22 @@ def text(table: pd.DataFrame) -> str:
     return words.replace("{date}", date).replace("TABLE", "\n".join(lines))
 
 
+HEADLINES = ("opendp_bitvec", "opacus_ghost_bias", "opacus_adaptive", "smartnoise_covariance", "diffprivlib_regression")
+
+
+def headlines(table: pd.DataFrame) -> str:
+    """Return the README's rows."""
+    lines = ["| library | fault | measured, of what is claimed | mended | seconds |", "|---|---|---|---|---|"]
+    for name in HEADLINES:
+        case = cases()[name]
+        rows = {row["role"]: row for row in table[table.case == name].to_dict("records")}
+        mended = _measured(rows["mended"]) if "mended" in rows else OPEN
+        affected = rows["affected"]
+        fault = f"[{case.fault.partition(':')[0]}]({case.reported})"
+        lines.append(f"| {case.library} | {fault} | {_measured(affected)} | {mended} | {affected['seconds']:.0f} |")
+    return "\n".join(lines)
+
+
 def _measured(row: dict[str, object]) -> str:
     if row["verdict"] == "does not install":
         return f"{row['version']} does not install: {row['part']}"
@@ -69,4 +86,7 @@ def _told(case: Case) -> str:
 
 def write() -> None:
     """Write the page of the table that is kept."""
-    PAGE.write_text(text(tables.read("wild")), "utf-8")
+    table = tables.read("wild")
+    PAGE.write_text(text(table), "utf-8")
+    before, begin, rest = README.read_text("utf-8").partition("<!-- released: begin -->\n")
+    README.write_text(before + begin + headlines(table) + "\n" + rest[rest.index("<!-- released: end -->") :], "utf-8")

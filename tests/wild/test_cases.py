@@ -41,6 +41,7 @@ def test_the_table_has_declared_versions_alone_and_is_as_expected() -> None:
 
 def test_the_page_is_what_the_table_says() -> None:
     assert page.PAGE.read_text("utf-8") == page.text(tables.read("wild"))
+    assert f"<!-- released: begin -->\n{page.headlines(tables.read('wild'))}\n" in page.README.read_text("utf-8")
 
 
 def test_a_case_is_audited_in_this_python(tmp_path: Path) -> None:
