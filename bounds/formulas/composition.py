@@ -2,7 +2,7 @@
 
 import math
 
-from sympy import E, Le, S, Sum, binomial, exp, log, sqrt, symbols
+from sympy import E, Integer, Le, Sum, binomial, exp, log, sqrt, symbols
 
 from dpcheck.bounds.formulas import exact
 from dpcheck.bounds.formulas.formula import COUNT, DELTA, EPSILON, Formula, Letter
@@ -85,27 +85,28 @@ FORMULAS = (
         name="advanced_budget", title="A budget split over k pure releases: the epsilon of each", gives="noise",
         source="Dwork and Roth 2014, Corollary 3.21", typed="epsilon/(2 sqrt(2 k log(1/delta)))",
         letters=(EPSILON, COUNT, DELTA), expression=epsilon / (2 * sqrt(2 * k * log(1 / delta))),
-        region=(Le(epsilon, 1), Le(delta, exp(-S(1) / 2))), exact=_split, symbol="epsilon of each",
+        region=(Le(epsilon, 1), Le(delta, exp(-Integer(1) / 2))), exact=_split, symbol="epsilon of each",
     ),
     Formula(
         name="gaussian_advanced", title="k Gaussian releases by advanced composition, half of delta for each part",
         gives="epsilon", source="Dwork and Roth 2014, Theorems 3.20 and A.1, noise for (epsilon, delta/(2 k)) each",
         typed="epsilon sqrt(2 k log(2/delta)) + k epsilon (e^epsilon - 1)",
         letters=(Letter(epsilon, _EACH.meaning, 0.003, 3), COUNT, DELTA),
-        expression=epsilon * sqrt(2 * k * log(2 / delta)) + _GROWTH, region=(Le(epsilon, S(99) / 100),),
+        expression=epsilon * sqrt(2 * k * log(2 / delta)) + _GROWTH, region=(Le(epsilon, Integer(99) / 100),),
         exact=_classical_releases,
     ),
     Formula(
         name="gaussian_split", title="k Gaussian releases, epsilon and delta split evenly", gives="noise",
         source="Dwork and Roth 2014, Theorems 3.16 and A.1", typed="sigma = k sqrt(2 log(1.25 k/delta))/epsilon",
         letters=(EPSILON, COUNT, DELTA), expression=CLASSICAL.subs(delta, delta / k) * k,
-        region=(Le(epsilon, S(99) / 100 * k),), exact=_gaussians, wrong_at={"epsilon": 10, "k": 1, "delta": 1e-05},
+        region=(Le(epsilon, Integer(99) / 100 * k),), exact=_gaussians,
+        wrong_at={"epsilon": 10, "k": 1, "delta": 1e-05},
     ),
     Formula(
         name="gaussian_sqrt_k", title="The classical noise times the root of k", gives="noise",
         source="k Gaussian releases are one of sensitivity sqrt(k): Dong, Roth and Su 2022, Corollary 3.3",
         typed="sigma = sqrt(2 k log(1.25/delta))/epsilon", letters=(EPSILON, COUNT, DELTA),
-        expression=sqrt(k) * CLASSICAL, region=(Le(epsilon, S(99) / 100),), exact=_gaussians,
+        expression=sqrt(k) * CLASSICAL, region=(Le(epsilon, Integer(99) / 100),), exact=_gaussians,
         wrong_at={"epsilon": 10, "k": 100, "delta": 1e-05},
     ),
     Formula(

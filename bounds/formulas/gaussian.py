@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from sympy import Ge, Le, Lt, Max, S, erfc, exp, log, sqrt, symbols
+from sympy import Ge, Integer, Le, Lt, Max, erfc, exp, log, sqrt, symbols
 
 from dpcheck.bounds.formulas import exact
 from dpcheck.bounds.formulas.formula import DELTA, EPSILON, SIGMA, Formula, Letter
 from dpcheck.bounds.symbols import delta, epsilon, k, sigma
 
 p = symbols("p", positive=True)
-CLASSICAL = sqrt(2 * log(S(5) / 4 / delta)) / epsilon
+CLASSICAL = sqrt(2 * log(Integer(5) / 4 / delta)) / epsilon
 _CATEGORIES = Letter(k, "categories", 2, 1000)
 _TRUTH = Letter(p, "probability of the true answer", 0.02, 0.999)
 
@@ -36,7 +36,8 @@ FORMULAS = (
         name="classical_gaussian_epsilon", title="The same, solved for epsilon", gives="epsilon",
         source="Dwork and Roth 2014, Theorem A.1, solved for epsilon",
         typed="epsilon = sqrt(2 log(1.25/delta))/sigma", letters=(SIGMA, DELTA),
-        expression=sqrt(2 * log(S(5) / 4 / delta)) / sigma, region=(Lt(sqrt(2 * log(S(5) / 4 / delta)), sigma),),
+        expression=sqrt(2 * log(Integer(5) / 4 / delta)) / sigma,
+        region=(Lt(sqrt(2 * log(Integer(5) / 4 / delta)), sigma),),
         exact=lambda sigma, delta, value: exact.gaussian(sigma, delta), wrong_at={"sigma": 0.35, "delta": 1e-05},
     ),
     Formula(
@@ -57,7 +58,7 @@ FORMULAS = (
         source="Zhao, Wang, Yang et al. 2019, Reviewing and improving the Gaussian mechanism, Mechanism 1",
         typed="sigma = (c + sqrt(c^2 + epsilon))/(epsilon sqrt 2), c^2 = log(2/(sqrt(16 delta + 1) - 1))",
         letters=(EPSILON, DELTA), expression=(sqrt(_ZHAO) + sqrt(_ZHAO + epsilon)) / (epsilon * sqrt(2)),
-        region=(Le(delta, S(1) / 2),), exact=_noise,
+        region=(Le(delta, Integer(1) / 2),), exact=_noise,
     ),
     Formula(
         name="zcdp_gaussian", title="Gaussian noise by way of zero-concentrated privacy", gives="noise",

@@ -2,7 +2,7 @@
 
 import math
 
-from sympy import Le, Lt, Min, S, exp, log, sqrt
+from sympy import Integer, Le, Lt, Min, exp, log, sqrt
 
 from dpcheck.bounds.formulas import exact
 from dpcheck.bounds.formulas.formula import DELTA, EPSILON, RECORDS, SIGMA, Formula, Letter
@@ -56,7 +56,7 @@ FORMULAS = (
         source="Erlingsson, Feldman, Mironov, Raghunathan, Talwar and Thakurta 2019, Corollary 9 (epsilon < 1/2, "
         "n >= 1000, delta < 1/100)", typed="12 epsilon sqrt(log(1/delta)/n)", letters=_SHUFFLED,
         expression=12 * epsilon * sqrt(log(1 / delta) / n),
-        region=(Lt(epsilon, S(1) / 2), Le(1000, n), Lt(delta, S(1) / 100)), exact=_shuffled,
+        region=(Lt(epsilon, Integer(1) / 2), Le(1000, n), Lt(delta, Integer(1) / 100)), exact=_shuffled,
     ),
     Formula(
         name="shuffling_clones", title="Shuffled answers as clones", gives="epsilon",

@@ -2,7 +2,7 @@
 
 import math
 
-from sympy import Ge, Gt, Le, Lt, S, exp, log, sqrt
+from sympy import Ge, Gt, Integer, Le, Lt, exp, log, sqrt
 
 from dpcheck.bounds.formulas import exact
 from dpcheck.bounds.formulas.formula import DELTA, RATE, SIGMA, STEPS, Formula, Letter, alpha, q
@@ -130,7 +130,7 @@ FORMULAS = (
                  Letter(q, RATE.meaning, 0.001, 0.5), STEPS, _SMALL),
         expression=2 * T * q**2 * alpha / sigma**2 + log(1 / delta) / (alpha - 1),
         region=(
-            Gt(alpha, 1), Le(q, S(1) / 5), Ge(sigma, 4), Le(alpha, sigma**2 * _EXPONENT / 2 - 2 * log(sigma)),
+            Gt(alpha, 1), Le(q, Integer(1) / 5), Ge(sigma, 4), Le(alpha, sigma**2 * _EXPONENT / 2 - 2 * log(sigma)),
             Le(alpha, (sigma**2 * _EXPONENT**2 / 2 - log(5) - 2 * log(sigma))
                / (_EXPONENT + log(q * alpha) + 1 / (2 * sigma**2))),
         ),

@@ -109,7 +109,7 @@ def _inequality(says: str, smaller: Any, larger: Any, over: Domain) -> Part:
     if not reals:
         return whole
     between = Domain(ends, tuple(relation.xreplace(reals) for relation in over.where))
-    sides = [sympy.sympify(side).xreplace(reals) for side in (smaller, larger)]
+    sides = [sympy.sympify(side, strict=True).xreplace(reals) for side in (smaller, larger)]
     if between.empty or not all(known.defined(side, between) for side in sides):
         return whole
     wider = Inequality(says, sides[0], sides[1], between)
