@@ -4,7 +4,6 @@ With n = 2 + t, epsilon = 1/(1 + t), ... and every t >= 0, a difference whose nu
 denominator have only nonnegative coefficients is nonnegative. The check is one expansion.
 """
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,7 +14,6 @@ from dpcheck.bounds.formula import formula
 from dpcheck.bounds.prover import ball
 from dpcheck.bounds.prover.domain import Domain
 
-_MOST_FAR = 8  # letters that may reach an end at infinity of their parameters
 Kind = Literal["free", "point", "low", "high", "between", "above", "below"]
 
 
@@ -206,15 +204,6 @@ def _at_most(first: Any, second: Any) -> bool:
     return bool(first.is_finite and second.is_finite and ball.sign(second - first, {}) in (0, 1))
 
 
-def _leading(polynomial: Any, tops: Mapping[Any, int]) -> list[tuple[int, ...]]:
-    """Return the powers of the terms that have these powers of some of the letters, with coefficients above 0."""
-    letters = polynomial.gens
-    return [
-        powers for powers, coefficient in polynomial.terms()
-        if coefficient > 0 and all(power == tops.get(t, power) for t, power in zip(letters, powers, strict=True))
-    ]  # fmt: skip
-
-
 @dataclass(frozen=True)
 class Certificate:
     """A proof that ``claimed`` is nonnegative at each point of ``domain`` at which it is defined.
@@ -242,49 +231,6 @@ class Certificate:
     def holds(self) -> bool:
         """Check all of it again, by exact arithmetic: meanings, coverage, expansion and signs."""
         return self._states() and self._covers() and self._expands()
-
-    def positive(self) -> bool:
-        """Say whether the difference is positive: a term of the numerator has no parameter that can be 0.
-
-        An end that a parameter reaches at infinity alone, and that is not left out, counts as well: there
-        numerator and denominator are their coefficients of the highest power of it.
-        """
-        parameters = sorted(self._parameters(), key=str)
-        if not parameters:
-            return bool(self.numerator > 0)
-        above = {rule.parameter for rule in self.rules if self._end_is_left_out(rule)}
-        far = [rule.parameter for rule in self.rules if not self._far_end_is_left_out(rule)]
-        numerator = sympy.Poly(self.numerator, *parameters)
-        denominator = sympy.Poly(sympy.expand(self.denominator * self.multiplier), *parameters)
-        if len(far) > _MOST_FAR or any(numerator.degree(t) > denominator.degree(t) for t in far):
-            return False
-        for at_infinity in itertools.product((False, True), repeat=len(far)):
-            there = {t for t, infinite in zip(far, at_infinity, strict=True) if infinite}
-            tops = {t: denominator.degree(t) for t in there}
-            if not _leading(denominator, tops) or not any(
-                above.issuperset(t for t, power in zip(parameters, powers, strict=True) if power and t not in there)
-                for powers in _leading(numerator, tops)
-            ):
-                return False
-        return True
-
-    def _end_is_left_out(self, rule: Rule) -> bool:
-        """Say whether the end of the interval at which the rule's parameter is 0 is left out."""
-        if rule.kind not in ("low", "high", "between"):
-            return False
-        return self._is_left_out(rule, dict(self.shifts)[rule.letter].xreplace({rule.parameter: sympy.S.Zero}))
-
-    def _far_end_is_left_out(self, rule: Rule) -> bool:
-        """Say whether the end of the interval at which the rule's parameter is infinite is left out, or is none."""
-        if rule.kind == "between":
-            value = dict(self.shifts)[rule.letter]
-            return self._is_left_out(rule, 2 * value.subs(rule.parameter, 1) - value.subs(rule.parameter, 0))
-        return rule.kind != "below" or self._is_left_out(rule, sympy.S.Zero)
-
-    def _is_left_out(self, rule: Rule, end: Any) -> bool:
-        letter = dict(self.meanings).get(rule.letter, rule.letter)
-        at_zero = end == 0 and (letter.is_positive or letter.is_negative)
-        return bool(at_zero or end in self.domain.open_ends.get(letter, ()))
 
     def _states(self) -> bool:
         """Say whether the difference and the facts are those of the claim and its domain."""
@@ -315,14 +261,14 @@ class Certificate:
         if len(shifts) != len(self.shifts) or self.difference.free_symbols - shifts.keys():
             return False
         free = {rule.letter for rule in self.rules if rule.kind == "free"}
-        if set().union(*(value.free_symbols for value in shifts.values())) - self._parameters() - free:
+        if set().union(*(value.free_symbols for value in shifts.values())) - self.parameters() - free:
             return False
         return covers(self.rules, shifts, dict(self.intervals), self.facts)
 
     def _expands(self) -> bool:
         """Say whether the quotient is the shifted difference, and no coefficient is negative."""
         parts = (self.numerator, self.denominator, self.multiplier)
-        if set().union(*(part.free_symbols for part in parts)) - self._parameters():
+        if set().union(*(part.free_symbols for part in parts)) - self.parameters():
             return False
         if not all(_nonnegative(part) for part in parts) or any(sympy.expand(part) == 0 for part in parts[1:]):
             return False
@@ -333,7 +279,8 @@ class Certificate:
         cross = sympy.expand(above * self.denominator * self.multiplier - self.numerator * below)
         return bool(cross == 0 or sympy.Poly(cross, *(cross.free_symbols or [sympy.Dummy()])).is_zero)
 
-    def _parameters(self) -> set[Any]:
+    def parameters(self) -> set[Any]:
+        """Return the letters that the shifts are written in."""
         return {rule.parameter for rule in self.rules if rule.kind not in ("free", "point")}
 
     def to_dict(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import sympy
 from dpcheck.bounds.prover import ball, forms, ranged, ranges, readable, search, slopes, smt, sums, vectors
 from dpcheck.bounds.prover.certificate import Certificate
 from dpcheck.bounds.prover.domain import Domain
+from dpcheck.bounds.prover.strict import positive
 from dpcheck.bounds.terms import evaluated
 from dpcheck.errors import InputError, raised
 
@@ -109,7 +110,7 @@ def _strictly(outcome: Outcome, difference: Any, larger: Any, domain: Domain, si
     """Return the proof that a difference shown to be nonnegative is positive: by a certificate with a constant, or
     with a margin; or that none was found.
     """
-    shown = {*outcome.methods} == {"certificate"} and all(made.positive() for made in outcome.certificates)
+    shown = {*outcome.methods} == {"certificate"} and all(positive(made) for made in outcome.certificates)
     if not outcome.pieces and (not domain.intervals or (shown and outcome.certificates)):
         return outcome
     new, _ = domain.standard(difference, *sides)

@@ -15,7 +15,7 @@ import dpcheck
 from dpcheck import cli
 from dpcheck.bounds import crossing, judge, lines, workers
 from dpcheck.bounds.ledger import ClaimResult
-from dpcheck.bounds.prover import Domain, Inequality, limit, over
+from dpcheck.bounds.prover import Domain, Inequality, limit, over, strict
 from dpcheck.errors import InputError
 
 n = symbols("n", integer=True, positive=True)
@@ -248,4 +248,4 @@ def test_a_certificate_shows_a_strict_sign_where_no_parameter_of_a_term_can_vani
         (x * z, Integer(1), over(x >= 0, x <= 1, z >= 0, z < 1), True),
     ):
         (certificate,) = Inequality("", smaller, larger, domain).outcome().certificates
-        assert certificate.positive() is positive, (smaller, larger, str(domain))
+        assert strict.positive(certificate) is positive, (smaller, larger, str(domain))
