@@ -1,7 +1,7 @@
 """Several records of one person, added, removed or replaced together: sharp where a pair is known, else by a chain.
 
 Noise on the whole data set is felt once for each record; Poisson sampling draws each by its own coin, and the number of
-those that were drawn is binomial (``dpcheck.accounting.privacy_curves``). Any other release is bounded by a chain of
+those that were drawn is binomial (``dpcheck.accounting.hits``). Any other release is bounded by a chain of
 data sets, each with one record more than the last. With g(a) the most true positives at false positives a of one
 record, the group's are at most g(g(... g(a))) (Dong, Roth and Su 2022, Theorem 2.14). Each epsilon gives two lines
 above g: e^epsilon a + delta and 1 - e^-epsilon (1 - delta - a). A chain of one line from each step is a line M a + B
