@@ -99,7 +99,7 @@ def add_options(parser: ArgumentParser) -> None:
     )
 
     group.add_argument(
-        "--python", metavar="PYTHON",
+        "--python", type=File.READ, metavar="PYTHON",
         help="interpreter of another environment, such as env/bin/python, in which the function runs; it needs NumPy "
         "alone",
     )  # fmt: skip

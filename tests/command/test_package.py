@@ -62,13 +62,16 @@ def test_metadata(project):
 def test_what_runs_needs_no_extra():
     """Whatever dpcheck imports is in Python or among its dependencies, save what is imported where it is used:
 
-    Adapters read the objects of their libraries, tensors become arrays through the library that made them, argcomplete
-    completes names, dp_accounting reads its own events, gymnasium plays its environments, hypothesis draws from its
-    strategies, clusters of Dask and Ray are reached through their own packages, and only pytest loads the plugin.
+    Adapters read the objects of their libraries, tensors become arrays through the library that made them,
+    argcomplete completes names, dp_accounting reads its own events, accountants of others say what they say,
+    Parquet is read by pyarrow, gymnasium plays its environments, hypothesis draws from its strategies, clusters of
+    Dask and Ray are reached through their own packages, and only pytest loads the plugin.
     """
     extras = {
         "dpcheck/adapters/jax_privacy.py": {"jax", "jax_privacy"}, "dpcheck/adapters/opacus.py": {"opacus", "torch"},
         "dpcheck/cli.py": {"argcomplete"}, "dpcheck/accounting/other_events.py": {"dp_accounting"},
+        "dpcheck/accounting/second_opinion.py": {"dp_accounting", "opacus", "prv_accountant"},
+        "dpcheck/reading.py": {"pyarrow"},
         "dpcheck/problems/td_mlp.py": {"gymnasium"},
         "audits/neighbours.py": {"hypothesis"}, "audits/running/datasets.py": {"jax", "torch"},
         "audits/running/library_sources.py": {"diffprivlib", "jax", "torch"},
