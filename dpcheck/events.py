@@ -171,11 +171,10 @@ class Sampled:
     @property
     def rate(self) -> float:
         """The probability, 0 or at least 1e-300, that a record is in the batch (of several: one; or at least once)."""
-        if self.records > 1:
-            chance = self.batch / self.population
-            rate = -math.expm1(self.records * math.log1p(-chance)) if chance < 1 else 1.0
-        elif self.scheme != "with_replacement":
+        if self.scheme != "with_replacement":
             rate = self.batch / self.population
+            if self.records > 1 and rate < 1:
+                rate = -math.expm1(self.records * math.log1p(-rate))
         elif self.population == 1:
             return float(self.batch > 0)
         else:

@@ -26,7 +26,7 @@ from dpcheck.accounting import certify, privacy_curve
 from dpcheck.accounting.event_counts import count_events
 from dpcheck.accounting.privacy_curves import Array
 from dpcheck.arguments import checked
-from dpcheck.errors import require, require_count
+from dpcheck.errors import is_number, require, require_count
 from dpcheck.events import Neighbours, read_events
 from dpcheck.shown import Result
 
@@ -151,8 +151,9 @@ def risk(
       record named at most    0.841345 among 2 equally likely, 0.389144 among 10 equally
                               likely, 0.0182985 among 1000 equally likely
     """
+    require(not isinstance(false_positives, str), "false_positives", "be numbers", false_positives)
     for rate in false_positives:
-        require(0 <= rate <= 1, "false_positives", "lie in [0, 1]", rate)
+        require(is_number(rate) and 0 <= rate <= 1, "false_positives", "lie in [0, 1]", rate)
     for count in candidates:
         require_count(count, "candidates")
     curve, most = privacy_curve(events), 1.0

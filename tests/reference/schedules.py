@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -138,5 +139,6 @@ class Declared(Defaults):
 
 def bindings() -> dict[tuple[str, str], Binding | Unbound]:
     """Return for each algorithm and variant what of it a theorem gives."""
-    modules = (importlib.import_module(f"reference.schedules_{paper}") for paper in PAPERS)
+    named = (f"reference.schedules_{paper}" for paper in PAPERS)  # of papers without algorithms there are none
+    modules = (importlib.import_module(name) for name in named if importlib.util.find_spec(name))
     return {key: binding for module in modules for key, binding in module.BINDINGS.items()}

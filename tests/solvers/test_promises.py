@@ -72,10 +72,14 @@ def test_every_assumption_is_tested_looked_up_or_listed_as_unknown():
     assert min(answered.values()) > 20
 
 
+APART = ("bok2024.", "koskela2024.")  # of steps and runs in general, not of an algorithm of the catalogue
+
+
 def test_every_theorem_about_an_algorithm_is_promised_by_a_run():
     """Left out are those on what no single run shows, and a theorem printed twice."""
     here = {promise.theorem for _, promise, _ in everything()}
-    assert here == {each.id for each in theorems() if not each.id.endswith("_existential")} - {
+    known = {each.id for each in theorems() if not each.id.endswith("_existential")}
+    assert here == {name for name in known if not name.startswith(APART)} - {
         *(f"zhang2022.table_2_{base}" for base in ("accelerated_svrg", "catalyst", "extragradient", "jin", "svrg")),
         "xu2026.theorem_3",  # Theorem 1 again, in the appendix
         "yang2022.theorem_4", "yang2022.theorem_5",  # of any solution of Theorem 3's, and the sum of both

@@ -190,7 +190,7 @@ def test_wrong_names_are_refused_with_the_right_ones():
         check(3)
     with pytest.raises(InputError, match="jobs must be a whole number >= 1, got 0"):
         check("dp_sgda", jobs=0)
-    with pytest.raises(InputError, match="target must be a text, got int"):
+    with pytest.raises(InputError, match="what is to be proved must be text"):
         prove(3)
 
 

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 
 import pandas as pd
 
 from dpcheck.audits.running.other_python import OtherPython
-from tests import tables
-from tests.wild import page
-from tests.wild.case import Case, Outcome, cases
-from tests.wild.environment import NotInstalledError, interpreter
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import tables
+from wild import page
+from wild.case import Case, Outcome, cases
+from wild.environment import NotInstalledError, interpreter
 
 
 def _row(case: Case, version: str) -> dict[str, object]:

@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import tables
+from wild import page
+from wild.case import OPEN, Case, Outcome, cases
 
 from dpcheck.audits.running.other_python import OtherPython
-from tests import tables
-from tests.wild import page
-from tests.wild.case import OPEN, Case, Outcome, cases
 
 CASES = cases()
 VERDICTS = {"violated", "not certified", "consistent", "inconclusive"}
