@@ -75,7 +75,7 @@ def run(file: Path, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_the_example_is_as_it_claims(tmp_path):
     done = run(EXAMPLE, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith("Result:     noisy_sgda: consistent.\n")
+    assert done.stdout.startswith("Result:     noisy_sgda: audits consistent.\n")
     assert "Regression" not in done.stdout
     assert "not checked" not in done.stdout  # every stage looks at it
     assert done.stderr.splitlines()[0] == "dpcheck: noisy_sgda: sampling ..."
