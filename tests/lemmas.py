@@ -151,7 +151,7 @@ def formula(node: ast.expr, letters: dict[str, Any]) -> Any:
 
 
 def peer(tool: str, name: str, text: str, truth: bool) -> str:
-    """What another tool says of all the inequalities of a lemma."""
+    """Return the verdict of another tool on a lemma, which may hold several inequalities."""
     try:
         parts = items(name, Lemma(text), truth)
         words = []

@@ -336,7 +336,7 @@ class Certificate:
 
     @property
     def idea(self) -> str:
-        """What one does to see it, in a sentence."""
+        """Return in a sentence how a reader sees that the certificate holds."""
         letters = {letter for letter, _ in self.domain.intervals.items()}
         shifts = [f"{letter} = {value}" for letter, value in self.shifts if letter in letters and letter != value]
         start = f"substitute {', '.join(shifts)}; " if shifts else ""

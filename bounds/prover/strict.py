@@ -14,8 +14,8 @@ _MOST_FAR = 8  # letters that may reach an end at infinity of their parameters
 def positive(proof: Certificate) -> bool:
     """Say whether the difference is positive: a term of the numerator has no parameter that can be 0.
 
-    An end that a parameter reaches at infinity alone, and that is not left out, counts as well: there
-    numerator and denominator are their coefficients of the highest power of it.
+    An end that a parameter reaches at infinity alone, and that is not left out, counts as well: there the quotient is
+    positive only if the numerator has a term that grows as the denominator does.
     """
     parameters = sorted(proof.parameters(), key=str)
     if not parameters:
@@ -29,7 +29,7 @@ def positive(proof: Certificate) -> bool:
     for at_infinity in itertools.product((False, True), repeat=len(far)):
         there = {t for t, infinite in zip(far, at_infinity, strict=True) if infinite}
         tops = {t: denominator.degree(t) for t in there}
-        if not _leading(denominator, tops) or not any(
+        if not any(
             above.issuperset(t for t, power in zip(parameters, powers, strict=True) if power and t not in there)
             for powers in _leading(numerator, tops)
         ):

@@ -16,6 +16,7 @@ from dpcheck import cli
 from dpcheck.bounds import crossing, judge, lines, workers
 from dpcheck.bounds.ledger import ClaimResult
 from dpcheck.bounds.prover import Domain, Inequality, limit, over, strict
+from dpcheck.bounds.prover.certificate import Certificate, Rule
 from dpcheck.errors import InputError
 
 n = symbols("n", integer=True, positive=True)
@@ -249,3 +250,32 @@ def test_a_certificate_shows_a_strict_sign_where_no_parameter_of_a_term_can_vani
     ):
         (certificate,) = Inequality("", smaller, larger, domain).outcome().certificates
         assert strict.positive(certificate) is positive, (smaller, larger, str(domain))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sum(t, t = 1..T) < T*(T + 1)/2 for integer T >= 1",
+        "sum(1/t, t = 1..3) < 11/6",
+        "sum(1/t, t = 1..T) < 1 + log(T) for integer T >= 1",
+        "norm(x + y)^2 < 2*norm(x)^2 + 2*norm(y)^2 for vectors x, y",
+        "x^2 + y^2 < 2*x*y + 1 for 0 <= x <= 1, 0 <= y <= 1",
+    ],
+)
+def test_a_strict_sign_between_sides_that_meet_is_not_proved(line: str) -> None:
+    (result,) = dpcheck.prove(line, seconds=10)
+    assert result.verdict != "proved"
+
+
+def test_an_end_that_is_reached_below_a_bound_counts_for_a_strict_sign() -> None:
+    """With x = t and z = x/(1 + u) the term t is positive, and z is 0 at infinite u."""
+    x, z = Symbol("x", positive=True), Symbol("z", nonnegative=True)
+    t, u = symbols("t u", nonnegative=True)
+    difference = z * (1 + x - z)
+    proof = Certificate(
+        difference, ((x, t), (z, t / (1 + u))), t + t * u + t**2 * u, (1 + u) ** 2, Integer(1), difference,
+        Domain({x: (0, oo), z: (0, oo)}, (z <= x,)), ((x, x), (z, z)), ((x, (Integer(0), oo)), (z, (Integer(0), oo))),
+        (x - z,), (Rule(x, "low", t), Rule(z, "below", u, 0)),
+    )  # fmt: skip
+    assert proof.holds()
+    assert not strict.positive(proof)

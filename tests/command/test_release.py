@@ -1,4 +1,4 @@
-"""What a release is made of agrees with pyproject.toml."""
+"""The conda recipe, the citation and the release workflow agree with pyproject.toml."""
 
 from __future__ import annotations
 

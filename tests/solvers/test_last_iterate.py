@@ -206,6 +206,8 @@ def test_published_settings_of_cyclic_batches_on_mnist() -> None:
         ([Gaussian(1.0), Gaussian(2.0)], {"released": "last", "contraction": 1}, "one kind"),
         (Laplace(1.0), {"released": "last", "contraction": 1}, "events"),
         (Sampled((Gaussian(1.0),), "without_replacement", 10, 2), {"released": "last", "contraction": 1}, "events"),
+        (Sampled((Gaussian(1.0),), "poisson", 10, 2, records=2), {"released": "last", "contraction": 1}, "events"),
+        (Gaussian(1.0), {"released": "last", "contraction": 1, "group": 2}, "group"),
         (Disjoint((Gaussian(1.0), Gaussian(2.0))), {"released": "last", "contraction": 1}, "one noise"),
     ],
 )

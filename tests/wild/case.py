@@ -63,7 +63,7 @@ class Case:
         return [self.affected] if self.mended == OPEN else [self.affected, self.mended]
 
     def requirements(self, version: str) -> list[str]:
-        """What is installed for a version."""
+        """Return the packages that are installed for a version of the library."""
         return [text.format(version=version) for text in self.requires]
 
     def audit(self, run: Callable[[str], Any]) -> Outcome:

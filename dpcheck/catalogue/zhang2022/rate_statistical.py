@@ -85,7 +85,7 @@ class Bowl:
         return square(of, self.curvature(cell), self.centre, self.spread(cell))
 
     def noise(self, cell: Cell) -> float:
-        """What the noise adds to what the sampling error loses, over that."""
+        """Return by how much the noise raises the squared error, relative to that of sampling alone."""
         return self.square(cell) / self.square(cell, silent=True) - 1
 
     def runs(self, cell: Cell) -> int:
