@@ -23,6 +23,7 @@ class Case:
     claim : what the library promises, in words
     fault : what is wrong; assumption : what it hangs on, where it is no plain error
     seen : by which kind of audit
+    found_here : no report was known when the case was written, and ``reported`` is the place in the source
     expected : the verdict on the affected version; "consistent" for what an auditor cannot see
     """
 
@@ -37,6 +38,7 @@ class Case:
     seen: str
     python: str = "3.11"
     assumption: str = ""
+    found_here: bool = False
     expected: str = "violated"
 
     @classmethod
@@ -56,6 +58,11 @@ class Case:
     def path(self) -> Path:
         """The file."""
         return FOLDER / f"{self.name}.py"
+
+    @property
+    def report(self) -> Path:
+        """The report for the library's maintainers, which an open fault of a library has."""
+        return FOLDER.parent / "reports" / f"{self.name}.py"
 
     @property
     def versions(self) -> list[str]:

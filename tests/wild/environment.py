@@ -26,13 +26,23 @@ def interpreter(requires: Sequence[str], version: str) -> Path:
     home, whole = folder() / key, folder() / f"{key}.txt"
     if not whole.exists():
         shutil.rmtree(home, ignore_errors=True)
-        base = shutil.which(f"python{version}") or (sys.executable if sys.version.startswith(f"{version}.") else None)
-        if base is None:
-            raise NotInstalledError(f"no Python {version} here")
-        _run([base, "-m", "venv", str(home)])
+        _run([_base(version), "-m", "venv", str(home)])
         _run([str(home / "bin" / "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", *requires])
         whole.write_text("\n".join([f"Python {version}", *requires, ""]), "utf-8")
     return home / "bin" / "python"
+
+
+def _base(version: str) -> str:
+    """Return a Python of this version that starts: of this process, on PATH, where pyenv may have one of no use, or of
+    pyenv itself.
+    """
+    found = [sys.executable] if sys.version.startswith(f"{version}.") else []
+    found += [path for path in [shutil.which(f"python{version}")] if path]
+    found += [str(path) for path in sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))]
+    for path in found:
+        if subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0:
+            return path
+    raise NotInstalledError(f"no Python {version} here")
 
 
 def _run(command: list[str]) -> None:

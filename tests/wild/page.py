@@ -10,16 +10,25 @@ import tables
 from wild.case import OPEN, Case, cases
 
 TABLE = tables.FOLDER / "wild.csv"
+REPORTS = tables.FOLDER / "wild_reports.csv"
 PAGE = tables.FOLDER.parent.parent / "docs" / "found_in_released_software.md"
 README = tables.FOLDER.parent.parent / "README.md"
 # What was looked at and has no case, with the reason.
 NOT_RUN = {
-    "opendp 0.14.1 (issue 2638)": "a bias of additive noise that 40,000 draws do not show",
+    "opendp 0.14.1 (issue 2638)": "not to be seen: a bias of additive noise that 40,000 draws do not show",
     "opendp 0.14.2 to 0.16.0 (issue 2911)": "not reproduced: the noisy maximum came out as the library says",
+    "diffprivlib up to 0.4.1 (issues 19 and 94)": "not installed: the case on Laplace noise shows "
+    "what is left in 0.6.6",
+    "opacus up to 1.6.0 (issue 813)": "not tried apart: a weighted sampler is replaced; the case on shuffled loaders "
+    "is the same mismatch of sampling and accounting",
+    "smartnoise-core before 0.2 (issues 243, 316, 356)": "not tried: an old compiled package for Python 3.9 and before",
+    "python-dp before 1.1.4, BoundedVariance (commit 3f0e417)": "not tried: the case on the mean audits that version",
     "tensorflow-privacy 0.8.10 to 0.9.0": "not tried: a fault of fast clipping with LayerNorm and microbatches",
-    "fedbiomed 6 (issue 1443)": "not tried: clips by parameter, in a process that needs its node and researcher",
+    "fedbiomed 6 (issue 1443)": "not run, as training needs its node and researcher; in the source of 6.4.1 the "
+    "noise of central privacy is added to each parameter after training, where nothing clips the update",
     "PATE-GAN in six implementations (arXiv 2406.13985)": "not tried: bounds that come from the private data, which "
     "`audit_tables` tests",
+    "dpmm 0.1.9, mbi, synthcity": "not tried: a domain that comes from the data, a sensitivity of 0, double spending",
     "OpenDP MST and AIM 0.14 to 0.15 (issue 2789)": "not tried: whether privacy is lost is not clear from the report",
 }  # fmt: skip
 
@@ -43,17 +52,44 @@ def text(table: pd.DataFrame) -> str:
         other = table[(table.case == case.name) & (table.role == "mended")].to_dict("records")
         second = _measured(other[0]) if other else OPEN
         lines.append(f"| {case.library} | {_measured(row)} | {second} | {row['seconds']:.0f} | {_told(case)} |")
-    lines += ["", "What each claims, and what was seen:", ""]
+    lines += ["", "## What each claims, and what was seen", ""]
     for row in affected.to_dict("records"):
         case = known[str(row["case"])]
         lines.append(f"- **{case.name}** ({case.seen}). Claim: {case.claim}. Seen: {row['part']}.")
-    lines += ["", "Not run, and why:", "", *(f"- {name}: {reason}." for name, reason in NOT_RUN.items())]
+    lines += [
+        "",
+        *_reports(),
+        "",
+        "Not run, and why:",
+        "",
+        *(f"- {name}: {reason}." for name, reason in NOT_RUN.items()),
+    ]
     waiting = sorted(known.keys() - set(table.case))
     lines += [f"- {name} ({known[name].reported}): declared, and not yet measured." for name in waiting]
     words = Path(__file__).with_name("page.md").read_text("utf-8")
     return words.replace("{date}", date).replace("TABLE", "\n".join(lines))
 
 
+def _reports() -> list[str]:
+    table = tables.read("wild_reports")
+    date = REPORTS.read_text("utf-8").splitlines()[0].rpartition(", ")[2]
+    lines = [
+        "## Reports on faults that are open", "",
+        f"The newest release that the package index had on {date}. Each report is a text and a script of at most 40 "
+        "lines, which needs the library and NumPy; `python -m tests.wild CASE` says the same with dpcheck, and "
+        "`python -m tests.wild.reproductions` ran the scripts.", "",
+        "| report | newest release | printed |", "|---|---|---|",
+    ]  # fmt: skip
+    lines += [f"| [{row.case}](../tests/wild/reports/{row.case}.py) | {cases()[row.case].library} {row.version} | "
+              f"{row.printed} |" for row in table.itertuples()]  # fmt: skip
+    return [*lines, "", *(f"- {name}: no report was run, as {reason}." for name, reason in NO_REPORT.items())]
+
+
+# Open faults without a report that was run, with the reason.
+NO_REPORT = {
+    "opacus_batch_size": "PyTorch's installation did not end in time on the machine",
+    "opacus_shuffled": "PyTorch's installation did not end in time on the machine",
+}
 HEADLINES = ("opendp_bitvec", "opacus_adaptive", "smartnoise_covariance")
 
 
@@ -80,7 +116,8 @@ def _measured(row: dict[str, object]) -> str:
 
 def _told(case: Case) -> str:
     assumed = f" *Assumption:* {case.assumption}." if case.assumption else ""
-    return f"{case.fault} ([reported]({case.reported})).{assumed}"
+    link = "found by this audit; its source" if case.found_here else "reported"
+    return f"{case.fault} ([{link}]({case.reported})).{assumed}"
 
 
 def write() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from pathlib import Path
 
@@ -37,6 +38,23 @@ def test_the_table_has_declared_versions_alone_and_is_as_expected() -> None:
         assert row.verdict in (expected, "does not install")
         if row.verdict == "violated":
             assert row.part
+
+
+def test_an_open_fault_of_a_library_has_a_report_that_is_short_and_was_run() -> None:
+    """Each needs the library and NumPy alone, and its output is kept of the version that the case names."""
+    wanted = {name for name, case in CASES.items() if case.mended == OPEN and case.affected != "as described"}
+    wanted -= page.NO_REPORT.keys()
+    printed = {row.case: row for row in tables.read("wild_reports").itertuples()}
+    assert {path.stem for path in CASES["opendp_bitvec"].report.parent.glob("*.py")} == wanted == printed.keys()
+    for name in wanted:
+        text = CASES[name].report.read_text("utf-8")
+        tree = ast.parse(text)
+        assert len(text.splitlines()) <= 40
+        assert (ast.get_docstring(tree) or "").count("Expected") == 1
+        assert CASES[name].affected in text
+        assert "dpcheck" not in text
+        assert str(printed[name].version) == CASES[name].affected
+        assert printed[name].printed
 
 
 def test_the_page_is_what_the_table_says() -> None:

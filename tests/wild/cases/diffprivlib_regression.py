@@ -5,7 +5,7 @@ CASE = {
     "requires": ["diffprivlib=={version}", "scikit-learn<1.7"],
     "claim": "epsilon 1 for 3 records, bounds (0, 1)",
     "fault": "LinearRegression takes the sensitivity of a sum of squares from the lower bound of the data twice: "
-    "with the lower bound 0 it adds no noise",
+    "with the lower bound 0 that sum gets no noise",
     "reported": "https://github.com/IBM/differential-privacy-library/issues/104",
     "seen": "audit_privacy",
 }  # fmt: skip
