@@ -21,11 +21,11 @@ NOT_RUN = {
     "what is left in 0.6.6",
     "opacus up to 1.6.0 (issue 813)": "not tried apart: a weighted sampler is replaced; the case on shuffled loaders "
     "is the same mismatch of sampling and accounting",
-    "smartnoise-core before 0.2 (issues 243, 316, 356)": "not tried: an old compiled package for Python 3.9 and before",
+    "smartnoise-core before 0.2 (issues 243, 316, 356)": "not tried",
     "python-dp before 1.1.4, BoundedVariance (commit 3f0e417)": "not tried: the case on the mean audits that version",
     "tensorflow-privacy 0.8.10 to 0.9.0": "not tried: a fault of fast clipping with LayerNorm and microbatches",
     "fedbiomed 6 (issue 1443)": "not run, as training needs its node and researcher; in the source of 6.4.1 the "
-    "noise of central privacy is added to each parameter after training, where nothing clips the update",
+    "noise of central privacy is added to each parameter after training, by a function that does not clip",
     "PATE-GAN in six implementations (arXiv 2406.13985)": "not tried: bounds that come from the private data, which "
     "`audit_tables` tests",
     "dpmm 0.1.9, mbi, synthcity": "not tried: a domain that comes from the data, a sensitivity of 0, double spending",
@@ -76,7 +76,7 @@ def _reports() -> list[str]:
     lines = [
         "## Reports on faults that are open", "",
         f"The newest release that the package index had on {date}. Each report is a text and a script of at most 40 "
-        "lines, which needs the library and NumPy; `python -m tests.wild CASE` says the same with dpcheck, and "
+        "lines, which needs the library, what that installs, and NumPy; `python -m tests.wild CASE` says the same with dpcheck, and "
         "`python -m tests.wild.reproductions` ran the scripts.", "",
         "| report | newest release | printed |", "|---|---|---|",
     ]  # fmt: skip
