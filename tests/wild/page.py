@@ -76,8 +76,8 @@ def _reports() -> list[str]:
     lines = [
         "## Reports on faults that are open", "",
         f"The newest release that the package index had on {date}. Each report is a text and a script of at most 40 "
-        "lines, which needs the library, what that installs, and NumPy; `python -m tests.wild CASE` says the same with dpcheck, and "
-        "`python -m tests.wild.reproductions` ran the scripts.", "",
+        "lines, which needs the library, what that installs, and NumPy; `python -m tests.wild CASE` says "
+        "the same with dpcheck, and `python -m tests.wild.reproductions` ran the scripts.", "",
         "| report | newest release | printed |", "|---|---|---|",
     ]  # fmt: skip
     lines += [f"| [{row.case}](../tests/wild/reports/{row.case}.py) | {cases()[row.case].library} {row.version} | "
