@@ -12,7 +12,6 @@ import pytest
 
 import dpcheck
 from dpcheck import InputError, certify
-from dpcheck.accounting.other_events import read_event_file
 from dpcheck.cli import main
 from dpcheck.events import Disjoint, Event, Gaussian, Laplace, RandomAllocation, Repeated, Sampled
 
@@ -297,15 +296,6 @@ def test_files_that_hold_something_else(capsys: pytest.CaptureFixture[str], tmp_
     assert main(["certify", str(path), "--delta", "1e-5"]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1) and err.startswith("dpcheck: error: ")
-
-
-@pytest.mark.parametrize("event", [{"class_name": "Gaussian", "9" * 999: 1}, {"class_name": "9" * 999}])
-def test_a_long_name_is_cut_short(tmp_path: Path, event: dict[str, Any]) -> None:
-    path = tmp_path / "events.json"
-    path.write_text(json.dumps(event))
-    with pytest.raises(InputError) as refused:
-        read_event_file(path)
-    assert len(str(refused.value)) < 900
 
 
 @pytest.mark.parametrize("multiplier", ["0", "inf"])
