@@ -289,9 +289,10 @@ def _result(claim: Claim, answer: Any) -> ClaimResult:
 
     kinds = (Verdict, str, str, dict[str, Any], float, Basis, str, str, str, str)
     must = "have all its parts"
-    require(isinstance(answer, list) and len(answer) == 2 and isinstance(answer[1], list), "a result", must, "others")
+    require(isinstance(answer, list) and len(answer) == 2, "a result", must, "others")
     stated, reached = answer
-    require(len(reached) == len(kinds), "a result", must, f"{len(reached)}")
+    require(isinstance(reached, list) and len(reached) == len(kinds), "a result", must, "others")
+    require(not stated or (isinstance(stated, list) and len(stated) == 5), "a claim", must, "others")
     judged = _named(*typed(list[str], stated, "a claim")) if stated else claim
     return ClaimResult(judged, *(typed(kind, each, "a result") for kind, each in zip(kinds, reached, strict=True)))
 

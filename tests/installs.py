@@ -14,6 +14,7 @@ import argparse
 import csv
 import datetime
 import json
+import math
 import os
 import re
 import shutil
@@ -30,7 +31,8 @@ TABLE = ROOT / "tests" / "measured" / "installs.csv"
 REPORTS = ROOT / "build" / "installs"
 LIBRARIES = ("numpy", "numba", "scipy", "sympy", "pandas", "z3-solver")
 COLUMNS = (
-    "form", "date", "python", *LIBRARIES, "exit code", "other verdicts", "other numbers", "tests", "core seconds",
+    "form", "date", "python", *LIBRARIES, "exit code", "other verdicts", "other witnesses", "furthest number",
+    "tests", "core seconds",
 )  # fmt: skip
 SLICE = (
     "tests/solvers/test_events.py", "tests/solvers/test_kernel_cache.py", "tests/audits/test_binomial.py",
@@ -203,6 +205,17 @@ def verdicts(report: Path) -> tuple[dict[str, str], dict[str, Any]]:
     return {id: each["verdict"] for id, each in found.items()}, found
 
 
+def apart(ours: Any, theirs: Any) -> float:
+    """The largest relative difference of two numbers that stand at the same place; infinite where else they differ."""
+    if isinstance(ours, float) and isinstance(theirs, float):
+        return abs(ours - theirs) / max(abs(ours), abs(theirs), 1.0)
+    if isinstance(ours, dict) and isinstance(theirs, dict) and ours.keys() == theirs.keys():
+        return max((apart(ours[key], theirs[key]) for key in ours), default=0.0)
+    if isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        return max(map(apart, ours, theirs), default=0.0)
+    return 0.0 if ours == theirs else math.inf
+
+
 def tried(form: str, shop: Workshop) -> dict[str, object]:
     """Install the form, run the first command there and return its row; ``build/installs`` keeps the report."""
     python = INSTALLED.get(form, INSTALLED["wheel"])(shop)
@@ -222,9 +235,10 @@ def tried(form: str, shop: Workshop) -> dict[str, object]:
         REPORTS.mkdir(parents=True, exist_ok=True)
         shutil.copy(folder / "report.json", REPORTS / f"{form}.json")
         (ours, said), (theirs, known) = verdicts(REPORTS / f"{form}.json"), verdicts(wheel)
-        different = [id for id in known if said.get(id) != known[id]]
         row["other verdicts"] = sum(ours.get(id) != theirs[id] for id in theirs)
-        row["other numbers"] = " ".join(different) or 0
+        distances = [apart(said.get(id), known[id]) for id in known]
+        row["other witnesses"] = distances.count(math.inf)  # that a search found elsewhere, or words
+        row["furthest number"] = f"{max(far for far in distances if far < math.inf):.0e}"
     names = ", ".join(map(repr, LIBRARIES))
     asked = "import platform; from importlib.metadata import version; print(platform.python_version(), "
     asked += f"*map(version, [{names}]))"

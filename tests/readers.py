@@ -89,7 +89,7 @@ _TOML = (
     b'[[tool.dpcheck.mechanisms]]\nmechanism = "m:f"\ndata = [0, 1]\nneighbour = [1, 1]\nepsilon = 1.0\ntrials = 200\n'
 )
 _CSV = b"n,gap\n100,0.1\n200,0.07\n400,0.05\n"
-_ANSWER = [None, ["proved", "exact algebra", "note", {"paper": "x"}, 0.5, "judged", "", "", "", ""]]
+ANSWER = [None, ["proved", "exact algebra", "note", {"paper": "x"}, 0.5, "judged", "", "", "", ""]]
 
 
 @cache
@@ -150,7 +150,7 @@ READERS: dict[str, tuple[str, str, Callable[[], bytes], Callable[[str], object]]
     "an audit to compare": ("dpcheck.report.history", ".json", lambda: _json({"schema": "dpcheck.audit/1",
     "verdict": "violated", "epsilon": 1.0, "epsilon_lower": 2.0}), history.find),
     "a saved report": ("dpcheck.report.results", ".json", lambda: _REPORT, history.find),
-    "what a worker says": ("bounds.workers", ".json", lambda: _json(_ANSWER), _answered),
+    "what a worker says": ("bounds.workers", ".json", lambda: _json(ANSWER), _answered),
 }  # fmt: skip
 try:
     import pyarrow  # noqa: F401

@@ -11,7 +11,7 @@ from typing import Any
 
 from dpcheck.accounting.certificates import Certificate, between, certificate
 from dpcheck.accounting.event_counts import count_events
-from dpcheck.errors import InputError, is_number, one_line, require
+from dpcheck.errors import InputError, is_number, one_line, require, short
 from dpcheck.events import Disjoint, Event, Gaussian, Laplace, Neighbours, RandomAllocation, Repeated, Sampled, Scheme
 from dpcheck.reading import json_of, shown, text_of, within
 
@@ -315,7 +315,7 @@ def _event(item: Any) -> Any:
     try:
         return make(*values, **fields)
     except TypeError as error:
-        raise InputError(f"{name} must have the fields of that event, got: {one_line(error)}") from error
+        raise InputError(f"{short(name)} must have the fields of that event, got: {short(error)}") from error
 
 
 def _field(value: Any) -> Any:

@@ -6,6 +6,7 @@ what came of it to ``tests/measured/fuzzing.csv``.
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import time
@@ -80,21 +81,35 @@ def test_a_good_file_is_read(name: str, tmp_path: Path) -> None:
     read(str(file))
 
 
+def read_or_refused(name: str, file: Path, content: bytes) -> bool:
+    """Whether a reader takes this content; AssertionError unless that is soon known, and refused in one sentence."""
+    file.write_bytes(content)
+    started, said = time.process_time(), ""
+    try:
+        readers.READERS[name][-1](str(file))
+    except InputError as error:
+        said = str(error)
+        assert "\n" not in said and 0 < len(said) < _LONGEST, said
+    assert time.process_time() - started < _SECONDS
+    return not said
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", readers.READERS)
 def test_a_spoilt_file_is_read_or_refused(name: str) -> None:
-    _, ending, good, read = readers.READERS[name]
+    _, ending, good, _ = readers.READERS[name]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, f"file{ending}")
+        fuzz(name, 30, readers.spoilt(good(), ending), lambda content: read_or_refused(name, file, content))
 
-        def read_or_refused(content: bytes) -> None:
-            file.write_bytes(content)
-            started = time.process_time()
-            try:
-                read(str(file))
-            except InputError as error:
-                said = str(error)
-                assert "\n" not in said and 0 < len(said) < _LONGEST, said
-            assert time.process_time() - started < _SECONDS
 
-        fuzz(name, 30, readers.spoilt(good(), ending), read_or_refused)
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("events", {"class_name": "Gaussian", "9" * 999: 1}), ("events", {"class_name": "9" * 999}),
+        ("what a worker says", [[""], readers.ANSWER[1]]), ("what a worker says", [3, readers.ANSWER[1]]),
+        ("what a worker says", [[], None]), ("what a worker says", [[], 3]),
+    ],
+)  # fmt: skip
+def test_what_long_runs_found_is_refused(name: str, content: object, tmp_path: Path) -> None:
+    assert not read_or_refused(name, tmp_path / "file.json", json.dumps(content).encode())
