@@ -255,13 +255,11 @@ def idle_walks(game, cell, draws=1500):
     return total / T
 
 
-def test_the_gap_with_idle_coordinates_and_its_spread_are_those_of_simulated_walks():
-    cell = {"n": 100, "d": 64, "epsilon": 1.0, "delta": 1e-6}
-    game = idle.sample(cell, np.random.default_rng(0))
-    walks = idle_walks(game, cell)
-    gaps = 2 * game.active * game.drift * (walks + game.wall)  # of all coordinates, if they were as this one
-    assert idle.predicted(game, cell) == pytest.approx(gaps.mean(), rel=0.06)
-    assert idle.spread(game, cell) == pytest.approx(gaps.var() / gaps.mean() ** 2 / (2 * game.active), rel=0.15)
+def test_the_gap_with_idle_coordinates_is_that_of_simulated_walks():
+    for cell in (idle.CELLS[0], idle.CELLS[2]):
+        game = idle.sample(cell, np.random.default_rng(0))
+        gaps = 2 * game.active * game.drift * (idle_walks(game, cell) + game.wall)  # all as this coordinate
+        assert idle.predicted(game, cell) == pytest.approx(gaps.mean(), rel=0.06)
 
 
 def test_the_gap_with_idle_coordinates_is_its_definition():
