@@ -216,16 +216,21 @@ def several(event: Sampled, shift: float) -> CurvePair:
     with np.errstate(divide="ignore"):
         log_chances = binom(event.records, event.batch / event.population).logpmf(hits)
     kept = np.isfinite(log_chances)
-    chances, shifts, log_rate = log_chances[kept], hits[kept] * shift, math.log(event.rate)
+    return hits_alone(event, log_chances[kept], hits[kept] * shift)
+
+
+def hits_alone(event: Sampled, log_chances: Array, shifts: Array) -> CurvePair:
+    """Return the curves of the mixture of N(shifts), these being all hits, and N(0) for none, against N(0)."""
+    log_rate = math.log(event.rate)
 
     def forward(epsilon: Array) -> Array:
-        return _mixture(unamplified(epsilon, event), chances, shifts, log_rate)
+        return np.minimum(_mixture(unamplified(epsilon, event), log_chances, shifts, log_rate), 0)
 
     def backward(epsilon: Array) -> Array:
         inner = unamplified_back(epsilon, event)
         result = np.full(epsilon.shape, -math.inf)
         some = np.isfinite(inner)
-        result[some] = epsilon[some] + _mixture_back(inner[some], chances, shifts, log_rate)
+        result[some] = epsilon[some] + _mixture_back(inner[some], log_chances, shifts, log_rate)
         return np.asarray(np.minimum(result, 0))
 
-    return CurvePair(lambda epsilon: np.minimum(forward(epsilon), 0), backward)
+    return CurvePair(forward, backward)
