@@ -29,6 +29,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from scipy import special
 
+from dpcheck.accounting import allocation_few
 from dpcheck.accounting.loss_grids import Grid
 from dpcheck.accounting.losses import convolve, tilt_grid
 from dpcheck.accounting.privacy_curves import Array, Curve, CurvePair, gaussian_log_delta
@@ -46,6 +47,17 @@ _FEW = 32  # so many epsilons need no table
 
 def allocation_curves(steps: int, shift: float, negligible: float) -> CurvePair:
     """Return the curves of an epoch of ``steps`` >= 2; ``negligible`` may be added to delta, as in ``curves_of``."""
+    fewer = steps if shift < _LARGEST_SHIFT else min(steps, allocation_few.MANY_STEPS)
+    if allocation_few.covers(fewer, shift):
+
+        def few(added: bool) -> Curve:
+            def log_delta(epsilon: Array) -> Array:
+                bound = allocation_few.log_delta(epsilon, fewer, shift, added=added)
+                return np.asarray(np.minimum(bound, gaussian_log_delta(epsilon, shift)))
+
+            return log_delta
+
+        return CurvePair(few(True), few(False))
     if not _LEAST_SHIFT < shift < _LARGEST_SHIFT:
         return CurvePair(*(2 * [lambda epsilon: gaussian_log_delta(epsilon, shift)]))
     floor = max(negligible * 1e8, _FLOOR)

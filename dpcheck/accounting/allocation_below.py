@@ -11,6 +11,8 @@ anything below it in the increasing convex order:
    tangent at y of the cell's call lies above the two points' chord. Where this fails the cell joins
    its neighbour, and at last goes to its beginning.
 
+Heavy tails of up to 8 steps are priced from copy to copy instead, each time by tangents below the convex price.
+
 What remains is exact but for rounding: the law of a sum by a Fourier transform, and of the composed losses, each cut
 down to a grid's point.
 """
@@ -24,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, special
 
+from dpcheck.accounting.allocation_few import log_delta
 from dpcheck.arrays import Floats
 from dpcheck.errors import require_count, require_delta, require_positive
 
@@ -35,6 +38,7 @@ _FINEST = 1e-4  # relative, of epsilon: what cutting the losses down may cost
 _MOST = 2**22
 _COARSEST = 4  # by how much the fine grid's interval may grow where tails are heavy
 _PART = 0.007  # of the steps, that it then is at most
+_FEW_STEPS = 8  # whose heavy tails are followed from copy to copy, in one epoch
 _MOST_HEAVY = 2**17  # points there, for one epoch: each more adds to what roundings take away
 
 
@@ -61,8 +65,20 @@ def allocation_epsilon_below(noise_multiplier: float, steps: int, epochs: int, d
         ((_epsilon(losses, chances, delta), (losses, chances)) for losses, chances in laws), key=lambda found: found[0]
     )
     if epochs == 1:
-        return single
+        return max(single, _few_steps(steps, shift, delta, single))
     return _composed(losses, chances, epochs, delta, single * math.sqrt(epochs))
+
+
+def _few_steps(steps: int, shift: float, delta: float, low: float) -> float:
+    """Return the epsilon of the tangents of :mod:`dpcheck.accounting.allocation_few`, rounded down, or one known."""
+    if not 2 <= steps <= _FEW_STEPS or shift < 1:
+        return low
+    high = low + 10 * shift
+    for _ in range(50):
+        middle = (low + high) / 2
+        more = log_delta(np.array([middle]), steps, shift, added=True, above=False)[0] > math.log(delta)
+        low, high = (middle, high) if more else (low, middle)
+    return low
 
 
 def _losses(steps: int, shift: float, delta: float, most: int) -> tuple[Floats, Floats]:

@@ -7,29 +7,32 @@ joint convexity removes it. What is left are the sets A of draws that hit, of pr
 
     P = sum_A p_A N(v_A),  Q = sum_A p_A N(w_A),
 
-where v_A and w_A are the sums over A of what the record, or the other record in its place, changes in a draw. Each such
-change, and each difference of a v and a w, is at most the ``shift`` s; so |v_A|, |w_A|, |v_A - w_A| <= |A| s.
+where v_A and w_A are what the record, or the other record in its place, changes in all draws of A together: by the
+sensitivity of one draw, the ``shift`` s, |v_A|, |w_A|, |v_A - w_A| <= |A| s. With alpha = e^epsilon >= 1,
 
-Let P0 = Q0 = N(0) be the part without a hit, eta the chance of a hit, P1 and Q1 the rest divided by eta. Advanced joint
-convexity (Balle, Barthe and Gaboardi 2018, Theorem 2) gives, for e^epsilon = 1 + eta (e^inner - 1), epsilon >= 0 and
-beta = e^(epsilon - inner),
+    P - alpha Q = sum_{A not empty} p_A (N(v_A) - alpha N(w_A)) - (alpha - 1) p_0 N(0),  p_0 the chance of no hit.
 
-    delta(epsilon) <= eta ((1 - beta) D(P1 | P0) + beta D(P1 | Q1)),  D the hockey stick at inner.
+What misses is given away in parts: each A gets (r_A - alpha) p_A N(0), where r_A >= alpha and
 
-1. D(P1 | P0) is the price of a call on the basket sum_A (p_A / eta) e^(<v_A, x> - |v_A|^2 / 2), x standard normal: of
-   exponential martingales, jointly Gaussian in the exponent. By Price's theorem the price of a convex function of a
-   basket with nonnegative weights does not decrease in any covariance <v_A, v_B>; each is at most |A| |B| s^2; and all
-   are at that at once where v_A = |A| s along one line. So D(P1 | P0) is at most the hockey stick of the mixture of
-   N(k s), k the number of hits given that there is one, against N(0). It is attained.
-2. D(P1 | Q1) is at most the sum of those of N(v_A) against N(w_A), groups of |A| records.
+    sum_{A not empty} p_A (r_A - alpha) <= (alpha - 1) p_0,
 
-The same holds with the neighbours exchanged. With all groups in both places this is their Theorem 10, which pays for
-k hits as if it were known that there are k. The worst pair that is known, the mixture of N(k s), k = 0, 1, ..., against
-N(0), has the delta eta D(P1 | P0): what is above it is at most beta times the groups' delta.
+so that delta is at most the sum of p_A times the integral of (N(v_A) - alpha N(w_A) - (r_A - alpha) N(0))^+. Split
+N(v_A) in the proportion of the other two: each part is a hockey stick at log r_A of Gaussians at most |A| s apart. So,
+with p_k the chance of k hits and one r_k for all A of that size,
 
-Several records that are added together, each drawn with its own coin, are step 1 alone: without them there is nothing
-to be hit, so that Q = N(0), and P is at most, in either order of the two, the mixture of N(k s) with the binomial
-chances of k hits (a put on the basket is a convex function of it, too). It is attained by equal records.
+    delta(epsilon) <= sum_k p_k D_k(log r_k),  D_k the hockey stick of N(k s) against N(0).
+
+The least such sum has r_k = max(alpha, e^(k s x - (k s)^2 / 2)), with one x for all k, the place from which on so many
+hits count. Where no r_k is alpha, the sum is the hockey stick of the mixture of N(k s), k = 0, 1, ..., against N(0),
+and attained. It is also at epsilon = 0, where all r_k are 1: by records that change v and w = -v. The least value of a
+function that is convex in alpha and all r_k together is convex in alpha. The same holds with the neighbours exchanged.
+
+Several records that are added together are each drawn with their own coin, and without them there is nothing to be hit:
+Q = N(0). Over the density of Q, P is a basket sum_A p_A e^(<v_A, x> - |v_A|^2 / 2), x standard normal: of exponential
+martingales, jointly Gaussian in the exponent. By Price's theorem the mean of a convex function of a basket with
+nonnegative weights does not decrease in any covariance <v_A, v_B>; each is at most |A| |B| s^2; and all are at that at
+once where v_A = |A| s along one line. So P is at most, in either order of the two, the mixture of N(k s) with the
+binomial chances of k hits. It is attained by equal records.
 """
 
 from __future__ import annotations
@@ -45,7 +48,6 @@ from dpcheck.accounting.privacy_curves import (
     HUGE,
     Array,
     CurvePair,
-    gaussian_log_delta,
     log_stick,
     unamplified,
     unamplified_back,
@@ -54,6 +56,7 @@ from dpcheck.events import Sampled
 
 _MOST_KINDS = 256  # numbers of hits that are told apart
 _STEPS = 40  # of Newton's method at most
+_LARGEST = 600.0  # exponent
 _FEW, _AT_ONCE = 64, 20_000  # roots that others are found between, and numbers in one call
 
 
@@ -93,22 +96,40 @@ def multiplicities(event: Sampled, negligible: float) -> Draws:
 
 def with_replacement(epsilon: Array, event: Sampled, draws: Draws, shift: float) -> Array:
     """Log delta, (n,) -> (n,), as derived above."""
-    inner = unamplified(epsilon, event)
     shifts = draws.copies * shift
-    groups = _log_sum(
-        _by_kind(lambda chance, s: chance + gaussian_log_delta(inner, s), draws.log_chances, shifts, inner.size)
-        if shifts[-1] < HUGE
-        else np.array([c + gaussian_log_delta(inner, s) for c, s in zip(draws.log_chances, shifts, strict=True)])
-    )
-    total = groups
-    if event.rest > 0 and shifts[-1] < HUGE:
-        with np.errstate(divide="ignore"):
-            most = epsilon + np.log(-np.expm1(-epsilon))
-        others = np.minimum(math.log(event.rest) + most - math.log(event.rate) - inner, 0)  # log(1 - beta)
-        mixed = _mixture(inner, draws.log_chances, shifts, math.log(event.rate))
-        total = np.minimum(groups, np.logaddexp(others + mixed, np.minimum(epsilon - inner, 0) + groups))
+    x = _shared(epsilon, event.rest, draws.log_chances, shifts)
+
+    def part(chance: Array, s: Array) -> Array:
+        place = np.maximum(x, epsilon / s + s / 2) - s
+        return chance + np.where(s < HUGE, log_stick(place, np.minimum(s, HUGE)), -0.5 * np.maximum(place, 0) ** 2)
+
     with np.errstate(divide="ignore"):
-        return np.asarray(np.logaddexp(total, np.log(draws.rest)))
+        return np.asarray(np.logaddexp(_log_sum(_by_kind(part, draws.log_chances, shifts, x.size)), np.log(draws.rest)))
+
+
+def _shared(epsilon: Array, missed: float, log_chances: Array, shifts: Array) -> Array:
+    """Return at most the x at which the parts r_k - alpha amount to all that misses; what is too small is safe."""
+    if shifts[-1] >= HUGE:  # where exponents have no digits left, each r_k is alpha
+        return np.full_like(epsilon, -math.inf)
+    with np.errstate(divide="ignore"):
+        log_given = np.log(missed) + np.log(-np.expm1(-epsilon))
+        enough = np.logaddexp(0, log_given[:, None] - log_chances)  # log r_k - epsilon where all goes to one k
+    x = np.min((enough + epsilon[:, None]) / shifts + shifts / 2, axis=1)
+    given, chances = np.exp(log_given), np.exp(log_chances)
+    taken = np.empty_like(x)
+    for _ in range(_STEPS):  # Newton's method, which from the right never passes the root of a convex function
+        above = np.minimum((x[:, None] - shifts / 2) * shifts - epsilon[:, None], _LARGEST)
+        parts = np.expm1(np.maximum(above, 0))
+        taken = parts @ chances
+        slope = np.where(above > 0, parts + 1, 0.0) @ (chances * shifts)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = np.where(taken > given, (taken - given) / slope, 0.0)
+        x = x - step
+        if np.all(step <= 1e-13 * (1 + np.abs(x))):
+            break
+    else:
+        x[taken > given] = -math.inf  # each at its own place
+    return np.asarray(x - 1e-12 * (1 + np.abs(x)))
 
 
 def _mixture(inner: Array, log_chances: Array, shifts: Array, log_rate: float) -> Array:
@@ -195,16 +216,21 @@ def several(event: Sampled, shift: float) -> CurvePair:
     with np.errstate(divide="ignore"):
         log_chances = binom(event.records, event.batch / event.population).logpmf(hits)
     kept = np.isfinite(log_chances)
-    chances, shifts, log_rate = log_chances[kept], hits[kept] * shift, math.log(event.rate)
+    return hits_alone(event, log_chances[kept], hits[kept] * shift)
+
+
+def hits_alone(event: Sampled, log_chances: Array, shifts: Array) -> CurvePair:
+    """Return the curves of the mixture of N(shifts), these being all hits, and N(0) for none, against N(0)."""
+    log_rate = math.log(event.rate)
 
     def forward(epsilon: Array) -> Array:
-        return _mixture(unamplified(epsilon, event), chances, shifts, log_rate)
+        return np.minimum(_mixture(unamplified(epsilon, event), log_chances, shifts, log_rate), 0)
 
     def backward(epsilon: Array) -> Array:
         inner = unamplified_back(epsilon, event)
         result = np.full(epsilon.shape, -math.inf)
         some = np.isfinite(inner)
-        result[some] = epsilon[some] + _mixture_back(inner[some], chances, shifts, log_rate)
+        result[some] = epsilon[some] + _mixture_back(inner[some], log_chances, shifts, log_rate)
         return np.asarray(np.minimum(result, 0))
 
-    return CurvePair(lambda epsilon: np.minimum(forward(epsilon), 0), backward)
+    return CurvePair(forward, backward)

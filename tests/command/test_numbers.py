@@ -181,10 +181,6 @@ def percent(ratio: float) -> str:
     return f"{math.ceil(excess)}%" if excess > 10 else f"{math.ceil(10 * excess) / 10:g}%"
 
 
-def times(ratio: float) -> str:
-    return f"{math.ceil(10 * ratio) / 10:.1f} times"
-
-
 def without_replacement() -> str:
     found = above("without_replacement")
     most = found.groupby("steps")["ratio"].max()
@@ -198,12 +194,11 @@ def without_replacement() -> str:
 
 def with_replacement() -> str:
     found = above("with_replacement")
-    rare = found["rate"] == 0.01
-    assert set(found[~rare]["rate"]) == {0.1, 0.3}
-    one, many = found["steps"] == 1, found[found["steps"] == 1000]["ratio"].max()
+    most = found.groupby("steps")["ratio"].max()
+    (z, q) = (f"{found[name].min():g} to {found[name].max():g}" for name in ("multiplier", "rate"))
     return (
-        f"for one step up to {percent(found[one & rare]['ratio'].max())} above such a pair at rate 0.01, and up to "
-        f"{times(found[one & ~rare]['ratio'].max())} as large at 0.1 and 0.3; for 1,000 steps up to {times(many)}"
+        f"above such a pair by up to {percent(most[1])} for one step, {percent(most[10])} for 10, {percent(most[100])} "
+        f"for 100 and {percent(most[1000])} for 1,000 ([multipliers {z}, rates {q}"
     )
 
 
@@ -225,7 +220,7 @@ def looseness() -> tuple[str, str]:
     assert found["largest_excess"].max() < 2e-4
     return (
         f"at most 0.02% in the {found['compositions'].sum()} random compositions",
-        f"up to {percent(worst[0])} above for several; with replacement up to {times(worst[1])} as large; "
+        f"up to {percent(worst[0])} above for several; with replacement up to {percent(worst[1])} above; "
         f"random allocation to 2 to 8 steps up to {percent(worst[2])} above.",
     )
 

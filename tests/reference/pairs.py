@@ -9,6 +9,7 @@ scheme                  neighbours            pair
 ======================  ====================  ===================================================================
 Poisson                 add_or_remove_one     (1-q) phi_0 + q phi_mu  against  phi_0, and the reverse [1, Theorem 11]
 Poisson                 replace_one           (1-q) phi_0 + q phi_u  against  (1-q) phi_0 + q phi_-u, u = mu/2 [2]
+Poisson, Laplace noise  replace_one           (1-q) L_0 + q L_u  against  (1-q) L_0 + q L_-u, u = mu/2
 without replacement     replace_one           on x > mu/2 the first pair, on a mirrored copy its reverse, and the
                                               rest of both laws on one point, of loss 0 [1, Proposition 30]
 with replacement        replace_one           a curve, see :mod:`reference.replacement`
@@ -144,6 +145,8 @@ def pairs_of(event: Sampled) -> tuple[Pair | Drawn, ...]:
     match event.scheme, event.neighbours:
         case "poisson", "add_or_remove_one":
             return Pair(((1.0, _added(share, mu)),)), Pair(((1.0, _added(share, mu, reversed=True)),))
+        case "poisson", "replace_one" if event.laplace:
+            return (laplace_exchanged(share, mu / 2),)
         case "poisson", "replace_one":
             return (Pair(((1.0, _exchanged(share, mu / 2)),)),)
         case "without_replacement", "replace_one":
@@ -174,6 +177,23 @@ def laplace(mu: float) -> Pair:
     """
     between = Stretch(lambda x: 0.5 * np.exp(x - mu), lambda x: 2 * x - mu, 0.0, mu, 2.0, starts=True, ends=True)
     return Pair(((1.0, between),), ((mu, 0.5), (-mu, 0.5 * math.exp(-mu))))
+
+
+def laplace_exchanged(q: float, u: float) -> Pair:
+    """Return (1-q) L_0 + q L_u against (1-q) L_0 + q L_-u, L_a the Laplace law of scale 1 about a: beyond u and -u the
+    loss is constant.
+    """
+
+    def part(x: Array) -> Array:
+        return np.log((1 - q) * np.exp(-np.abs(x)) + q * np.exp(-np.abs(x - u)))
+
+    most = math.log1p(q * math.expm1(u)) - math.log1p(q * math.expm1(-u))
+    tail = 0.5 * math.exp(-u) * (1 + q * math.expm1(u))
+    halves = (
+        Stretch(lambda x: 0.5 * np.exp(part(x)), lambda x: part(x) - part(-x), low, high, 2.0, starts=True, ends=True)
+        for low, high in ((-u, 0.0), (0.0, u))
+    )
+    return Pair(tuple((1.0, half) for half in halves), ((most, tail), (-most, tail * math.exp(-most))))
 
 
 def randomised_response(epsilon: float) -> Pair:

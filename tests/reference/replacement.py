@@ -1,18 +1,15 @@
 """Drawing with replacement on the second route: a curve instead of densities, and the moments that follow from it.
 
-With q the chance that the record is drawn at all, c_k the chance of k copies given that, and e^epsilon = 1 - q + q y,
-advanced joint convexity [1, Theorem 2] leaves
+With p_k the chance of k copies, b_k = phi_(k mu) / phi_0 at x, and alpha = e^epsilon, every number of copies is told
+from its absence, or from as many of the other record, from its own place on (see :mod:`dpcheck.accounting.hits`):
 
-    delta(epsilon) = q ((1 - beta) D + beta G),  beta = e^epsilon / y,
-    D = integral of (sum_k c_k phi_(k mu) - y phi_0)^+,   G = sum_k c_k integral of (phi_(k mu) - y phi_0)^+,
+    delta(epsilon) = sum over k >= 1 of p_k integral of (phi_(k mu) - r_k phi_0)^+,  r_k = max(alpha, b_k).
 
-the first against the batches that lack the record, the second against those that hold the other one, with k shown. All
-is written in terms of the x at which sum_k c_k phi_(k mu) / phi_0 is y. The moments of the loss of a pair whose two
-directions share the curve are
+All is written in terms of the x that the numbers with b_k > alpha share: there
+alpha = (p_0 + sum p_k b_k) / (p_0 + sum p_k), the sums over these k, which is the largest such ratio of any set of k.
+The moments of the loss of a pair whose two directions share the curve are
 
     E e^(s loss) = 1 + s (s + 1) integral over epsilon > 0 of (e^(s epsilon) + e^(-(s + 1) epsilon)) delta(epsilon).
-
-[1] Balle, Barthe and Gaboardi, "Privacy Amplification by Subsampling", NeurIPS 2018.
 """
 
 from __future__ import annotations
@@ -61,12 +58,10 @@ class Drawn:
 
     def _rule(self, order: float, frequency: float) -> tuple[Array, Array]:
         """Return epsilons and weights that integrate over epsilon > 0 what oscillates up to this frequency."""
-        low, high = -1e6, 1e6
-        for _ in range(200):  # where the likelihood ratio is 1, and epsilon 0
-            middle = (low + high) / 2
-            low, high = (middle, high) if float(self._height(np.array([middle]))[0]) < 0 else (low, middle)
+        high = self.mu / 2  # where epsilon is 0: from there on one copy counts
         most = max(k for k, _ in self.copies) * self.mu
         edges = np.arange(high, high + _REACH + most * (order + 2) + _PANEL, _PANEL)
+        edges = np.sort(np.concatenate([edges, self._bends(edges)]))
         ends = self._epsilon(edges)
         if order * ends[-1] > _LARGEST and self.mu * order > _LARGEST:
             return np.empty(0), np.empty(0)
@@ -86,36 +81,53 @@ class Drawn:
         weights = (half * _WEIGHTS).ravel()
         return self._epsilon(x), weights * self._slope(x) * self._delta(x)
 
-    def _parts(self, x: Array) -> Array:
-        """Return the logarithms of c_k phi_(k mu) / phi_0, (k, n)."""
-        return np.array([math.log(c) + k * self.mu * x - (k * self.mu) ** 2 / 2 for k, c in self.copies])
-
-    def _height(self, x: Array) -> Array:
-        """Return the logarithm of y."""
-        return np.asarray(np.logaddexp.reduce(self._parts(x), axis=0))
+    def _parts(self, x: Array) -> tuple[Array, Array]:
+        """Return the logarithms of b_k, (k, n), and those that p_k is part of, with p_0 for a last row."""
+        bends = np.array([k * self.mu * x - (k * self.mu) ** 2 / 2 for k, _ in self.copies])
+        return bends, np.array([math.log(self.q * c) + bend for (_, c), bend in zip(self.copies, bends, strict=True)])
 
     def _epsilon(self, x: Array) -> Array:
-        height = self._height(x)
-        small = np.log1p(self.q * np.expm1(np.minimum(height, 1.0)))
-        large = height + np.log(self.q + (1 - self.q) * np.exp(-np.maximum(height, 1.0)))
-        return np.where(height < 1.0, small, large)
+        """Return the largest logarithm of alpha, one more copy after the other, the largest b_k first."""
+        bends, parts = self._parts(x)
+        order = np.argsort(-bends, axis=0)
+        chances = np.array([self.q * c for _, c in self.copies])[order]
+        grown = chances * np.expm1(np.minimum(np.take_along_axis(bends, order, 0), 1.0))
+        small = np.log1p(np.max(np.cumsum(grown, 0) / (1 - self.q + np.cumsum(chances, 0)), axis=0, initial=0.0))
+        sums = np.logaddexp.accumulate(
+            np.vstack([np.full_like(x, math.log1p(-self.q)), np.take_along_axis(parts, order, 0)])
+        )
+        large = np.max(sums - np.log(1 - self.q + np.vstack([0 * x, np.cumsum(chances, 0)])), axis=0)
+        return np.where(np.max(bends, axis=0) < 1.0, small, large)
+
+    def _bends(self, edges: Array) -> Array:
+        """Return the places at which a number of copies begins or ceases to be one of those that share them."""
+        found: list[float] = []
+        x = np.linspace(edges[0], edges[-1], 20 * edges.size)
+        for row, signs in enumerate(self._parts(x)[0] > self._epsilon(x)):
+            for i in np.flatnonzero(signs[1:] != signs[:-1]):
+                low, high = float(x[i]), float(x[i + 1])
+                for _ in range(60):
+                    middle = np.array([(low + high) / 2])
+                    same = bool((self._parts(middle)[0][row] > self._epsilon(middle))[0]) == bool(signs[i])
+                    low, high = (float(middle[0]), high) if same else (low, float(middle[0]))
+                found.append(high)
+        return np.array(found)
 
     def _slope(self, x: Array) -> Array:
         """Return the derivative of epsilon."""
-        parts, height = self._parts(x), self._height(x)
-        mean = sum(k * self.mu * np.exp(part - height) for (k, _), part in zip(self.copies, parts, strict=True))
-        return np.asarray(mean * self.q * np.exp(height - self._epsilon(x)))
+        bends, parts = self._parts(x)
+        shared = np.exp(np.where(bends > self._epsilon(x), parts, -np.inf))
+        rising = np.array([k * self.mu for k, _ in self.copies]) @ shared
+        return np.asarray(rising / (1 - self.q + shared.sum(axis=0)))
 
     def _delta(self, x: Array) -> Array:
-        """Return delta where the likelihood ratio is that at ``x``; all integrands are positive."""
-        parts, height, epsilon = self._parts(x), self._height(x), self._epsilon(x)
-        apart, seen = np.zeros_like(x), np.zeros_like(x)
-        for (k, c), part in zip(self.copies, parts, strict=True):
+        """Return delta where the shared place is ``x``; all integrands are positive."""
+        epsilon, total = self._epsilon(x), np.zeros_like(x)
+        for k, c in self.copies:
             shift = k * self.mu
-            apart += np.exp(part) * _gain(x, shift)
-            seen += c * np.exp(height) * _gain((height + shift**2 / 2) / shift, shift)
-        beta = np.exp(np.minimum(epsilon - height, 0.0))
-        return np.asarray(self.q * ((1 - beta) * apart + beta * seen))
+            place = np.maximum(x, epsilon / shift + shift / 2)
+            total += self.q * c * np.exp(shift * place - shift**2 / 2) * _gain(place, shift)
+        return total
 
 
 def _gain(x: Array, shift: float) -> Array:

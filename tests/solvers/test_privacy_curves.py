@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
+from scipy.optimize import brentq
 from scipy.stats import binom
 
 from dpcheck import certify
@@ -152,27 +153,33 @@ def test_every_small_data_set_stays_below_the_curve(scheme: str, population: int
 
 @pytest.mark.parametrize(("population", "batch", "z"), [(20, 5, 1.0), (10, 10, 2.0), (5, 30, 9.0)])
 def test_one_step_with_replacement_covers_the_mixture_of_multiplicities(population: int, batch: int, z: float) -> None:
-    """The two terms of its bound, computed here in full: above the mixture of shifts k / z, below the groups."""
+    """The bound, computed here in full: above the mixture of shifts k / z, below the groups, and attained at 0."""
     copies = np.arange(batch + 1)
     chances = binom.pmf(copies, batch, 1 / population)
-    rate = 1 - chances[0]
     plain, mixed = mixture([1], [0.0]), mixture(chances, copies / z)
-    hit = mixture(chances[1:] / rate, copies[1:] / z)
     ends = -12, 12 + batch / z
     curve = privacy_curve(step(z, batch, population, "with_replacement"))
     for epsilon in (0.0, 0.05, 0.5, 2.0):
-        bound = float(curve(epsilon))
+        bound, alpha = float(curve(epsilon)), math.exp(epsilon)
         for p, q in ((mixed, plain), (plain, mixed)):
             assert hockey_stick(p, q, epsilon, *ends) <= bound + 1e-8
-        inner = math.log1p(math.expm1(epsilon) / rate)
-        beta = math.exp(epsilon - inner)
-        groups = sum(
-            chance * math.exp(gaussian_log_delta(np.array([inner]), k / z)[0])
-            for k, chance in zip(copies[1:], chances[1:], strict=True)
+
+        def ratios(x: float, alpha: float = alpha) -> Array:
+            return np.maximum(np.exp(copies / z * x - (copies / z) ** 2 / 2), alpha)
+
+        def spare(x: float, alpha: float = alpha) -> float:
+            return float(chances[1:] @ (ratios(x)[1:] - alpha) - (alpha - 1) * chances[0])
+
+        shared = ratios(brentq(spare, 0, 100, xtol=1e-12) if epsilon > 0 else -1e3)
+        groups, expected = (
+            sum(c * hockey_stick(mixture([1], [k / z]), plain, math.log(r), *ends) for k, c, r in rows)
+            for rows in (zip(copies[1:], chances[1:], each[1:], strict=True) for each in (0 * shared + alpha, shared))
         )
-        expected = rate * (1 - beta) * hockey_stick(hit, plain, inner, *ends) + beta * groups
         assert bound == pytest.approx(expected, rel=1e-5)
-        assert bound <= groups * (1 + 1e-9)
+        assert bound <= groups * (1 + 1e-6)
+        if epsilon == 0:
+            apart = hockey_stick(*(mixture(chances, side * copies / z) for side in (0.5, -0.5)), 0.0, -20, 20)
+            assert apart == pytest.approx(bound, rel=1e-5)
 
 
 @pytest.mark.parametrize("side", [1, -1])
@@ -191,4 +198,4 @@ def test_no_other_records_beat_the_bound_with_replacement(side: int) -> None:
 
 def test_the_worst_known_pair_with_replacement_is_near() -> None:
     """n = 1000, m = 10, z = 1 at delta 1e-6: 1.135 with all hits as groups, 0.402 for the mixture."""
-    assert certify(step(1.0, 10, 1000, "with_replacement"), 1e-6).epsilon == pytest.approx(0.41301, abs=1e-4)
+    assert certify(step(1.0, 10, 1000, "with_replacement"), 1e-6).epsilon == pytest.approx(0.40183, abs=1e-4)
