@@ -32,7 +32,8 @@ class Entrant:
     where : its package or repository;  copy : the folder of ``home()`` in which a copy of the repository lies, for
     those that no registry has;  requires : packages of its environment, None for this one
     uses_claim : whether its bound depends on the claim;  words : what of it is called, and what the adapter adds
-    most_runs : more take too long;  one_number : it takes outputs of one number alone
+    most_runs : more take too long;  seeds : fewer, since it is slow;  one_number : it takes outputs of one number
+    alone;  pure : it knows no delta
     """
 
     path: Path
@@ -44,6 +45,8 @@ class Entrant:
     words: str
     most_runs: int = 1_000_000
     one_number: bool = False
+    pure: bool = False
+    seeds: int | None = None
 
     @classmethod
     def read(cls, path: Path) -> Entrant:

@@ -10,7 +10,7 @@ ENTRANT = {
     "uses_claim": True,
     "words": "audit_privacy: sets chosen on earlier runs, tested on fresh ones; one level for all of them",
 }
-PROBES = 48  # runs on each data set that an audit of an unseeded mechanism takes to look at its outputs
+PROBES = 96  # runs on each data set, at most, with which an audit of an unseeded mechanism looks at its outputs
 
 
 def bound(data, neighbour, epsilon, delta, confidence):
