@@ -44,8 +44,8 @@ def main(arguments: list[str]) -> int:
                     row = table.measured(entrant, process, case, runs)
                     if row is not None:
                         table.add(row)
-                        print(*(f"{key} {value:.4g}" if isinstance(value, float) else value
-                                for key, value in row.items() if key not in ("bounds", "truth")), flush=True)  # fmt: skip
+                        shown = {key: row[key] for key in ("seeds", "found", "above", "bound", "seconds", "why")}
+                        print(name, case.name, runs, *(f"{key} {value}" for key, value in shown.items()), flush=True)
     page.write()
     return 0
 

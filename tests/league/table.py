@@ -13,13 +13,14 @@ from league.case import Case
 from league.entrant import Entrant, Process
 
 NAME = "league"
-SEEDS = {1_000: 10, 10_000: 20, 100_000: 3, 1_000_000: 2}
+SEEDS = {1_000: 20, 10_000: 20, 100_000: 3}
 KEYS = ["entrant", "case", "runs"]
 
 
 def seeds(case: Case, runs: int) -> int:
-    """How many times a case is audited: fewer where only the verdict is compared, for its truth is not a number."""
-    return min(SEEDS.get(runs, 3), 20 if math.isfinite(case.truth) and case.truth > 0 else 3)
+    """How many times a case is audited: fewer where only the verdict is compared, or where cases are many."""
+    compared = math.isfinite(case.truth) and case.truth > 0 and not case.name.startswith("bug ")
+    return min(SEEDS.get(runs, 3), 20 if compared else 3)
 
 
 def measured(entrant: Entrant, process: Process, case: Case, runs: int) -> dict[str, Any] | None:

@@ -162,13 +162,14 @@ def cases() -> Iterator[Case]:
         truth = epsilon_of(largest_law(LEVEL, one_sided), largest_law(MIXED, one_sided))
         how = {"one_sided": one_sided, "value": False}
         yield case(f"noisy maximum, {words}", largest, (LEVEL, MIXED), truth, False, DING, **how)
-        # the largest of five is small only where all are: five noises of scale 2 / epsilon; exponential ones have an end
+        # small only where all five are, each with noise of scale 2 / epsilon; exponential noises have an end
         truth = math.inf if one_sided else 5 * half
         how["value"] = True
         yield case(f"value of the noisy maximum, {words}", largest, (NONE, ALL), truth, True, DING, **how)
     for number, threshold, noise, limit, again in (
         (1, 1 / half, 2 * most / half, most, False), (2, most / half, 2 * most / half, most, True),
-        (4, 4 / EPSILON, 4 / (3 * EPSILON), most, False), (5, 1 / half, 0.0, 6, False), (6, 1 / half, 1 / half, 6, False),
+        (4, 4 / EPSILON, 4 / (3 * EPSILON), most, False), (5, 1 / half, 0.0, 6, False),
+        (6, 1 / half, 1 / half, 6, False),
     ):  # fmt: skip
         told = [svt_law(answers, limit, threshold, noise, again) for answers in (QUERIES, UPS)]
         assert all(abs(law.sum() - 1) < 1e-6 for law in told), number

@@ -16,8 +16,10 @@ class _Absent(types.ModuleType):
     """A library whose mechanisms it ships with, none of which is audited here."""
 
     def __getattr__(self, name):
-        """Return a class of that name."""
-        return type(name, (), {})
+        """Return a class of that name, which takes any arguments."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return type(name, (), {"__init__": lambda self, *given, **named: None})
 
 
 for _name in (
@@ -43,9 +45,9 @@ ENTRANT = {
     "uses_claim": False,
     "pure": True,
     "seeds": 4,
-    "words": "a Trial with logistic regression of standardised numbers and WitnessOptimization for both orders: 25 % of "
-    "the runs to learn, 15 % to choose thresholds, 10 % to choose the order, 50 % for its lower bound; at delta 0, where "
-    "its line search over (epsilon, delta) has one point",
+    "words": "a Trial with logistic regression of standardised numbers and WitnessOptimization for both orders: 25 % "
+    "of the runs to learn, 15 % to choose thresholds, 10 % to choose the order, 50 % for its lower bound; at delta 0, "
+    "where its line search has one point",
 }
 
 

@@ -18,8 +18,8 @@ ENTRANT = {
     "copy": "src/differential-privacy",
     "uses_claim": False,
     "one_number": True,
-    "words": "HistogramTester with 20 bins between the 1 % and 99 % quantiles of a tenth of the runs, both ways at half "
-    "of the level; the bound is the largest epsilon that it rejects",
+    "words": "HistogramTester with 20 bins between the 1 % and 99 % quantiles of a tenth of the runs, both ways at "
+    "half of the level; the bound is the largest epsilon that it rejects",
 }
 
 

@@ -20,8 +20,8 @@ ENTRANT = {
     "pure": True,
     "seeds": 4,
     "words": "select_event at the claim on a sixth of the runs, as its defaults have it, and its test of the event on "
-    "the rest; the bound is the least epsilon that the test does not reject. It searches products of an event a number, "
-    "so that it takes part where those are at most 4,096",
+    "the rest; the bound is the least epsilon that the test does not reject. It searches products of an event a "
+    "number, so that it takes part where those are at most 4,096",
 }
 
 
