@@ -69,7 +69,8 @@ def why() -> str:
     )
     return (
         "Why, as far as it is known: of 10,000 runs dpcheck learns on 13 % and tests on the rest. That is too little "
-        "where a small leak is spread over many numbers, or lies in a rare set. Bound over truth with 13 % and with "
+        "where a small leak is spread over many numbers, or lies in a rare set; and where outputs never overlap, a "
+        "bound is about the logarithm of the runs that its test has. Bound over truth with 13 % and with "
         f"35 % (`python -m tests.league.shares`): {said}. The larger share keeps the level, since it is fixed "
         "beforehand; it is not adopted yet, since every audit of some 5,000 to 50,000 runs would change, and published "
         "tables with it."

@@ -20,14 +20,7 @@ from league.cases import fooling, sniper
 from dpcheck.audits import looks
 
 RUNS, SEEDS, MORE = 10_000, 8, (0.01, 0.04, 0.30, 0.65)
-CASES = (
-    "fooling comb, kept",
-    "sniper Laplace",
-    "sniper RAPPOR",
-    "sniper RAPPOR, once",
-    "sniper SVT 1",
-    "sniper histogram",
-)
+CASES = ("fooling comb, kept", "sniper Laplace", "sniper RAPPOR, once", "sniper SVT 1")
 
 
 def mean(case: Case, shares: tuple[float, ...]) -> float:
