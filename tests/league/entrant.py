@@ -16,8 +16,7 @@ from dpcheck.audits.running.other_python import OtherPython
 
 FOLDER = Path(__file__).parent / "entrants"
 CONFIDENCE = 0.95
-ONE_CORE = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS",
-            "TF_NUM_INTEROP_THREADS", "NUMBA_NUM_THREADS")  # fmt: skip
+ONE_CORE = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 def home() -> Path:
@@ -32,8 +31,7 @@ class Entrant:
     where : its package or repository;  copy : the folder of ``home()`` in which a copy of the repository lies, for
     those that no registry has;  requires : packages of its environment, None for this one
     uses_claim : whether its bound depends on the claim;  words : what of it is called, and what the adapter adds
-    most_runs : more take too long;  seeds : fewer, since it is slow;  one_number : it takes outputs of one number
-    alone;  pure : it knows no delta
+    most_runs : more take too long;  seeds : fewer, since it is slow;  pure : it knows no delta
     """
 
     path: Path
@@ -44,7 +42,6 @@ class Entrant:
     uses_claim: bool
     words: str
     most_runs: int = 1_000_000
-    one_number: bool = False
     pure: bool = False
     seeds: int | None = None
 

@@ -27,8 +27,6 @@ def measured(entrant: Entrant, process: Process, case: Case, runs: int) -> dict[
     """Return the row of an entrant on a case; None where it does not take part."""
     if runs > entrant.most_runs or (entrant.pure and case.delta > 0):
         return None
-    if entrant.one_number and case.samples(2, 0)[0].shape[1] > 1:
-        return None
     bounds, found, seconds, failures = [], 0, [], []
     with suppress(Exception):
         process.bound(*case.samples(1_000, 10_000), case.claimed, case.delta)  # what happens once happens here
