@@ -20,10 +20,11 @@ def folder() -> Path:
     return Path(os.environ.get("DPCHECK_WILD", Path.home() / ".cache" / "dpcheck-wild"))
 
 
-def interpreter(requires: Sequence[str], version: str) -> Path:
+def interpreter(requires: Sequence[str], version: str, within: Path | None = None) -> Path:
     """Return the Python of an environment with these packages, which is made where it is not there."""
     key = hashlib.sha256("\n".join([version, *requires]).encode()).hexdigest()[:12]
-    home, whole = folder() / key, folder() / f"{key}.txt"
+    within = within or folder()
+    home, whole = within / key, within / f"{key}.txt"
     if not whole.exists():
         shutil.rmtree(home, ignore_errors=True)
         _run([_base(version), "-m", "venv", str(home)])
