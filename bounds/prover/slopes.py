@@ -16,7 +16,7 @@ import flint
 import numpy as np
 import sympy
 
-from dpcheck.bounds.prover import ball, cuts, ranges
+from dpcheck.bounds.prover import ball, cuts, known, lowest, ranges
 from dpcheck.bounds.prover.domain import Domain, allows
 from dpcheck.bounds.prover.search import Samples, way
 from dpcheck.bounds.prover.signs import Box, OpenError, limit_at, nonnegative, ranged, sign
@@ -33,7 +33,7 @@ def proves(difference: Any, domain: Domain) -> bool:
     """Say whether the difference is shown to be nonnegative wherever it is defined on the domain."""
     if len(domain.intervals) > 4 or difference.has(sympy.ceiling, sympy.floor, sympy.Max, sympy.Min, sympy.Abs):
         return False
-    if not continuous(difference, domain.intervals):
+    if not continuous(difference, domain):
         return False
     try:
         return any(_Proof().nonnegative(f, box, _DEEP) for f, box in cuts.reduced(difference, domain))
@@ -104,6 +104,9 @@ class _Proof:
                 if ways[letter] == 1 and self._bends_up(f, slope, letter, box, samples, deep):
                     return True
         for letter, slope in slopes.items():
+            if ways[letter] is None and deep == _DEEP and self._lowest(f, slope, letter, box, samples, deep):
+                return True
+        for letter, slope in slopes.items():
             if ways[letter] is not None and self._monotone(f, slope, letter, ways[letter], box, deep):
                 return True
         line = len(box) == 1 and all(_plain(slope) or slope.is_rational_function() for slope in slopes.values())
@@ -155,6 +158,18 @@ class _Proof:
         return all(self._at_end(f, letter, end, other, box, deep) for end, other in ends) and self.nonnegative(
             -bend, box, deep - 1
         )
+
+    def _lowest(self, f: Any, slope: Any, letter: Any, box: Box, samples: Samples, deep: int) -> bool:
+        """Say whether it is convex in the letter, and not negative where its slope is 0."""
+        bend = slope.diff(letter)
+        if way(samples.values(bend)) != 1:
+            return False
+        rest = {other: ends for other, ends in box.items() if other != letter}
+        for place in lowest.places(slope, letter, box):
+            there = f.xreplace({letter: place})
+            if lowest.vanishes(there, rest) or self.nonnegative(there, rest, deep - 1):
+                return self.nonnegative(bend, box, deep - 1)
+        return False
 
     def _bends_up(self, f: Any, slope: Any, letter: Any, box: Box, samples: Samples, deep: int) -> bool:
         """Say whether it is convex in the letter, and at the low end neither negative nor falling."""
@@ -320,19 +335,18 @@ def smooth(f: Any, box: Box) -> bool:
     return False
 
 
-def continuous(f: Any, box: Box) -> bool:
-    """Say whether ``f`` is continuous on the closed box wherever it is defined.
+def continuous(f: Any, domain: Domain) -> bool:
+    """Say whether ``f`` is continuous at every point of the domain at which it is defined.
 
     All functions here are, except a power with letters in its exponent where the base and the
-    exponent may both vanish. ``box`` holds letters that say of themselves whether they can be 0.
+    exponent may both vanish.
     """
-    powers = [power for power in f.atoms(sympy.Pow) if power.exp.free_symbols and power.base is not sympy.E]
-    inner = ranged(box)
-    for power in powers:
-        base, exponent = ranges.enclose(power.base, inner), ranges.enclose(power.exp, inner)
-        if not (power.base.is_positive or base[0] > 0 or (base[0] >= 0 and exponent[0] > 0)):
-            return False
-    return True
+    powers = (power for power in f.atoms(sympy.Pow) if power.exp.free_symbols and power.base is not sympy.E)
+    return all(
+        power.base.is_positive or known.positive(power.base, domain)
+        or (known.nonnegative(power.base, domain) and known.positive(power.exp, domain))
+        for power in powers
+    )  # fmt: skip
 
 
 def logs_apart(f: Any, box: Box) -> Any:
