@@ -69,6 +69,9 @@ class _Proof:
         apart = logs_apart(f, box)
         if apart != f:
             return self.nonnegative(apart, box, deep)
+        if deep >= _DEEP - 1 and f.has(sympy.log, sympy.exp, sympy.Pow) and smooth(f, box):
+            if any(self._lowest(f, letter, box, deep) for letter in box):
+                return True
         if deep > 0 and (_two_powers(f) or (deep == _DEEP and f.has(sympy.exp))):
             for other in self._logarithmic(f, box, one=True):
                 if self.nonnegative(other, box, deep - 1):
@@ -103,9 +106,6 @@ class _Proof:
             for letter, slope in slopes.items():
                 if ways[letter] == 1 and self._bends_up(f, slope, letter, box, samples, deep):
                     return True
-        for letter, slope in slopes.items():
-            if ways[letter] is None and deep == _DEEP and self._lowest(f, slope, letter, box, samples, deep):
-                return True
         for letter, slope in slopes.items():
             if ways[letter] is not None and self._monotone(f, slope, letter, ways[letter], box, deep):
                 return True
@@ -159,14 +159,15 @@ class _Proof:
             -bend, box, deep - 1
         )
 
-    def _lowest(self, f: Any, slope: Any, letter: Any, box: Box, samples: Samples, deep: int) -> bool:
+    def _lowest(self, f: Any, letter: Any, box: Box, deep: int) -> bool:
         """Say whether it is convex in the letter, and not negative where its slope is 0."""
+        slope = f.diff(letter)
         bend = slope.diff(letter)
-        if way(samples.values(bend)) != 1:
-            return False
         rest = {other: ends for other, ends in box.items() if other != letter}
         for place in lowest.places(slope, letter, box):
             there = f.xreplace({letter: place})
+            if way(Samples(bend, box).values(bend)) != 1:
+                return False
             if lowest.vanishes(there, rest) or self.nonnegative(there, rest, deep - 1):
                 return self.nonnegative(bend, box, deep - 1)
         return False
