@@ -25,6 +25,7 @@ from dpcheck.errors import InputError
 METHOD = "derivatives in ball arithmetic"
 _STEPS = 120  # functions whose sign is asked for, in one proof
 _DEEP = 6  # derivatives, one of another
+_BEND = 2  # ... of the second derivative of what is convex
 _LARGE = 120  # operations in a function that is still factored
 _BOXES = 120  # of one cover
 
@@ -169,7 +170,7 @@ class _Proof:
             if way(Samples(bend, box).values(bend)) != 1:
                 return False
             if lowest.vanishes(there, rest) or self.nonnegative(there, rest, deep - 1):
-                return self.nonnegative(bend, box, deep - 1)
+                return self.nonnegative(bend, box, min(deep - 1, _BEND))
         return False
 
     def _bends_up(self, f: Any, slope: Any, letter: Any, box: Box, samples: Samples, deep: int) -> bool:
