@@ -16,7 +16,7 @@ import flint
 import numpy as np
 import sympy
 
-from dpcheck.bounds.prover import ball, cuts, known, lowest, ranges
+from dpcheck.bounds.prover import ball, cuts, known, lowest, ranges, series, simpler
 from dpcheck.bounds.prover.domain import Domain, allows
 from dpcheck.bounds.prover.search import Samples, way
 from dpcheck.bounds.prover.signs import Box, OpenError, limit_at, nonnegative, ranged, sign
@@ -73,6 +73,10 @@ class _Proof:
         if deep >= _DEEP - 1 and f.has(sympy.log, sympy.exp, sympy.Pow) and smooth(f, box):
             if any(self._lowest(f, letter, box, deep) for letter in box):
                 return True
+        if deep == _DEEP and any(
+            self.nonnegative(g, inner, deep - 1) for g, inner in self._simpler(f, box)
+        ):
+            return True
         if deep > 0 and (_two_powers(f) or (deep == _DEEP and f.has(sympy.exp))):
             for other in self._logarithmic(f, box, one=True):
                 if self.nonnegative(other, box, deep - 1):
@@ -90,7 +94,7 @@ class _Proof:
         values = samples.values(f)
         if _hopeless(values):
             return False
-        if nonnegative(f, box):
+        if nonnegative(f, box) or (len(box) == 1 and self._by_series(f, box)):
             return True
         if not smooth(f, box):
             return self._apart(f, box, deep, cuts.singular(f, box))
@@ -159,6 +163,22 @@ class _Proof:
         return all(self._at_end(f, letter, end, other, box, deep) for end, other in ends) and self.nonnegative(
             -bend, box, deep - 1
         )
+
+    def _by_series(self, f: Any, box: Box) -> bool:
+        """Say whether its power series shows it, in a letter that is at least 0."""
+        ((letter, _),) = box.items()
+        return letter.is_positive is True and series.nonnegative(f, letter)
+
+    def _simpler(self, f: Any, box: Box) -> Iterator[tuple[Any, Box]]:
+        """Yield functions and boxes of which one is enough, for which samples show no failure."""
+        both = simpler.tails(f, box)
+        if both is not None and self.nonnegative(both[0], box, _BEND):
+            yield both[1], box
+        for below in simpler.tangents(f, box) if smooth(f, box) else ():
+            if below == 0 or way(Samples(below, box).values(below)) == 1:
+                yield below, box
+        if len(box) > 1:
+            yield from simpler.exponentials(f, box)
 
     def _lowest(self, f: Any, letter: Any, box: Box, deep: int) -> bool:
         """Say whether it is convex in the letter, and not negative where its slope is 0."""
