@@ -58,6 +58,7 @@ class Formulas:
         self._bound: list[str] = []
         self._letters: dict[str, dict[str, bool]] = {}  # in the order in which they are typed
         self._first: dict[str, int] = {}  # where they are typed first
+        self._counters = set[str]()  # of products that a binomial coefficient or a factorial is
         self._stand_alone = set[str]()  # in the domain: what is between two signs, or has a kind
 
     # --- tokens
@@ -244,8 +245,9 @@ class Formulas:
         known = value_of(count)
         if known is not None and known.denominator == 1 and 0 <= known <= _WRITTEN_OUT:
             return _product([number(1), *(factor(number(j)) for j in range(1, int(known) + 1))])
-        typed = {token.text for token in self._tokens}
-        name = next(name for name in ("j", "i", "l", *(f"j_{k}" for k in range(len(typed) + 1))) if name not in typed)
+        typed = {token.text for token in self._tokens} | self._counters
+        name = next(name for name in ("j", "i", *(f"j_{k}" for k in range(len(typed) + 1))) if name not in typed)
+        self._counters.add(name)
         letter = ["letter", name, {"integer": True, "positive": True}]
         return ["Product", factor(letter), ["Tuple", letter, number(1), count]]
 

@@ -66,17 +66,18 @@ def powers(term: Any, box: Box) -> Powers | None:
     found: Powers = {}
     negative = False
 
-    def add(base: Any, exponent: Any) -> bool:
+    def add(base: Any, exponent: Any, whole: bool) -> bool:
+        """Take in a power; of a negative base only where no root is taken: that of (x - 2)^2 is not x - 2."""
         nonlocal negative
         if base.is_Rational and base != 0:
-            if base < 0 and not exponent.is_Integer:
+            if base < 0 and not (whole and exponent.is_Integer):
                 return False
             negative ^= bool(base < 0 and exponent % 2 == 1)
             for prime, power in sympy.factorrat(abs(base)).items():
                 found[sympy.Integer(prime)] = found.get(sympy.Integer(prime), 0) + power * exponent
             return True
         known = 2 if base is sympy.E else sign(base, box)
-        if known == -2 and exponent.is_Integer:
+        if known == -2 and whole and exponent.is_Integer:
             negative ^= bool(exponent % 2 == 1)
             base, known = sympy.expand(-base), 2
         if known == 2:
@@ -89,16 +90,12 @@ def powers(term: Any, box: Box) -> Powers | None:
         if len(inner) > 1 and not exponent.is_Integer and sign(base, box) != 2:
             return None
         for part in inner:
-            if not add(*((part, exponent) if part is sympy.E else _times(part, exponent))):
+            inner_base, power = (part, sympy.S.One) if part is sympy.E else part.as_base_exp()
+            if not add(inner_base, power * exponent, exponent.is_Integer is True):
                 return None
     if negative:
         return None
     return {base: exponent for base, power in found.items() if (exponent := sympy.cancel(power)) != 0}
-
-
-def _times(part: Any, exponent: Any) -> tuple[Any, Any]:
-    base, inner = part.as_base_exp()
-    return base, inner * exponent
 
 
 @functools.lru_cache(maxsize=4096)

@@ -70,13 +70,11 @@ class _Proof:
         apart = logs_apart(f, box)
         if apart != f:
             return self.nonnegative(apart, box, deep)
+        if deep == _DEEP and any(self.nonnegative(g, inner, deep - 1) for g, inner in self._simpler(f, box)):
+            return True
         if deep >= _DEEP - 1 and f.has(sympy.log, sympy.exp, sympy.Pow) and smooth(f, box):
             if any(self._lowest(f, letter, box, deep) for letter in box):
                 return True
-        if deep == _DEEP and any(
-            self.nonnegative(g, inner, deep - 1) for g, inner in self._simpler(f, box)
-        ):
-            return True
         if deep > 0 and (_two_powers(f) or (deep == _DEEP and f.has(sympy.exp))):
             for other in self._logarithmic(f, box, one=True):
                 if self.nonnegative(other, box, deep - 1):
