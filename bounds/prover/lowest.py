@@ -128,7 +128,7 @@ def _whole_part(exponent: Any) -> tuple[Any, Any]:
         return sympy.floor(exponent), exponent - sympy.floor(exponent)
     above, below = sympy.fraction(exponent)
     letters = sorted(exponent.free_symbols, key=str)
-    if not (above.is_polynomial(*letters) and below.is_polynomial(*letters)):
+    if not letters or not (above.is_polynomial(*letters) and below.is_polynomial(*letters)):
         return sympy.S.Zero, exponent
     quotient, _ = sympy.div(above, below, *letters)
     constant = sympy.floor(sympy.Poly(quotient, *letters).nth(*[0] * len(letters)))

@@ -15,6 +15,7 @@ from typing import Any
 import flint
 import numpy as np
 import sympy
+from sympy.polys.polyerrors import BasePolynomialError
 
 from dpcheck.bounds.prover import ball, cuts, known, lowest, ranges, series, simpler
 from dpcheck.bounds.prover.domain import Domain, allows
@@ -38,7 +39,7 @@ def proves(difference: Any, domain: Domain) -> bool:
         return False
     try:
         return any(_Proof().nonnegative(f, box, _DEEP) for f, box in cuts.reduced(difference, domain))
-    except (ArithmeticError, NotImplementedError, ValueError, TypeError, sympy.PolynomialError, InputError):
+    except (ArithmeticError, NotImplementedError, ValueError, TypeError, BasePolynomialError, InputError):
         return False  # sympy or a sample could not take a form that came up; what breaks off is no proof
 
 
@@ -72,9 +73,9 @@ class _Proof:
             return self.nonnegative(apart, box, deep)
         if deep == _DEEP and any(self.nonnegative(g, inner, deep - 1) for g, inner in self._simpler(f, box)):
             return True
-        if deep >= _DEEP - 1 and f.has(sympy.log, sympy.exp, sympy.Pow) and smooth(f, box):
-            if any(self._lowest(f, letter, box, deep) for letter in box):
-                return True
+        curved = deep >= _DEEP - 1 and f.has(sympy.log, sympy.exp, sympy.Pow) and smooth(f, box)
+        if curved and any(self._lowest(f, letter, box, deep) for letter in box):
+            return True
         if deep > 0 and (_two_powers(f) or (deep == _DEEP and f.has(sympy.exp))):
             for other in self._logarithmic(f, box, one=True):
                 if self.nonnegative(other, box, deep - 1):
