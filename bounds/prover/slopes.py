@@ -68,6 +68,8 @@ class _Proof:
         known = sign(f, box)
         if known is not None:
             return known >= 0
+        if len(box) == 1 and self._by_series(f, box):
+            return True
         apart = logs_apart(f, box)
         if apart != f:
             return self.nonnegative(apart, box, deep)
@@ -93,7 +95,7 @@ class _Proof:
         values = samples.values(f)
         if _hopeless(values):
             return False
-        if nonnegative(f, box) or (len(box) == 1 and self._by_series(f, box)):
+        if nonnegative(f, box):
             return True
         if not smooth(f, box):
             return self._apart(f, box, deep, cuts.singular(f, box))

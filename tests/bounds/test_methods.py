@@ -1,4 +1,4 @@
-"""Methods of the prover on fresh lines: true ones are proved, none with a wrong constant is; and each against itself."""
+"""Methods of the prover on fresh lines: true ones are proved, none with a wrong constant is; and each by itself."""
 
 from __future__ import annotations
 
