@@ -183,7 +183,7 @@ def _grown(node: Any) -> Any:
             known = facts.keys() <= _FACTS and all(type(fact) is bool for fact in facts.values())
             require(known, f"the letter {name}", "be a sympy.Symbol with sympy's assumptions", facts)
             return sympy.Symbol(name, **facts)
-    if isinstance(head, str) and head in ("binomial", "factorial", "gamma"):
-        raise InputError(f"a formula must be made of {_SHOWN}, got {head}, which is read and has no proofs yet")
+    if head == "gamma":
+        raise InputError(f"a formula must be made of {_SHOWN}, got gamma, which is read and has no proofs yet")
     require(head in HEADS, "a tree", "be that of a formula", node)
     return build(head, map(_grown, rest))

@@ -10,6 +10,7 @@ from dpcheck.bounds.tokens import CONSTANTS, FUNCTIONS, NUMBER_OF_ARGUMENTS, SUM
 from dpcheck.errors import did_you_mean
 
 _DEEPEST, _DIGITS = 100, 4_000  # brackets within brackets, digits of a number
+_WRITTEN_OUT = 20  # factors of a factorial or a binomial coefficient
 Tree = list[Any]
 
 
@@ -57,6 +58,7 @@ class Formulas:
         self._bound: list[str] = []
         self._letters: dict[str, dict[str, bool]] = {}  # in the order in which they are typed
         self._first: dict[str, int] = {}  # where they are typed first
+        self._counters = set[str]()  # of products that a binomial coefficient or a factorial is
         self._stand_alone = set[str]()  # in the domain: what is between two signs, or has a kind
 
     # --- tokens
@@ -154,7 +156,7 @@ class Formulas:
     def _postfix(self) -> Tree:
         base = self._atom()
         while self._take("!"):
-            base = ["factorial", base]
+            base = self._factorial(base)
         return base
 
     def _atom(self) -> Tree:
@@ -222,7 +224,32 @@ class Formulas:
                             f"{len(arguments)}", self._text, token.place)  # fmt: skip
         if head in ("cosh", "sinh", "tanh"):
             return _hyperbolic(head, arguments[0])
+        if head in ("binomial", "factorial"):
+            return self._binomial(*arguments) if head == "binomial" else self._factorial(*arguments)
         return ["Pow", arguments[0], number(Fraction(1, 2))] if head == "sqrt" else [head, *arguments]
+
+    def _factorial(self, top: Tree) -> Tree:
+        """Return 1*2*...*top as a product; one that runs backwards, as for a top below 0, is not decided."""
+        return self._counted(top, lambda k: k)
+
+    def _binomial(self, top: Tree, chosen: Tree) -> Tree:
+        """Return the product of (top + 1 - j)/j for j from 1 to ``chosen``: a binomial coefficient for any top."""
+
+        def factor(j: Tree) -> Tree:
+            return ["Mul", ["Add", top, number(1), _negative(j)], ["Pow", j, MINUS]]
+
+        return self._counted(chosen, factor)
+
+    def _counted(self, count: Tree, factor: Callable[[Tree], Tree]) -> Tree:
+        """Return the product of the factors 1 to ``count``, written out where it is a small number."""
+        known = value_of(count)
+        if known is not None and known.denominator == 1 and 0 <= known <= _WRITTEN_OUT:
+            return _product([number(1), *(factor(number(j)) for j in range(1, int(known) + 1))])
+        typed = {token.text for token in self._tokens} | self._counters
+        name = next(name for name in ("j", "i", *(f"j_{k}" for k in range(len(typed) + 1))) if name not in typed)
+        self._counters.add(name)
+        letter = ["letter", name, {"integer": True, "positive": True}]
+        return ["Product", factor(letter), ["Tuple", letter, number(1), count]]
 
     def _over_range(self, head: str) -> Tree:
         """Read ``body, letter = low..high)``; the letter is the sum's own."""

@@ -274,7 +274,9 @@ def _decide(
         if case.form is None:
             return proof.left_open(case.where, domain)
         real = functools.partial(_original, case.form, genuine)
-        verdict, point, text = smt.decide(case.form, real, seconds, short=True)
+        verdict, point, text = "unresolved", None, ""
+        if not _curved(case.form):
+            verdict, point, text = smt.decide(case.form, real, seconds, short=True)
         # polynomials of an integer letter are cut further below, which gives certificates
         routes = (slopes.proves, slopes.proves_counted) if case.form.ties else (slopes.proves,)
         if verdict == "unresolved" and any(proves(case.difference, case.where) for proves in routes):
@@ -305,6 +307,16 @@ def _decide(
                     note = part.note or _open_for(half)
                     return replace(proof.outcome(part.verdict, part.point), methods=part.methods, note=note)
     return proof.outcome("proved")
+
+
+def _curved(form: forms.Form) -> bool:
+    """Say whether an exponent is no sum of multiples of single letters: with such the solver is tried last."""
+    exponents = [tie.argument for tie in form.ties if tie.kind == "exp"]
+    return any(
+        len(term.free_symbols) > 1 or any(not exponent.is_polynomial(x) for x in term.free_symbols)
+        for exponent in exponents
+        for term in sympy.Add.make_args(sympy.expand(exponent))
+    )
 
 
 def _uncertified(difference: Any, domain: Domain, proof: _Proof) -> list[_Case]:

@@ -48,6 +48,8 @@ def positive(g: Any, domain: Domain) -> bool:
     for form in _forms(g, domain):
         if form.is_positive:
             return True
+    if g.is_Pow and g.exp.is_Integer and positive(g.base, domain):
+        return True
     factors = sympy.Mul.make_args(sympy.factor(sympy.together(g)))
     if len(factors) > 1 and all(positive(factor, domain) or _squared(factor, domain) for factor in factors):
         return True

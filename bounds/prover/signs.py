@@ -309,11 +309,13 @@ def _mixed(g: Any, box: Box, deep: int) -> int | None:
 
 
 def _changes(g: Any, box: Box) -> bool:
-    """Say whether the polynomial ``g`` strictly grows or falls in some letter.
+    """Say whether ``g``, of polynomials and exponentials, strictly grows or falls in some letter.
 
     Then it has no smallest or largest value inside the box, and a bound is not attained there.
     """
-    if not g.is_polynomial(*box):
+    if not g.xreplace({part: sympy.Dummy() for part in g.atoms(sympy.exp)}).is_polynomial() or any(
+        not part.args[0].is_polynomial() for part in g.atoms(sympy.exp)
+    ):
         return False
     return any(sign(g.diff(letter), box, 0) in (2, -2) for letter in box if g.has(letter))
 

@@ -15,8 +15,9 @@ from typing import Any
 import flint
 import numpy as np
 import sympy
+from sympy.polys.polyerrors import BasePolynomialError
 
-from dpcheck.bounds.prover import ball, cuts, ranges
+from dpcheck.bounds.prover import ball, cuts, known, lowest, ranges, series, simpler
 from dpcheck.bounds.prover.domain import Domain, allows
 from dpcheck.bounds.prover.search import Samples, way
 from dpcheck.bounds.prover.signs import Box, OpenError, limit_at, nonnegative, ranged, sign
@@ -25,6 +26,7 @@ from dpcheck.errors import InputError
 METHOD = "derivatives in ball arithmetic"
 _STEPS = 120  # functions whose sign is asked for, in one proof
 _DEEP = 6  # derivatives, one of another
+_BEND = 2  # ... of the second derivative of what is convex
 _LARGE = 120  # operations in a function that is still factored
 _BOXES = 120  # of one cover
 
@@ -33,11 +35,11 @@ def proves(difference: Any, domain: Domain) -> bool:
     """Say whether the difference is shown to be nonnegative wherever it is defined on the domain."""
     if len(domain.intervals) > 4 or difference.has(sympy.ceiling, sympy.floor, sympy.Max, sympy.Min, sympy.Abs):
         return False
-    if not continuous(difference, domain.intervals):
+    if not continuous(difference, domain):
         return False
     try:
         return any(_Proof().nonnegative(f, box, _DEEP) for f, box in cuts.reduced(difference, domain))
-    except (ArithmeticError, NotImplementedError, ValueError, TypeError, sympy.PolynomialError, InputError):
+    except (ArithmeticError, NotImplementedError, ValueError, TypeError, BasePolynomialError, InputError):
         return False  # sympy or a sample could not take a form that came up; what breaks off is no proof
 
 
@@ -66,9 +68,16 @@ class _Proof:
         known = sign(f, box)
         if known is not None:
             return known >= 0
+        if len(box) == 1 and self._by_series(f, box):
+            return True
         apart = logs_apart(f, box)
         if apart != f:
             return self.nonnegative(apart, box, deep)
+        if deep == _DEEP and any(self.nonnegative(g, inner, deep - 1) for g, inner in self._simpler(f, box)):
+            return True
+        curved = deep >= _DEEP - 1 and f.has(sympy.log, sympy.exp, sympy.Pow) and smooth(f, box)
+        if curved and any(self._lowest(f, letter, box, deep) for letter in box):
+            return True
         if deep > 0 and (_two_powers(f) or (deep == _DEEP and f.has(sympy.exp))):
             for other in self._logarithmic(f, box, one=True):
                 if self.nonnegative(other, box, deep - 1):
@@ -155,6 +164,35 @@ class _Proof:
         return all(self._at_end(f, letter, end, other, box, deep) for end, other in ends) and self.nonnegative(
             -bend, box, deep - 1
         )
+
+    def _by_series(self, f: Any, box: Box) -> bool:
+        """Say whether its power series shows it, in a letter that is at least 0."""
+        ((letter, _),) = box.items()
+        return letter.is_positive is True and series.nonnegative(f, letter)
+
+    def _simpler(self, f: Any, box: Box) -> Iterator[tuple[Any, Box]]:
+        """Yield functions and boxes of which one is enough, for which samples show no failure."""
+        both = simpler.tails(f, box)
+        if both is not None and self.nonnegative(both[0], box, _BEND):
+            yield both[1], box
+        for below in simpler.tangents(f, box) if smooth(f, box) else ():
+            if below == 0 or way(Samples(below, box).values(below)) == 1:
+                yield below, box
+        if len(box) > 1:
+            yield from simpler.exponentials(f, box)
+
+    def _lowest(self, f: Any, letter: Any, box: Box, deep: int) -> bool:
+        """Say whether it is convex in the letter, and not negative where its slope is 0."""
+        slope = f.diff(letter)
+        bend = slope.diff(letter)
+        rest = {other: ends for other, ends in box.items() if other != letter}
+        for place in lowest.places(slope, letter, box):
+            there = f.xreplace({letter: place})
+            if way(Samples(bend, box).values(bend)) != 1:
+                return False
+            if lowest.vanishes(there, rest) or self.nonnegative(there, rest, deep - 1):
+                return self.nonnegative(bend, box, min(deep - 1, _BEND))
+        return False
 
     def _bends_up(self, f: Any, slope: Any, letter: Any, box: Box, samples: Samples, deep: int) -> bool:
         """Say whether it is convex in the letter, and at the low end neither negative nor falling."""
@@ -320,19 +358,18 @@ def smooth(f: Any, box: Box) -> bool:
     return False
 
 
-def continuous(f: Any, box: Box) -> bool:
-    """Say whether ``f`` is continuous on the closed box wherever it is defined.
+def continuous(f: Any, domain: Domain) -> bool:
+    """Say whether ``f`` is continuous at every point of the domain at which it is defined.
 
     All functions here are, except a power with letters in its exponent where the base and the
-    exponent may both vanish. ``box`` holds letters that say of themselves whether they can be 0.
+    exponent may both vanish.
     """
-    powers = [power for power in f.atoms(sympy.Pow) if power.exp.free_symbols and power.base is not sympy.E]
-    inner = ranged(box)
-    for power in powers:
-        base, exponent = ranges.enclose(power.base, inner), ranges.enclose(power.exp, inner)
-        if not (power.base.is_positive or base[0] > 0 or (base[0] >= 0 and exponent[0] > 0)):
-            return False
-    return True
+    powers = (power for power in f.atoms(sympy.Pow) if power.exp.free_symbols and power.base is not sympy.E)
+    return all(
+        power.base.is_positive or known.positive(power.base, domain)
+        or (known.nonnegative(power.base, domain) and known.positive(power.exp, domain))
+        for power in powers
+    )  # fmt: skip
 
 
 def logs_apart(f: Any, box: Box) -> Any:

@@ -247,6 +247,7 @@ def _log_bounds(point: Fraction) -> tuple[Fraction, Fraction]:
     return low, high
 
 
+@functools.lru_cache(maxsize=20_000)  # each round asks about most of the same bounds again
 def _cleared(expression: Any) -> str:
     """Return an expression of the same sign without division."""
     return _text(_product(expression))

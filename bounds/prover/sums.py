@@ -6,6 +6,7 @@ The ways, each a textbook lemma whose conditions are the pieces:
 - induction on the upper end: the first case, and that the larger side gains at least as much as the smaller one;
 - comparison with an integral: G' = g and g falls (or grows), so that g(t) <= G(t) - G(t - 1) (or <= G(t + 1) - G(t));
 - telescoping bound: g(t) <= F(t) - F(t - 1), itself a plain inequality in t, with F the integral half a step on;
+- the binomial theorem and its derivatives, for sums of binomial coefficients (:mod:`~dpcheck.bounds.prover.binomials`);
 - a product of factors 1 + u >= 0 is at most exp of the sum of u, and at least 1 less the sum of -u for 0 <= -u <= 1.
 
 A sum over no t is 0, a product 1. A sum that may run backwards by more than that is not decided. What a rewriting
@@ -23,7 +24,7 @@ from typing import Any
 
 import sympy
 
-from dpcheck.bounds.prover import closed, known, tried
+from dpcheck.bounds.prover import binomials, closed, known, tried
 from dpcheck.bounds.prover.domain import Domain, Names
 from dpcheck.bounds.prover.inequality import Inequality
 from dpcheck.bounds.prover.ranged import (
@@ -58,7 +59,7 @@ def settled(difference: Any, domain: Domain, genuine: Genuine) -> tuple[Proof | 
     Raises :class:`BackwardsError` where the statement itself is unclear.
     """
     difference = lettered(single(difference), domain)
-    point = _refuted(difference, domain, genuine)
+    point = tried.refuted(difference, domain, genuine)
     if point is not None:
         return None, "", point
     token = _deadline.set(time.process_time() + _SECONDS)
@@ -74,6 +75,11 @@ def settled(difference: Any, domain: Domain, genuine: Genuine) -> tuple[Proof | 
 def _proofs(difference: Any, domain: Domain, so_far: tuple[Part, ...]) -> Iterator[Proof]:
     """Yield proofs, the shortest ones first."""
     difference = taken_apart(difference)
+    for node in difference.atoms(sympy.Sum):
+        found = binomials.total(node, domain)
+        if found is not None and all(map(_holds, found[1])):
+            yield from _proofs(difference.xreplace({node: found[0]}), domain, (*so_far, *found[1]))
+            return
     all_of = outer(difference)
     if not all_of:
         if difference.has(*KINDS):
@@ -388,11 +394,3 @@ def _integral_bounds(r: Range, above: bool, peeled: int, domain: Domain) -> Iter
         )
         if _holds(step):
             yield _Bound(head + at_m + between(m + half, r.high + half), m, (has_slope, step))
-
-
-def _refuted(difference: Any, domain: Domain, genuine: Genuine) -> Mapping[Any, Any] | None:
-    """Return values at which the inequality fails for certain, the sums added up term by term."""
-    counters = set().union(*(limit.free_symbols for node in difference.atoms(*KINDS)
-                             for limit in node.limits[0][1:])) & domain.intervals.keys()  # fmt: skip
-    tested = (genuine(point) for point in tried.failures(difference, domain, counters))
-    return next((point for point in tested if point is not None), None)

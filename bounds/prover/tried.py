@@ -2,7 +2,7 @@
 
 import itertools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,17 @@ from dpcheck.bounds.prover.domain import Domain
 _COUNTS = (0, 1, 2, 3, 4, 6, 9, 19, 49, 99, 299, 999, 2999, 9999)  # above the least value of an upper end
 _VALUES = tuple(sympy.Rational(k, 100) for k in (50, 100, 10, 90, 200, 1, 99, 150, 1000, 10_000, 0, -100, 25))
 _MOST = 3000  # points
-_ADDED = 20_000  # terms of one sum
+_ADDED, _ADDED_WITHIN = 20_000, 60  # terms of one sum, and of one that has another in it
+
+
+def refuted(
+    difference: Any, domain: Domain, genuine: Callable[[Mapping[Any, Any]], Any]
+) -> Mapping[Any, Any] | None:  # fmt: skip
+    """Return values at which the inequality fails for certain, the sums added up term by term."""
+    nodes = difference.atoms(sympy.Sum, sympy.Product)
+    ends = set().union(*(limit.free_symbols for node in nodes for limit in node.limits[0][1:]))
+    tested = (genuine(point) for point in failures(difference, domain, ends & domain.intervals.keys()))
+    return next((point for point in tested if point is not None), None)
 
 
 def failures(difference: Any, domain: Domain, counters: set[Any]) -> Iterator[dict[Any, Any]]:
@@ -66,13 +76,13 @@ class _Value:
             return expression
         if isinstance(expression, sympy.Sum | sympy.Product) and len(expression.limits) == 1:
             t, low, high = expression.limits[0]
-            if expression.function.has(sympy.Sum, sympy.Product):
-                raise TypeError("a sum within a sum")
             letter = sympy.Dummy("S")
             outer = sorted(expression.free_symbols, key=str)
+            within = expression.function.has(sympy.Sum, sympy.Product)
             self._inner[letter] = (
                 outer, *(sympy.lambdify(outer, end, "math") for end in (low, high)),
-                sympy.lambdify([t, *outer], expression.function, ["scipy", "numpy"]),
+                _Value(expression.function, [t, *outer]) if within
+                else sympy.lambdify([t, *outer], expression.function, ["scipy", "numpy"]),
                 np.prod if isinstance(expression, sympy.Product) else np.sum,
             )  # fmt: skip
             return letter
@@ -86,9 +96,12 @@ class _Value:
             for outer, low, high, term, add in self._inner.values():
                 values = [at[letter] for letter in outer]
                 first, last = round(low(*values)), round(high(*values))
-                if last - first > _ADDED:
+                if last - first > (_ADDED_WITHIN if isinstance(term, _Value) else _ADDED):
                     raise ValueError("too many terms")
                 steps = np.arange(first, last + 1, dtype=float)
-                sums.append(float(add(np.broadcast_to(term(steps, *values), steps.shape))))
+                if isinstance(term, _Value):
+                    sums.append(float(add([term([step, *values])[0] for step in steps])))
+                else:
+                    sums.append(float(add(np.broadcast_to(term(steps, *values), steps.shape))))
             parts = [float(term(*point, *sums)) for term in self._terms]
         return sum(parts), sum(map(abs, parts)) + 1e-300
