@@ -45,8 +45,6 @@ FLIPPED = {
     "LessThan": "GreaterThan", "GreaterThan": "LessThan", "StrictLessThan": "StrictGreaterThan",
     "StrictGreaterThan": "StrictLessThan",
 }  # fmt: skip
-
-
 SIGNED = {"positive", "negative", "nonnegative", "nonpositive"}
 
 

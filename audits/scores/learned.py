@@ -23,23 +23,13 @@ from dpcheck.compiled import njit
 # Differences and sums are rounded to 2^-40 of the largest number, so that values which differ by rounding alone become
 # equal.
 _BITS = 40
-
-
 # The smallest double is 2 to this power.
 _SMALLEST = -1074
-
-
 # The widest output whose pairs and products are examined, and the numbers of an output all of whose pairs are. Pairs of
 # a wider output: those most alike and most often equal. Pairs kept by each criterion.
 WIDE = 512
-
-
 _PAIRED = 8
-
-
 _ALIKE = 24
-
-
 _PAIRS = 2
 
 

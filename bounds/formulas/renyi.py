@@ -9,8 +9,6 @@ from dpcheck.bounds.formulas.formula import DELTA, EPSILON, SIGMA, Formula, Lett
 from dpcheck.bounds.symbols import delta, epsilon, k, rho, sigma
 
 ORDER = Letter(alpha, "order of the divergence", 1.01, 300)
-
-
 RHO = Letter(rho, "zero-concentrated privacy", 1e-4, 30)
 
 

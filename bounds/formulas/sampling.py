@@ -10,8 +10,6 @@ from dpcheck.bounds.formulas.gaussian import tail
 from dpcheck.bounds.symbols import T, delta, epsilon, m, n, sigma
 
 STEPS = Letter(T, "steps", 1, 3000)
-
-
 RATE = Letter(q, "sampling rate", 0.001, 0.9)
 
 
