@@ -9,7 +9,7 @@ the audit soon when a mechanism is far off. What an audit without a violation wo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -224,25 +224,6 @@ def take_looks(
         for look in looks:
             pool.label(naming, look.event.said, ())
     return tuple(looks), broken, done // 2, (raised[0], raised[1])
-
-
-def in_family(claim: PrivacyClaim, looks: Sequence[Look], delta: float) -> float | None:
-    """Return epsilon of the claimed events at the least factor on their noise that the last curve look rejects.
-
-    None where that epsilon is an upper bound which no pair of neighbours is known to attain.
-    """
-    from dpcheck.accounting import certify, privacy_curve
-    from dpcheck.events import scaled
-
-    if not certify(claim.events, delta).sharp:
-        return None
-    look = next(look for look in reversed(looks) if look.kind == "curve")
-    factor = limits.least_rejected(
-        *look.event.counts, lambda z: privacy_curve(scaled(claim.events, z)), epsilon=look.claimed, guess=1.0,
-        alpha=look.alpha,
-    )  # fmt: skip
-    certified = certify(scaled(claim.events, factor), delta) if math.isfinite(factor) else None
-    return 0.0 if certified is None else certified.epsilon if certified.sharp else None
 
 
 # What an audit that found nothing would have found: the claimed mechanism with less noise, at the same budget. The

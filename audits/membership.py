@@ -9,7 +9,8 @@ mechanism that keeps its claim is called violated with probability at most ``1 -
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from operator import attrgetter
@@ -19,9 +20,10 @@ import numpy as np
 
 from dpcheck import __version__
 from dpcheck.arguments import checked
+from dpcheck.audits import limits
 from dpcheck.audits.claim import PrivacyClaim
 from dpcheck.audits.limits import epsilon_lower, p_value
-from dpcheck.audits.looks import Look, Plan, Strength, in_family, strength, take_looks
+from dpcheck.audits.looks import Look, Plan, Strength, strength, take_looks
 from dpcheck.audits.output_sets import OutputSet
 from dpcheck.audits.running import SIDES, KeptRuns, Runner, require_runs
 from dpcheck.audits.running.datasets import plain
@@ -360,3 +362,22 @@ class PrivacyAudit(Shown):
             fontsize=style.TEXT + 1, parse_math=False,
         )  # fmt: skip
         return figure
+
+
+def in_family(claim: PrivacyClaim, looks: Sequence[Look], delta: float) -> float | None:
+    """Return epsilon of the claimed events at the least factor on their noise that the last curve look rejects.
+
+    None where that epsilon is an upper bound which no pair of neighbours is known to attain.
+    """
+    from dpcheck.accounting import certify, privacy_curve
+    from dpcheck.events import scaled
+
+    if not certify(claim.events, delta).sharp:
+        return None
+    look = next(look for look in reversed(looks) if look.kind == "curve")
+    factor = limits.least_rejected(
+        *look.event.counts, lambda z: privacy_curve(scaled(claim.events, z)), epsilon=look.claimed, guess=1.0,
+        alpha=look.alpha,
+    )  # fmt: skip
+    certified = certify(scaled(claim.events, factor), delta) if math.isfinite(factor) else None
+    return 0.0 if certified is None else certified.epsilon if certified.sharp else None

@@ -350,16 +350,3 @@ def with_records(data: Any, indices: Iterable[int], record: Any) -> Any:
 def without_record(data: Any, index: int) -> Any:
     """Return a copy of ``data`` (array or list) without one record."""
     return np.delete(data, index, axis=0) if isinstance(data, np.ndarray) else [*data[:index], *data[index + 1 :]]
-
-
-def farthest_pair(gradients: Floats) -> tuple[int, int, float]:
-    """Return the two candidates whose gradients (candidates, points, size) differ most, and the RMS distance."""
-    require(
-        gradients.ndim == 3 and len(gradients) >= 2, "gradients", "have shape (>= 2, points, size)",
-        gradients.shape,
-    )  # fmt: skip
-    flat = gradients.reshape(len(gradients), -1)
-    square = (flat * flat).sum(1)
-    distance = square[:, None] + square[None, :] - 2 * flat @ flat.T
-    i, j = np.unravel_index(np.argmax(distance), distance.shape)
-    return int(i), int(j), float(np.sqrt(max(distance[i, j], 0.0) / gradients.shape[1]))

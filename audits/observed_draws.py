@@ -187,21 +187,6 @@ def reuse(run: Runs, data: Any, neighbour: Any, scale: Floats, seed: int) -> lis
     return [Observation("reuse", "violated", reason)]
 
 
-def kept_noise(run: Runs, data: Any, neighbour: Any, seed: int) -> Observation | None:
-    """Observe noise that both data sets share since calls after the first draw none; None where they draw or agree.
-
-    A release that is kept for each data set is drawn anew on the neighbour, which is asked for the first time.
-    """
-    recorders = Recorder(seed), Recorder(seed)
-    outputs = run(neighbour, recorders[0]), run(data, recorders[1])
-    if any(recorder.draws for recorder in recorders) or outputs[0].shape != outputs[1].shape:
-        return None
-    gap = float(np.linalg.norm(outputs[0] - outputs[1]))
-    words = f"later calls draw nothing, and data and neighbour come out {gap:.6g} apart"
-    words += ": it keeps noise, so that two answers give their difference away"
-    return Observation("reuse", "violated", words) if gap > 0 else None
-
-
 def name_of(draw: Draw) -> str:
     """Return the function that drew, with its source where that is not rng, and the place."""
     return f"{draw.source}.{draw.method}{_at(draw)}"

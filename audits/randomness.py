@@ -23,16 +23,7 @@ from dpcheck.arguments import checked
 from dpcheck.arrays import Floats
 from dpcheck.audits.additive_noise import Implied, Response, implied, respond
 from dpcheck.audits.claim import delta_of
-from dpcheck.audits.observed_draws import (
-    Observation,
-    Runs,
-    differences,
-    fixed_seeds,
-    kept_noise,
-    name_of,
-    reuse,
-    source,
-)
+from dpcheck.audits.observed_draws import Observation, Runs, differences, fixed_seeds, name_of, reuse, source
 from dpcheck.audits.running.datasets import equal_datasets
 from dpcheck.audits.running.python_sources import kept_generators
 from dpcheck.audits.running.recorder import Recorder, Silenced
@@ -301,3 +292,18 @@ def _judge(noise: _Found | str, epsilon: float | None) -> Observation:
         return Observation("privacy", "violated" if noise.singular else "consistent", reason)
     verdict = "violated" if noise.breaks(epsilon) else "consistent"
     return Observation("privacy", verdict, f"{reason}; claimed {epsilon:g}")
+
+
+def kept_noise(run: Runs, data: Any, neighbour: Any, seed: int) -> Observation | None:
+    """Observe noise that both data sets share since calls after the first draw none; None where they draw or agree.
+
+    A release that is kept for each data set is drawn anew on the neighbour, which is asked for the first time.
+    """
+    recorders = Recorder(seed), Recorder(seed)
+    outputs = run(neighbour, recorders[0]), run(data, recorders[1])
+    if any(recorder.draws for recorder in recorders) or outputs[0].shape != outputs[1].shape:
+        return None
+    gap = float(np.linalg.norm(outputs[0] - outputs[1]))
+    words = f"later calls draw nothing, and data and neighbour come out {gap:.6g} apart"
+    words += ": it keeps noise, so that two answers give their difference away"
+    return Observation("reuse", "violated", words) if gap > 0 else None

@@ -28,7 +28,6 @@ Index = NDArray[np.int64]
 _SCHEMES = ("with_replacement", "without_replacement", "poisson")
 # The fewest simulations; there are more if a p-value as small as the level requires them.
 _SIMULATIONS = 399
-_DRAWN = 20_000_000  # record numbers, one for each record and minibatch, that are thrown to count draws
 _DRAWS, _FEWEST_COUNTED = 100_000, 200  # of records, and minibatches, in which all records are counted
 UNEVEN = "some records are drawn more often than others"
 
@@ -200,16 +199,6 @@ def unevenness(drawn: Sequence[Any], scheme: str, population: int, batch: int, *
             return ""
     spread = math.sqrt(max(variance - chance, 0.0)) / (steps * rate)
     return f"{UNEVEN}: in {steps} minibatches their numbers vary by {spread:.0%} more than by chance"
-
-
-def minibatches_to_count(population: int, batch: int, level: float, *, least: int) -> int:
-    """Return in how many minibatches :func:`unevenness` sees half of the records drawn 10 % too often, half too rarely.
-
-    It takes so many draws in all: where it is not known which records are favoured, the variance is the locally most
-    powerful statistic. ``least`` at the least, and as many as are drawn within a second at most.
-    """
-    draws = float(stats.norm.isf(level / 2) + stats.norm.isf(0.01)) * math.sqrt(2 * population) / 0.1**2
-    return max(least, min(math.ceil(draws / batch), _DRAWN // population))
 
 
 def _square(records: Index) -> int:

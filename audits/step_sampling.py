@@ -10,6 +10,7 @@ groups are random too makes it no worse, as they are the same with the record an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,10 +18,13 @@ import numpy as np
 from scipy import stats
 
 from dpcheck.audits.constants import Difference, audit_constants
-from dpcheck.audits.sampling import UNEVEN, audit_sampling, minibatches_to_count, unevenness
+from dpcheck.audits.sampling import UNEVEN, audit_sampling, unevenness
 from dpcheck.audits.step_parts import StepFinding, TrainingStep, taken
 from dpcheck.errors import raised
 from dpcheck.events import Neighbours, Scheme
+
+_DRAWN = 20_000_000  # record numbers, one for each record and minibatch, that are thrown to count draws
+
 
 _MINIBATCHES, _COUNTED = 200, 1000  # whose law is tested, and in which each record is counted at least
 _BY_CHANCE = 1e-3  # of minibatches without a record in common, which are then called a shuffled epoch
@@ -206,3 +210,13 @@ def cyclic_sampling_finding(
     return StepFinding(
         "sampling", "consistent", f"each record has one turn in {cycle}, and over a cycle {audit.reason}"
     )
+
+
+def minibatches_to_count(population: int, batch: int, level: float, *, least: int) -> int:
+    """Return in how many minibatches :func:`unevenness` sees half of the records drawn 10 % too often, half too rarely.
+
+    It takes so many draws in all: where it is not known which records are favoured, the variance is the locally most
+    powerful statistic. ``least`` at the least, and as many as are drawn within a second at most.
+    """
+    draws = float(stats.norm.isf(level / 2) + stats.norm.isf(0.01)) * math.sqrt(2 * population) / 0.1**2
+    return max(least, min(math.ceil(draws / batch), _DRAWN // population))

@@ -1,6 +1,5 @@
 """What a theorem is stated in: letters that a reader gives values, and the conditions on them."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +7,6 @@ import sympy
 
 from dpcheck.errors import require_count, require_delta, require_positive
 
-Formulas = tuple[tuple[Any, Any], ...]  # (symbol, expression) in order of definition
 _RELATIONS = {"<=": float.__le__, "<": float.__lt__, ">=": float.__ge__, ">": float.__gt__}
 
 
@@ -111,12 +109,3 @@ class Assumption:
 def number(expression: Any) -> float:
     """Return an exact number, correctly rounded to double precision (to infinity on overflow)."""
     return float(sympy.N(expression, 30))
-
-
-def letters_of(assumptions: Iterable[Assumption]) -> set[Any]:
-    """Return the letters that the assumptions speak of."""
-    letters: set[Any] = set()
-    for assumption in assumptions:
-        if assumption.relation is not None:
-            letters |= assumption.relation.free_symbols
-    return letters

@@ -239,11 +239,6 @@ def recorded() -> dict[str, dict[str, Any]]:
     return entries
 
 
-def changed(results: Iterable[ClaimResult]) -> tuple[ClaimResult, ...]:
-    """Return the results whose verdict is not the expected one, or that have none."""
-    return tuple(result for result in results if recorded().get(result.claim.id, {}).get("verdict") != result.verdict)
-
-
 def text(results: Iterable[ClaimResult]) -> str:
     """Return the ledger of these results, one line a claim."""
     return _lines({result.claim.id: _entry(result) for result in results})

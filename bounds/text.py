@@ -37,9 +37,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpcheck.bounds import typed_vectors
-from dpcheck.bounds.tokens import FILLING, FLIPPED, KINDS, PLURAL, SIGNED, SIGNS, WORDS, TextError, tokens
+from dpcheck.bounds.tokens import FILLING, KINDS, PLURAL, SIGNS, WORDS, TextError, tokens
 from dpcheck.bounds.typed import MINUS, Formulas, Tree, value_of
 from dpcheck.errors import InputError, did_you_mean
+
+FLIPPED = {
+    "LessThan": "GreaterThan", "GreaterThan": "LessThan", "StrictLessThan": "StrictGreaterThan",
+    "StrictGreaterThan": "StrictLessThan",
+}  # fmt: skip
+SIGNED = {"positive", "negative", "nonnegative", "nonpositive"}
+
 
 _LONGEST = 10_000  # letters of a line
 

@@ -14,11 +14,14 @@ from typing import Any
 import sympy
 
 from dpcheck.bounds.assumption import Assumption as Assumption
-from dpcheck.bounds.assumption import Formulas, letters_of, number
 from dpcheck.bounds.assumption import Parameter as Parameter
+from dpcheck.bounds.assumption import number
 from dpcheck.bounds.symbols import delta, epsilon, n
 from dpcheck.errors import InputError, require, require_positive
 from dpcheck.shown import Shown
+
+Formulas = tuple[tuple[Any, Any], ...]  # (symbol, expression) in order of definition
+
 
 BUDGET = (
     Parameter(n, "records in the dataset"),
@@ -339,3 +342,12 @@ class Theorem(Shown):
         at = ", ".join(f"{s} = {shown[s]}" for s in others)
         got = f"{shown[subject]} at {at}" if at else shown[subject]
         require(False, str(subject), f"satisfy {assumption}", got)
+
+
+def letters_of(assumptions: Iterable[Assumption]) -> set[Any]:
+    """Return the letters that the assumptions speak of."""
+    letters: set[Any] = set()
+    for assumption in assumptions:
+        if assumption.relation is not None:
+            letters |= assumption.relation.free_symbols
+    return letters

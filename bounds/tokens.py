@@ -21,15 +21,10 @@ SIGNS = {
     "<=": "LessThan", "<": "StrictLessThan", ">=": "GreaterThan", ">": "StrictGreaterThan", "=": "Equality",
     "≤": "LessThan", "≥": "GreaterThan", "==": "Equality",
 }  # fmt: skip
-FLIPPED = {
-    "LessThan": "GreaterThan", "GreaterThan": "LessThan", "StrictLessThan": "StrictGreaterThan",
-    "StrictGreaterThan": "StrictLessThan",
-}  # fmt: skip
 KINDS = (
     "real", "integer", "positive", "negative", "nonnegative", "nonpositive", "even", "odd", "prime", "composite",
     "rational", "irrational", "noninteger", "nonzero", "vector",
 )  # fmt: skip
-SIGNED = {"positive", "negative", "nonnegative", "nonpositive"}
 PLURAL = ("reals", "integers", "numbers", "vectors")
 FILLING = ("all", "any", "every", "number", "numbers")
 _OTHERS = (  # words of a sentence that the grammar has no place for, which nobody means as letters

@@ -7,18 +7,21 @@ import argparse
 import difflib
 import os
 import sys
+import sysconfig
 import textwrap
+import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import NoReturn
 
+import dpcheck
 from dpcheck import __version__
 from dpcheck.commands import algorithms, audit, certify, lookups, rate, runs, verdicts, write
 from dpcheck.commands.command import Command
 from dpcheck.commands.files import Files
 from dpcheck.commands.terminal import tell
-from dpcheck.commands.under_test import place_of_failure
 from dpcheck.errors import InputError, one_line, raised, short
 
 # In the order in which `dpcheck --help` lists them.
@@ -183,3 +186,21 @@ def _names(command: str, **_: object) -> list[str]:
     from dpcheck.solvers import ALGORITHMS
 
     return list(ALGORITHMS)
+
+
+def place_of_failure(error: BaseException) -> str:
+    """Return file and line where an error began, if that is in code that is neither ours nor installed; else nothing.
+
+    Such an error comes out of dpcheck where it called that code in passing: a function that traces, an object's text.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    file = frames[-1].filename if frames else "<"
+    if file.startswith("<") or any(Path(file).resolve().is_relative_to(folder) for folder in _known()):
+        return ""
+    return f"{Path(file).name}:{frames[-1].lineno}"
+
+
+def _known() -> list[Path]:
+    root = Path(dpcheck.__file__).resolve().parent
+    ours = [root, (root / "bounds").resolve(), (root / "audits").resolve()]
+    return ours + [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")]

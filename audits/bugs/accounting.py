@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.audits.bugs.bug import Bug, Rng
-from dpcheck.audits.bugs.testers import Certified, Privacy, Randomness
+from dpcheck.audits.bugs.bug import Bug, Rng, Tester
 from dpcheck.events import Gaussian
 
 # Queries of sensitivity 1.
@@ -30,7 +29,7 @@ VARIANCE_AS_SCALE = Bug(
     "Below a scale of 1 the square is smaller than it, so the noise is too small exactly where it was small "
     "already; above 1 it is too large and nobody complains. Tests at sigma = 1 do not see it. Names that say "
     "which of the two is meant help, and so does a test of the spread.",
-    _variance_as_scale, _scale, Privacy(0.0, 1.0, claim=Gaussian(SIGMA), delta=DELTA),
+    _variance_as_scale, _scale, Tester("privacy", 0.0, 1.0, claim=Gaussian(SIGMA), delta=DELTA),
 )  # fmt: skip
 
 
@@ -62,7 +61,7 @@ WRONG_SIGN = Bug(
     "The exact calibration has two branches, which differ by a sign. In the wrong one the factor alpha becomes "
     "1/alpha, and the noise at epsilon 1 is smaller by a factor near thirty. Putting the sigma back into the "
     "formula for delta would have shown it.",
-    _wrong_sign, _right_sign, Privacy(0.0, 1.0, EPSILON, DELTA),
+    _wrong_sign, _right_sign, Tester("privacy", 0.0, 1.0, EPSILON, DELTA),
 )  # fmt: skip
 
 
@@ -80,7 +79,7 @@ CLASSICAL_BEYOND_ONE = Bug(
     "Balle and Wang, Improving the Gaussian mechanism (ICML 2018), on the practice",
     "The textbook's formula is proved for epsilon below 1. Beyond, it goes wrong slowly: at 10 the delta is more "
     "than twice the one stated. No number of runs shows so rare an event; the exact curve does.",
-    _classical, _exact, Certified(10.0, DELTA),
+    _classical, _exact, Tester("certify", 10.0, DELTA),
 )  # fmt: skip
 
 
@@ -102,7 +101,7 @@ STEPS_NOT_COUNTED = Bug(
     "The accountant is called at the end of each epoch, the data are used in each of its steps. Eight releases "
     "cost the square root of eight times as much in the noise multiplier. The step of the accountant belongs "
     "beside the noise.",
-    _steps_not_counted, _steps_counted, Privacy(0.0, 1.0, claim=Gaussian(2.0), delta=DELTA),
+    _steps_not_counted, _steps_counted, Tester("privacy", 0.0, 1.0, claim=Gaussian(2.0), delta=DELTA),
 )  # fmt: skip
 
 
@@ -121,7 +120,7 @@ GROUPS_THAT_OVERLAP = Bug(
     "Parallel composition charges several queries as one where no person is in two of them. Here groups are by "
     "region, by age and by sex, and each person is in three. Epsilons add up over the groups that a person may be "
     "in.",
-    _groups_that_overlap, _groups_counted, Privacy([1, 1, 1], [0, 0, 0], EPSILON),
+    _groups_that_overlap, _groups_counted, Tester("privacy", [1, 1, 1], [0, 0, 0], EPSILON),
 )  # fmt: skip
 
 
@@ -139,7 +138,7 @@ ASKED_AGAIN = Bug(
     "folklore",
     "A result that looks too noisy is computed again, and the mean of all is kept. Each of them costs; the noise "
     "of the mean is that of a much larger epsilon. A noisy answer is stored and given again.",
-    _asked_again, _asked_once, Privacy(0.0, 1.0, EPSILON),
+    _asked_again, _asked_once, Tester("privacy", 0.0, 1.0, EPSILON),
 )  # fmt: skip
 
 
@@ -155,7 +154,7 @@ TAILS_CUT = Bug(
     "Noise beyond a limit is set to the limit, so that results stay plausible. Outputs at exactly value + limit "
     "then occur with a few percent, and name the value. The output may be clamped to a public range; the noise "
     "may not, unless its tail is paid for with a delta.",
-    _tails_cut, _asked_once, Privacy(0.0, 1.0, EPSILON),
+    _tails_cut, _asked_once, Tester("privacy", 0.0, 1.0, EPSILON),
 )  # fmt: skip
 
 
@@ -174,5 +173,5 @@ DELTA_LEFT_OUT = Bug(
     "Gaussian noise of the same variance takes the place of Laplace noise, and the promise stays. The ratio of "
     "two Gaussian densities has no bound far out, so no epsilon holds at delta 0. Runs hardly ever go there; what "
     "is drawn gives it away. A delta is stated, and the noise made for it.",
-    _gaussian_noise, _laplace_noise, Randomness(0.0, 1.0, EPSILON),
+    _gaussian_noise, _laplace_noise, Tester("randomness", 0.0, 1.0, EPSILON),
 )  # fmt: skip

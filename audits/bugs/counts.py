@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.audits.bugs.bug import Bug, Rng
-from dpcheck.audits.bugs.testers import Privacy
+from dpcheck.audits.bugs.bug import Bug, Rng, Tester
 from dpcheck.events import Gaussian
 
 EPSILON = 0.5
@@ -30,7 +29,7 @@ SCALE_UPSIDE_DOWN = Bug(
     "The smaller the epsilon asked for, the smaller the noise: whoever asks for more privacy gets less, and at "
     "epsilon 1 nobody notices. At epsilon 1/2 the count keeps only epsilon 2. The scale is sensitivity / epsilon; "
     "a test at one epsilon other than 1 finds the confusion.",
-    _scale_upside_down, _laplace, Privacy(BITS, ONE_FEWER, EPSILON),
+    _scale_upside_down, _laplace, Tester("privacy", BITS, ONE_FEWER, EPSILON),
 )  # fmt: skip
 
 
@@ -45,7 +44,7 @@ NOISE_OF_ONE_SIGN = Bug(
     "Counts should not come out too small, so the absolute value of the noise is added. An output below a count "
     "is then impossible, so that a small output shows for certain who is missing. Two-sided noise, or a positive "
     "shift with a delta that is stated, repairs it.",
-    _positive_noise, _laplace, Privacy(BITS, ONE_FEWER, EPSILON),
+    _positive_noise, _laplace, Tester("privacy", BITS, ONE_FEWER, EPSILON),
 )  # fmt: skip
 
 
@@ -61,7 +60,7 @@ UNIFORM_NOISE = Bug(
     "Noise of the right standard deviation but of bounded support. Outputs near the ends of the support can come "
     "from one dataset only, so no epsilon is enough for delta 0. Privacy rests on the ratio of densities "
     "everywhere and not on the variance; the Laplace law has the ratio.",
-    _uniform_noise, _laplace, Privacy(BITS, ONE_FEWER, EPSILON),
+    _uniform_noise, _laplace, Tester("privacy", BITS, ONE_FEWER, EPSILON),
 )  # fmt: skip
 
 
@@ -88,7 +87,7 @@ DRAWN_UNTIL_INSIDE = Bug(
     "nearly twice at an edge of the range, hardly inside. The ratio between neighbours grows by as much, and "
     "those at the edge have less privacy than promised. Clamping the output is post-processing and costs nothing; "
     "else the scale has to grow.",
-    _drawn_until_inside, _clamped, Privacy(0.0, 1.0, 1.0),
+    _drawn_until_inside, _clamped, Tester("privacy", 0.0, 1.0, 1.0),
 )  # fmt: skip
 
 
@@ -109,7 +108,8 @@ WHOLE_NOISE_ON_A_FRACTION = Bug(
     "Geometric noise protects whole numbers from whole numbers. Added to a sum of fractions, it leaves the digits "
     "behind the point as they are, and these tell who is in the data. Values are rounded first, to the lattice on "
     "which the noise lives.",
-    _whole_noise_on_a_fraction, _whole_noise_on_whole_hours, Privacy([1.0, 0.7, 0.2], [1.0, 0.3, 0.2], EPSILON),
+    _whole_noise_on_a_fraction, _whole_noise_on_whole_hours,
+    Tester("privacy", [1.0, 0.7, 0.2], [1.0, 0.3, 0.2], EPSILON),
 )  # fmt: skip
 
 
@@ -131,7 +131,7 @@ HALF_THE_RANGE = Bug(
     "A record clipped to norm C moves the sum by C when it is added or removed, and by 2 C when it is replaced by "
     "its opposite. Accounted as replace-one with noise for C, the Renyi divergence is four times what is "
     "reported. Either the noise is doubled, or the promise is one for added and removed records.",
-    _half_the_range, _whole_range, Privacy([1.0, 0.0], [-1.0, 0.0], claim=Gaussian(2.0), delta=1e-5),
+    _half_the_range, _whole_range, Tester("privacy", [1.0, 0.0], [-1.0, 0.0], claim=Gaussian(2.0), delta=1e-5),
 )  # fmt: skip
 
 
@@ -155,7 +155,7 @@ NO_BOUNDS_NO_NOISE = Bug(
     "Where the bounds of a column are not given its sensitivity is unknown, and unknown became zero. The sum of "
     "that column was exact while its count was noisy, so that outputs looked private. An unknown sensitivity has "
     "to be an error: bounds are asked for, and values clipped to them.",
-    _bounds_missing, _bounds_required, Privacy([3.0, 4.0], [3.0, 9.0], EPSILON),
+    _bounds_missing, _bounds_required, Tester("privacy", [3.0, 4.0], [3.0, 9.0], EPSILON),
 )  # fmt: skip
 
 
@@ -175,5 +175,5 @@ MANY_ROWS_OF_A_PERSON = Bug(
     "The promise is made to people, the noise made for rows. Someone with three visits moves the count by three, "
     "and has three times the epsilon. Rows of a person are limited beforehand, and the noise grows with the "
     "limit.",
-    _rows_of_a_person, _rows_bounded, Privacy([["a"], ["b", "c", "d"]], [["a"], []], EPSILON),
+    _rows_of_a_person, _rows_bounded, Tester("privacy", [["a"], ["b", "c", "d"]], [["a"], []], EPSILON),
 )  # fmt: skip

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.audits.bugs.bug import Bug, Rng
-from dpcheck.audits.bugs.testers import FloatingPoint, Sensitivity
+from dpcheck.audits.bugs.bug import Bug, Rng, Tester
 
 EPSILON, DELTA = 1.0, 1e-5
 GRID = 2.0**-6
@@ -32,7 +31,7 @@ LAPLACE_ON_DOUBLES = Bug(
     "Doubles lie closer together near 0 than near 1, so which numbers the sum can be depends on the value below "
     "the noise. The last bits of one output can tell 0 from 1 for certain. The noise is drawn on a public grid "
     "that is coarse beside the spacing of the doubles.",
-    _laplace_on_doubles, _laplace_on_a_grid, FloatingPoint(0.0, 1.0, EPSILON),
+    _laplace_on_doubles, _laplace_on_a_grid, Tester("floating_point", 0.0, 1.0, EPSILON),
 )  # fmt: skip
 
 
@@ -51,7 +50,7 @@ NORMAL_ON_DOUBLES = Bug(
     "As with Laplace noise: however well the noise is drawn, the sum has the precision of the coarser summand. An "
     "output whose bits are finer than those of the value near it rules that value out. The sum is rounded to a "
     "coarse public grid before anyone sees it.",
-    _normal_on_doubles, _normal_rounded_to_a_grid, FloatingPoint(0.0, 1.0, EPSILON, DELTA),
+    _normal_on_doubles, _normal_rounded_to_a_grid, Tester("floating_point", 0.0, 1.0, EPSILON, DELTA),
 )  # fmt: skip
 
 
@@ -73,7 +72,7 @@ SUM_OF_SMALL_INTEGERS = Bug(
     "126",
     "Values of at most 11 are added up in eight bits. Beyond 127 the sum wraps to -128, so one record may move it "
     "by 245 and not by 11. Sums are kept in a type that cannot overflow, or saturate at its ends.",
-    _sum_of_small_integers, _sum_of_large_integers, Sensitivity(TENS, [0, 11], 11.0),
+    _sum_of_small_integers, _sum_of_large_integers, Tester("sensitivity", TENS, [0, 11], 11.0),
 )  # fmt: skip
 
 
@@ -107,5 +106,5 @@ DEVIATIONS_FROM_A_ROUNDED_MEAN = Bug(
     "proved on real numbers is exceeded several times. Values are shifted to where doubles are dense before they "
     "are added, or whole numbers are used.",
     _deviations_from_a_rounded_mean, _deviations_after_a_shift,
-    Sensitivity(SAME, [LOW, LOW + 0.5, LOW + 1.0], 1.0),
+    Tester("sensitivity", SAME, [LOW, LOW + 0.5, LOW + 1.0], 1.0),
 )  # fmt: skip

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.audits.bugs.bug import Bug, Rng
-from dpcheck.audits.bugs.testers import Constants, Privacy
+from dpcheck.audits.bugs.bug import Bug, Rng, Tester
 
 EPSILON, DELTA = 0.5, 0.01
 
@@ -31,7 +30,7 @@ LOCAL_SENSITIVITY = Bug(
     "On most data the median hardly moves, and the noise is scaled to that. But the scale is then a function of "
     "the data: where the middle values agree there is no noise at all, which a neighbour does not share. The "
     "global sensitivity, a smooth bound on the local one, or the exponential mechanism take its place.",
-    _local_sensitivity, _global_sensitivity, Privacy(ZEROS, ONE_MORE, EPSILON),
+    _local_sensitivity, _global_sensitivity, Tester("privacy", ZEROS, ONE_MORE, EPSILON),
 )  # fmt: skip
 
 
@@ -54,7 +53,7 @@ TEST_WITHOUT_NOISE = Bug(
     "If no single record changes the answer, it is released as it is. But the answer to the test is itself about "
     "the data: at the edge one record decides whether anything is released. The distance to instability gets "
     "noise, and a threshold that it passes wrongly with probability delta at most.",
-    _test_without_noise, _test_with_noise, Privacy([1, 1, 1, 1, 0], [1, 1, 1, 0, 0], EPSILON, DELTA),
+    _test_without_noise, _test_with_noise, Tester("privacy", [1, 1, 1, 1, 0], [1, 1, 1, 0, 0], EPSILON, DELTA),
 )  # fmt: skip
 
 
@@ -73,7 +72,7 @@ RANGE_OF_THE_DATA = Bug(
     "Minimum and maximum are computed exactly, to be used as bounds, and end up in the release or in the noise. "
     "They are the values of two people, exactly those who stand out. Bounds are public knowledge, or are "
     "estimated with a part of the budget.",
-    _range_of_the_data, _range_given, Constants([23, 35, 47, 18], [23, 35, 47, 90]),
+    _range_of_the_data, _range_given, Tester("constants", [23, 35, 47, 18], [23, 35, 47, 90]),
 )  # fmt: skip
 
 
@@ -96,7 +95,7 @@ EDGES_FROM_THE_DATA = Bug(
     "The library function takes its edges from the data. One rich person stretches the bins, so that all others "
     "fall into the first, and the counts move by far more than 2. Edges are given, and values beyond them "
     "clipped.",
-    _edges_from_the_data, _edges_given, Privacy(INCOMES, ONE_RICH, EPSILON),
+    _edges_from_the_data, _edges_given, Tester("privacy", INCOMES, ONE_RICH, EPSILON),
 )  # fmt: skip
 
 
@@ -114,7 +113,7 @@ DOMAIN_OF_THE_DATA = Bug(
     "alan-turing-institute/reprosyn issue 38; sassoftware/dpmm issue 18",
     "Categories and cells are listed from the records, and shape the release. A rare category that one person has "
     "is there or not, before any noise. The domain is given with the data, from public knowledge.",
-    _domain_of_the_data, _domain_given, Constants([0, 0, 1, 2, 2], [3, 0, 1, 2, 2]),
+    _domain_of_the_data, _domain_given, Tester("constants", [0, 0, 1, 2, 2], [3, 0, 1, 2, 2]),
 )  # fmt: skip
 
 
@@ -140,5 +139,6 @@ CANDIDATES_FROM_THE_DATA = Bug(
     "A median is chosen by the exponential mechanism, and the candidates are the values at hand. Whatever comes "
     "out is then somebody's value, and a value that only one person has comes out only if that person is there. "
     "The candidates are a public grid.",
-    _candidates_from_the_data, _candidates_given, Privacy([23, 35, 35, 47, 18], [23, 35, 35, 47, 90], EPSILON),
+    _candidates_from_the_data, _candidates_given,
+    Tester("privacy", [23, 35, 35, 47, 18], [23, 35, 35, 47, 90], EPSILON),
 )  # fmt: skip

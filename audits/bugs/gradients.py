@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.audits.bugs.bug import Bug, Rng
-from dpcheck.audits.bugs.testers import Clipping, Privacy
+from dpcheck.audits.bugs.bug import Bug, Rng, Tester
 from dpcheck.events import Gaussian
 
 # Gradients of records, one a row, clipped to this norm.
@@ -37,7 +36,7 @@ MEAN_CLIPPED = Bug(
     "Clipping the batch's mean bounds the mean and not what one record does to it. A single large gradient turns "
     "the whole mean round, while the noise is for a share of 1/n. Each gradient is clipped before any are added "
     "up.",
-    _mean_clipped, _mean_of_clipped, Clipping(GRADIENTS, BOUND, "size"),
+    _mean_clipped, _mean_of_clipped, Tester("clipping", GRADIENTS, BOUND, "size"),
 )  # fmt: skip
 
 
@@ -57,7 +56,7 @@ LAYERS_CLIPPED_APART = Bug(
     "Clipped by itself, each of k layers may have norm C, and all together C sqrt(k). The noise is made for C, so "
     "deep models lose more. The norm is taken over all parameters, or the layers have bounds whose squares add up "
     "to C^2.",
-    _layers_clipped_apart, _sum_of_clipped, Clipping(GRADIENTS, BOUND),
+    _layers_clipped_apart, _sum_of_clipped, Tester("clipping", GRADIENTS, BOUND),
 )  # fmt: skip
 
 
@@ -81,7 +80,7 @@ NORMALISED_OVER_THE_BATCH = Bug(
     "With statistics of the batch inside the model, each record's gradient depends on all the others. Clipping "
     "them one by one no longer bounds what one record changes: it moves every term of the sum. Normalisation "
     "within a record, such as group or layer normalisation, keeps them apart.",
-    _normalised_over_the_batch, _normalised_alone, Clipping(GRADIENTS, BOUND),
+    _normalised_over_the_batch, _normalised_alone, Tester("clipping", GRADIENTS, BOUND),
 )  # fmt: skip
 
 
@@ -110,7 +109,7 @@ LOSSES_IN_A_COLUMN = Bug(
     "Ghost clipping weighs each record's loss with a coefficient and takes one gradient of the sum. A mean squared "
     "error of outputs (n, 1) gives losses (n, 1); times (n,) that is a table of every loss with every coefficient, "
     "and no gradient is clipped. Losses and coefficients have one shape.",
-    _losses_in_a_column, _losses_in_a_row, Clipping(GRADIENTS, BOUND),
+    _losses_in_a_column, _losses_in_a_row, Tester("clipping", GRADIENTS, BOUND),
 )  # fmt: skip
 
 
@@ -132,7 +131,7 @@ DIVIDED_BY_ITS_SIZE = Bug(
     "The size of a Poisson batch depends on who is in it. Dividing by it makes all other terms move when one "
     "record comes, and the noise, divided along, has a scale that tells the size. The divisor is the expected "
     "size, a constant.",
-    _divided_by_its_size, _divided_by_the_expected_size, Clipping(GRADIENTS, BOUND, EXPECTED),
+    _divided_by_its_size, _divided_by_the_expected_size, Tester("clipping", GRADIENTS, BOUND, EXPECTED),
 )  # fmt: skip
 
 
@@ -147,7 +146,7 @@ BOUND_NOT_PASSED_ON = Bug(
     "The engine takes a clipping norm, computes its noise from it, and clips with another. Training looks "
     "healthy, the accountant is right about a different program, and records with large gradients pay. A test "
     "that feeds one huge record, and looks at the norm, sees it.",
-    _bound_not_passed_on, _sum_of_clipped, Clipping(GRADIENTS, BOUND),
+    _bound_not_passed_on, _sum_of_clipped, Tester("clipping", GRADIENTS, BOUND),
 )  # fmt: skip
 
 
@@ -168,7 +167,8 @@ WEIGHTS_CLIPPED = Bug(
     "Clipping weights keeps a Wasserstein critic Lipschitz, and was taken for the clipping that privacy needs. "
     "The sum of gradients has no bound, so no noise is enough for an outlier. Gradients are clipped, and the "
     "weights as well if the model wants it.",
-    _weights_clipped, _gradients_clipped, Privacy([4.0, 0], [-4.0, 0], claim=Gaussian(MULTIPLIER), delta=1e-5),
+    _weights_clipped, _gradients_clipped,
+    Tester("privacy", [4.0, 0], [-4.0, 0], claim=Gaussian(MULTIPLIER), delta=1e-5),
 )  # fmt: skip
 
 
@@ -194,7 +194,7 @@ NOISE_FOR_A_RECORD = Bug(
     "C and not by C. Accounted as clipping by record, the noise is half of what it should be. Without "
     "microbatches the bound is C again.",
     _noise_for_a_record, _noise_for_a_pair,
-    Privacy([1.0, -3.0], [1.0], claim=Gaussian(MULTIPLIER), delta=1e-5),
+    Tester("privacy", [1.0, -3.0], [1.0], claim=Gaussian(MULTIPLIER), delta=1e-5),
 )  # fmt: skip
 
 
@@ -215,5 +215,5 @@ BOUND_FROM_THE_BATCH = Bug(
     "noise, from which it can be read; one record at the median moves it to the next. The quantile is estimated "
     "with noise, and that noise accounted.",
     _bound_from_the_batch, _bound_given,
-    Privacy([1.0, -1, 1, 4, -4], [1.0, -1, 4, 4, -4], claim=Gaussian(MULTIPLIER), delta=1e-5),
+    Tester("privacy", [1.0, -1, 1, 4, -4], [1.0, -1, 4, 4, -4], claim=Gaussian(MULTIPLIER), delta=1e-5),
 )  # fmt: skip

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.audits.bugs.bug import Bug, Rng
-from dpcheck.audits.bugs.testers import Privacy
+from dpcheck.audits.bugs.bug import Bug, Rng, Tester
 
 EPSILON, DELTA = 0.5, 1e-5
 VALUES, ONE_MOVED = [0, 0, 1, 2, 2], [3, 0, 1, 2, 2]
@@ -32,7 +31,7 @@ ONE_BIN = Bug(
     "One record more or less changes one count by 1, and the noise is made for that. A record that is replaced "
     "leaves a bin and enters another, so the l1 sensitivity is 2. The promise says which neighbours are meant, "
     "and the noise follows.",
-    _one_bin, _two_bins, Privacy(VALUES, ONE_MOVED, EPSILON),
+    _one_bin, _two_bins, Tester("privacy", VALUES, ONE_MOVED, EPSILON),
 )  # fmt: skip
 
 
@@ -52,7 +51,7 @@ NOISE_FOR_SHARES_ON_COUNTS = Bug(
     "The paper adds noise of scale 2/(n epsilon) to probabilities; the program adds it to counts, and divides by "
     "n afterwards. The noise is too small by the factor n, in practice none. Noise and what it is added to have "
     "one unit.",
-    _noise_for_shares_on_counts, _noise_for_counts, Privacy(VALUES, ONE_MOVED, EPSILON),
+    _noise_for_shares_on_counts, _noise_for_counts, Tester("privacy", VALUES, ONE_MOVED, EPSILON),
 )  # fmt: skip
 
 
@@ -74,7 +73,7 @@ DIVIDED_BY_DIMENSIONS = Bug(
     "A range query over a histogram has sensitivity 1, however many attributes span it. A faulty sensitivity put "
     "their number into the denominator, so the noise fell as the data got wider. The rounds, over which the "
     "budget is divided, are the only factor.",
-    _divided_by_dimensions, _divided_by_nothing, Privacy(0.0, 1.0, EPSILON),
+    _divided_by_dimensions, _divided_by_nothing, Tester("privacy", 0.0, 1.0, EPSILON),
 )  # fmt: skip
 
 
@@ -90,7 +89,7 @@ FILLED_BINS_ALONE = Bug(
     "Noise is added to the groups that a query returns, and it returns those that are not empty. A group of one "
     "person is in the result or not, whatever its noise. All groups of a public domain get noise, or small noisy "
     "counts are dropped and the delta is stated.",
-    _filled_bins_alone, _two_bins, Privacy(VALUES, ONE_MOVED, EPSILON, DELTA),
+    _filled_bins_alone, _two_bins, Tester("privacy", VALUES, ONE_MOVED, EPSILON, DELTA),
 )  # fmt: skip
 
 
@@ -124,7 +123,7 @@ THRESHOLD_OF_ANOTHER_LAW = Bug(
     "A group is released if its noisy count passes a threshold, at which a group of one passes with probability "
     "delta. The noise was changed from Laplace to Gaussian and the formula was not; at delta 1/100 the true "
     "chance is several times that. The threshold is a quantile of the noise that is added.",
-    _threshold_of_another_law, _threshold_of_its_law, Privacy(1, 0, EPSILON, LIKELY),
+    _threshold_of_another_law, _threshold_of_its_law, Tester("privacy", 1, 0, EPSILON, LIKELY),
 )  # fmt: skip
 
 
@@ -153,7 +152,7 @@ THRESHOLD_REACHED = Bug(
     "On the integers it matters whether the threshold is reached or passed. The delta is the chance to be beyond, "
     "the release includes the threshold itself, and the true delta is e times as large. One of the two "
     "comparisons changes.",
-    _threshold_reached, _threshold_passed, Privacy(1, 0, 1.0, BEYOND, trials=50_000),
+    _threshold_reached, _threshold_passed, Tester("privacy", 1, 0, 1.0, BEYOND, trials=50_000),
 )  # fmt: skip
 
 
@@ -174,7 +173,7 @@ PLACES_OF_A_PERSON = Bug(
     "folklore; OpenMined/PipelineDP issue 3 describes the bound across partitions",
     "People are counted once in each place, and the noise is for one count. Someone seen in four places moves "
     "four counts. The places of a person are limited to a number, by which the noise is multiplied.",
-    _places_of_a_person, _places_bounded, Privacy([[0], [0, 1, 2, 3]], [[0], []], EPSILON),
+    _places_of_a_person, _places_bounded, Tester("privacy", [[0], [0, 1, 2, 3]], [[0], []], EPSILON),
 )  # fmt: skip
 
 
@@ -198,5 +197,5 @@ SUPPRESSED_BY_THE_RAW_COUNT = Bug(
     "Groups of fewer than five people are suppressed, as statistical offices do, and the others get noise. "
     "Whether a group appears is then an exact answer about its size. In a group of five each of them decides it. "
     "The noisy count is compared, which costs nothing more.",
-    _suppressed_by_the_raw_count, _suppressed_by_the_noisy_count, Privacy(5, 4, EPSILON, DELTA),
+    _suppressed_by_the_raw_count, _suppressed_by_the_noisy_count, Tester("privacy", 5, 4, EPSILON, DELTA),
 )  # fmt: skip

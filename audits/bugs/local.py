@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.audits.bugs.bug import Bug, Rng
-from dpcheck.audits.bugs.testers import Privacy
+from dpcheck.audits.bugs.bug import Bug, Rng, Tester
 
 EPSILON = 1.0
 VALUES = 5
@@ -34,7 +33,7 @@ FORMULA_FOR_TWO_VALUES = Bug(
     "The truth is kept with probability e^epsilon/(e^epsilon + 1), and the rest shared by the k - 1 lies. Each "
     "lie is then k - 1 times less likely than it should be, and the report k - 1 times more telling. With k "
     "values the 1 becomes k - 1.",
-    _formula_for_two_values, _formula_for_all_values, Privacy(0, 1, EPSILON),
+    _formula_for_two_values, _formula_for_all_values, Tester("privacy", 0, 1, EPSILON),
 )  # fmt: skip
 
 
@@ -56,7 +55,7 @@ LIE_THAT_MAY_BE_TRUE = Bug(
     "With probability p the truth is told, and otherwise a value drawn again that may be the truth. It is then "
     "told with probability p + (1 - p) p, while epsilon was computed from p. The lie is drawn from the other "
     "values, or epsilon from what is really told.",
-    _lie_that_may_be_true, _lie_that_is_one, Privacy(1, 0, EPSILON),
+    _lie_that_may_be_true, _lie_that_is_one, Tester("privacy", 1, 0, EPSILON),
 )  # fmt: skip
 
 
@@ -84,7 +83,7 @@ BUDGET_FOR_EACH_BIT = Bug(
     "folklore",
     "A value is written as a row of bits, one of them set, and each bit is flipped by randomised response at "
     "epsilon. Two values differ in two bits, so the report costs 2 epsilon. Each bit has epsilon/2.",
-    _budget_for_each_bit, _budget_for_two_bits, Privacy(0, 1, EPSILON),
+    _budget_for_each_bit, _budget_for_two_bits, Tester("privacy", 0, 1, EPSILON),
 )  # fmt: skip
 
 
@@ -106,7 +105,7 @@ HASHES_NOT_COUNTED = Bug(
     "In RAPPOR a value sets h bits of a Bloom filter, and two values may differ in 2 h of them. The probability "
     "of a flipped bit was computed for h = 1. The permanent response costs 2 h ln((1 - f/2)/(f/2)), and f follows "
     "from that.",
-    _hashes_not_counted, _hashes_counted, Privacy("news", "mail", EPSILON),
+    _hashes_not_counted, _hashes_counted, Tester("privacy", "news", "mail", EPSILON),
 )  # fmt: skip
 
 
@@ -127,5 +126,5 @@ DRAWN_EVERY_DAY = Bug(
     "The same answer is randomised afresh each day at the full epsilon, and who collects the reports takes their "
     "majority. After eight days the cost is eightfold. One permanent response is drawn and kept; what is sent is "
     "drawn from it.",
-    _drawn_every_day, _drawn_once, Privacy(1, 0, EPSILON),
+    _drawn_every_day, _drawn_once, Tester("privacy", 1, 0, EPSILON),
 )  # fmt: skip

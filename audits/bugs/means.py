@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.audits.bugs.bug import Bug, Rng
-from dpcheck.audits.bugs.testers import Clipping, Privacy, Sensitivity
+from dpcheck.audits.bugs.bug import Bug, Rng, Tester
 
 EPSILON = 0.5
 AGES, OLDER = np.array([23.0, 35, 35, 47, 18]), np.array([23.0, 35, 35, 47, 90])
@@ -32,7 +31,7 @@ NOISE_OVER_N_TWICE = Bug(
     "The noise is made for the mean, whose sensitivity has a 1/n, and is then added to the sum that is divided by "
     "n. It is too small by the factor n, so the more people trust the release, the less each is protected. The "
     "noise belongs to the sum, or outside the division.",
-    _divided_twice, _divided_once, Privacy(AGES, OLDER, EPSILON),
+    _divided_twice, _divided_once, Tester("privacy", AGES, OLDER, EPSILON),
 )  # fmt: skip
 
 
@@ -52,7 +51,7 @@ NOISE_FOR_ITS_OWN_SIZE = Bug(
     "With an unknown number of records, n is itself private, and neighbours have another. A scale of 1/n differs "
     "between them, so that far out the ratio of the densities has no bound, and a mean of two records moves by "
     "half the range. Noise goes on the sum and on the count, which share the budget.",
-    _noise_for_its_own_size, _noisy_sum_over_noisy_size, Privacy([0, 1], [0], EPSILON),
+    _noise_for_its_own_size, _noisy_sum_over_noisy_size, Tester("privacy", [0, 1], [0], EPSILON),
 )  # fmt: skip
 
 
@@ -79,7 +78,7 @@ CLIPPED_IN_VAIN = Bug(
     "The clipped copy has a new name, and the old name is used below. Nothing fails, and on data within the "
     "bounds nothing differs; one record far outside carries the whole moment with it. Overwriting the name, or a "
     "test with an outlier, prevents it.",
-    _clipped_in_vain, _clipped, Privacy(SQUARE, FAR_OFF, EPSILON),
+    _clipped_in_vain, _clipped, Tester("privacy", SQUARE, FAR_OFF, EPSILON),
 )  # fmt: skip
 
 
@@ -103,7 +102,7 @@ LOWER_BOUND_TWICE = Bug(
     "The largest square is sought among the two bounds, and an index is typed twice. With a lower bound of 0 the "
     "sensitivity is 0, and no noise is added at all; with symmetric bounds the bug does not show. Both bounds are "
     "needed, and a scale of 0 should be refused.",
-    _lower_bound_twice, _both_bounds, Privacy(np.array([10.0, 20]), np.array([10.0, 90]), EPSILON),
+    _lower_bound_twice, _both_bounds, Tester("privacy", np.array([10.0, 20]), np.array([10.0, 90]), EPSILON),
 )  # fmt: skip
 
 
@@ -124,7 +123,7 @@ WHOLE_BUDGET_FOR_EACH = Bug(
     "Each mean is private by itself at the stated epsilon; together they cost twice as much, since one record is "
     "in both. Preprocessing is where such a release is forgotten. The budget is divided among all releases.",
     _whole_budget_for_each, _budget_shared,
-    Privacy(np.array([[1.0, 1], [0, 0]]), np.array([[-1.0, -1], [0, 0]]), EPSILON),
+    Tester("privacy", np.array([[1.0, 1], [0, 0]]), np.array([[-1.0, -1], [0, 0]]), EPSILON),
 )  # fmt: skip
 
 
@@ -144,7 +143,7 @@ NOT_A_NUMBER = Bug(
     "Every comparison with NaN is false, so a clamp made of comparisons returns it as it came, and the sum is NaN "
     "with that record and a number without. The one record is seen in any output, whatever the noise. NaN is "
     "replaced or dropped before anything is computed.",
-    _clamped_sum, _clamped_sum_of_numbers, Clipping(np.linspace(-2, 2, 9), 1.0, finite=False),
+    _clamped_sum, _clamped_sum_of_numbers, Tester("clipping", np.linspace(-2, 2, 9), 1.0, finite=False),
 )  # fmt: skip
 
 
@@ -169,5 +168,6 @@ IMPUTED_WITH_THE_MEAN = Bug(
     "are missing, each is replaced by the mean of the rest, so that one record speaks for many. With half of them "
     "missing it moves the result twice as far. A constant takes their place, or the sum and the number of known "
     "values are released.",
-    _imputed_with_the_mean, _imputed_with_a_constant, Sensitivity(SHARES, [0.0, 1.0, np.nan], 1 / len(SHARES)),
+    _imputed_with_the_mean, _imputed_with_a_constant,
+    Tester("sensitivity", SHARES, [0.0, 1.0, np.nan], 1 / len(SHARES)),
 )  # fmt: skip

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.audits.bugs.bug import Bug, Rng
-from dpcheck.audits.bugs.testers import Privacy, Sampling
+from dpcheck.audits.bugs.bug import Bug, Rng, Tester
 from dpcheck.events import Gaussian, Repeated, Sampled
 
 DELTA = 1e-5
@@ -37,7 +36,7 @@ SHUFFLED = Bug(
     "After a shuffle each record is in exactly one batch of the epoch; under Poisson sampling it is in none with "
     "probability 1/e. At small noise that chance is most of the privacy that is claimed. Either batches are drawn "
     "afresh, or the accounting claims no amplification.",
-    _shuffled, _drawn_afresh, Privacy([1.0] + [-1.0] * 7, [-1.0] * 8, claim=EPOCH, delta=1e-5),
+    _shuffled, _drawn_afresh, Tester("privacy", [1.0] + [-1.0] * 7, [-1.0] * 8, claim=EPOCH, delta=1e-5),
 )  # fmt: skip
 
 
@@ -58,7 +57,7 @@ EPOCHS_FOR_POISSON = Bug(
     "The same bug seen from inside: all batches have one size, and every record appears once an epoch. The loader "
     "is the framework's default and the accountant's assumption is in its documentation. A look at the drawn "
     "batches decides it.",
-    _epochs, _poisson, Sampling("poisson", 20, 5, 20),
+    _epochs, _poisson, Tester("sampling", "poisson", 20, 5, 20),
 )  # fmt: skip
 
 
@@ -77,7 +76,7 @@ DRAWN_WITH_REPLACEMENT = Bug(
     "A random index is drawn for each place of the minibatch, so that a record may be there twice, and moves the "
     "mean twice. The bound for sampling without replacement excludes that. The indices are a prefix of a random "
     "permutation, or the other bound is used.",
-    _drawn_with_replacement, _drawn_without_replacement, Sampling("without_replacement", 20, 5, 20),
+    _drawn_with_replacement, _drawn_without_replacement, Tester("sampling", "without_replacement", 20, 5, 20),
 )  # fmt: skip
 
 
@@ -95,7 +94,7 @@ RESUMED_FROM_THE_SEED = Bug(
     "A checkpoint holds the weights and the optimiser, and not the state of the sampler. Training goes on with the "
     "seed it began with, so that every minibatch comes twice, while the accountant composes samples that are "
     "independent. The state of the generator belongs into the checkpoint.",
-    _resumed, _poisson, Sampling("poisson", 100, 10, 40),
+    _resumed, _poisson, Tester("sampling", "poisson", 100, 10, 40),
 )  # fmt: skip
 
 
@@ -113,7 +112,7 @@ BALANCED_CLASSES = Bug(
     "A sampler that shows both classes equally often takes the records of the rare one more often than the rate "
     "that is accounted. Their privacy is the worst, and those whom it concerns are the few. The largest rate of "
     "any record is what the accountant needs.",
-    _rare_first, _poisson, Sampling("poisson", 100, 10, 40),
+    _rare_first, _poisson, Tester("sampling", "poisson", 100, 10, 40),
 )  # fmt: skip
 
 
@@ -136,7 +135,7 @@ NOTHING_SAMPLED = Bug(
     "is in the batch for certain, the amplification of a rate of 1/10 is not there. Rate and batches have to come "
     "from one place.",
     _nothing_sampled, _sampled,
-    Privacy(1.0, 0.0, claim=Sampled((Gaussian(1.0),), "poisson", 100, 10, "add_or_remove_one"), delta=DELTA),
+    Tester("privacy", 1.0, 0.0, claim=Sampled((Gaussian(1.0),), "poisson", 100, 10, "add_or_remove_one"), delta=DELTA),
 )  # fmt: skip
 
 
@@ -161,5 +160,5 @@ ONE_SAMPLE_FOR_ALL = Bug(
     "A sample of a tenth is drawn once, and every query on it accounted as amplified. Who is in the sample is in "
     "it for all queries, and meets their whole composition without amplification. Amplification by composition "
     "needs a fresh sample for each query; one sample amplifies the composition once.",
-    _one_sample_for_all, _a_sample_for_each, Privacy(1.0, 0.0, claim=SAMPLES, delta=DELTA),
+    _one_sample_for_all, _a_sample_for_each, Tester("privacy", 1.0, 0.0, claim=SAMPLES, delta=DELTA),
 )  # fmt: skip

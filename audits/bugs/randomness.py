@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.audits.bugs.bug import Bug, Rng
-from dpcheck.audits.bugs.testers import Noise, Privacy, Randomness
+from dpcheck.audits.bugs.bug import Bug, Rng, Tester
 
 EPSILON = 0.5
 BITS, ONE_FEWER = [1, 0, 1, 1], [0, 0, 1, 1]
@@ -29,7 +28,7 @@ OWN_SEED = Bug(
     "The generator is made anew with a constant seed, so that a test is repeatable, and ships like that. The "
     "noise is then a known number, and subtracting it gives the exact answer. The generator is handed in, and "
     "seeded by the system outside tests.",
-    _own_seed, _given_generator, Randomness(BITS, ONE_FEWER, EPSILON),
+    _own_seed, _given_generator, Tester("randomness", BITS, ONE_FEWER, EPSILON),
 )  # fmt: skip
 
 
@@ -50,7 +49,7 @@ SEED_FROM_THE_DATA = Bug(
     "The same question should get the same noise, without a store of answers, so the seed is a hash of the data. "
     "Each dataset then has one output, and who can compute the mechanism on two candidates tells them apart. A "
     "secret key in the hash, or stored answers, do what was wanted.",
-    _seed_from_the_data, _seed_apart_from_the_data, Privacy(BITS, ONE_FEWER, EPSILON),
+    _seed_from_the_data, _seed_apart_from_the_data, Tester("privacy", BITS, ONE_FEWER, EPSILON),
 )  # fmt: skip
 
 
@@ -69,7 +68,7 @@ ONE_DRAW_FOR_TWO = Bug(
     "folklore",
     "A draw is broadcast over a row where one for each column was meant. Each answer is private by itself, and "
     "their difference is exact. The size of the noise is the shape of the answers.",
-    _one_draw_for_two, _a_draw_for_each, Privacy([3, 2], [2, 3], EPSILON),
+    _one_draw_for_two, _a_draw_for_each, Tester("privacy", [3, 2], [2, 3], EPSILON),
 )  # fmt: skip
 
 
@@ -89,7 +88,7 @@ SCALE_FROM_THE_DATA = Bug(
     "The scale of the noise follows the maximum, so one person's value can be read from the spread of the "
     "outputs. The tails of two scales have no bounded ratio, so that no epsilon holds. The bound is public, and "
     "values are clipped to it.",
-    _scale_from_the_data, _scale_from_a_bound, Randomness([3.0, 2.0, 8.0], [3.0, 2.0, 4.0], EPSILON),
+    _scale_from_the_data, _scale_from_a_bound, Tester("randomness", [3.0, 2.0, 8.0], [3.0, 2.0, 4.0], EPSILON),
 )  # fmt: skip
 
 
@@ -107,7 +106,7 @@ NOISE_FROM_A_TABLE = Bug(
     "A thousand draws are made once, and one of them is used at a time. The outputs are the answer plus one of a "
     "thousand known numbers, and two different answers hardly share any. Shape and spread look perfect; the "
     "repeats give it away.",
-    _noise_from_a_table, _given_generator, Noise(BITS, "laplace", 1 / EPSILON),
+    _noise_from_a_table, _given_generator, Tester("noise", BITS, "laplace", 1 / EPSILON),
 )  # fmt: skip
 
 
@@ -129,7 +128,7 @@ LAST_BIN_FORGOTTEN = Bug(
     "Noise is added in a loop over the bins whose end is off by one. Forty-nine of fifty bins are private, plots "
     "look right, and everybody in the last bin is counted exactly. Noise is drawn for the whole array at once, in "
     "its shape.",
-    _last_bin_forgotten, _all_bins, Privacy([20] * 50, [20] * 49 + [19], EPSILON),
+    _last_bin_forgotten, _all_bins, Tester("privacy", [20] * 50, [20] * 49 + [19], EPSILON),
 )  # fmt: skip
 
 
@@ -152,5 +151,5 @@ EXACT_ON_FAILURE = Bug(
     "An exception handler keeps the service running by returning what it has, which is the answer without noise. "
     "It happens in one run of two hundred, so no delta of a usual size covers it. Without noise there is no "
     "answer: it is drawn again, or the failure is reported.",
-    _exact_on_failure, _again_on_failure, Privacy(BITS, ONE_FEWER, EPSILON, 1e-5, trials=50_000),
+    _exact_on_failure, _again_on_failure, Tester("privacy", BITS, ONE_FEWER, EPSILON, 1e-5, trials=50_000),
 )  # fmt: skip

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.audits.bugs.bug import Bug, Rng
-from dpcheck.audits.bugs.testers import Privacy
+from dpcheck.audits.bugs.bug import Bug, Rng, Tester
 from dpcheck.audits.claim import PrivacyClaim
 
 EPSILON = 1.0
@@ -28,7 +27,7 @@ VALUE_OF_THE_MAXIMUM = Bug(
     "The place of the largest noisy answer is private at a price that does not grow with the number of answers. "
     "Its value is not: all answers move together when a record comes, and for the largest to be small all noises "
     "have to be. The place is released, and the value drawn again with fresh noise.",
-    _value_of_the_maximum, _place_of_the_maximum, Privacy([1] * 10, [2] * 10, EPSILON),
+    _value_of_the_maximum, _place_of_the_maximum, Tester("privacy", [1] * 10, [2] * 10, EPSILON),
 )  # fmt: skip
 
 
@@ -43,7 +42,7 @@ NOISE_FOR_RISING_ANSWERS = Bug(
     "If one more record can only raise answers, noise of scale 1/epsilon is enough. Where a record raises one "
     "answer and lowers another, as when it is replaced, the gap between two moves by 2. The scale is then "
     "2/epsilon.",
-    _noise_for_rising_answers, _place_of_the_maximum, Privacy([5, 0], [4, 1], EPSILON, trials=50_000),
+    _noise_for_rising_answers, _place_of_the_maximum, Tester("privacy", [5, 0], [4, 1], EPSILON, trials=50_000),
 )  # fmt: skip
 
 
@@ -69,7 +68,7 @@ SENSITIVITY_OF_ONE_ERROR = Bug(
     "The score is the difference of two errors, and both are computed from the private data. One record may raise "
     "one and lower the other, so the score moves by twice as much as either. Sensitivities of the parts add up.",
     _sensitivity_of_one_error, _sensitivity_of_the_difference,
-    Privacy([[0, 3], [0, 3]], [[1, 2], [-1, 4]], EPSILON, trials=50_000),
+    Tester("privacy", [[0, 3], [0, 3]], [[1, 2], [-1, 4]], EPSILON, trials=50_000),
 )  # fmt: skip
 
 
@@ -93,7 +92,7 @@ BOUNDED_RANGE_OF_THE_WRONG_MECHANISM = Bug(
     "The exponential mechanism has bounded range, and with it epsilon^2/8 of zero-concentrated privacy. "
     "Permute-and-flip is as private for a single epsilon and more accurate, but has no bounded range and costs up "
     "to four times that. A theorem for one mechanism is no theorem for the one that took its place.",
-    _permute_and_flip, _gumbel, Privacy([0, 0], [1, -1], claim=CONCENTRATED, delta=1e-5),
+    _permute_and_flip, _gumbel, Tester("privacy", [0, 0], [1, -1], claim=CONCENTRATED, delta=1e-5),
 )  # fmt: skip
 
 
@@ -115,7 +114,7 @@ BEST_OF_MANY = Bug(
     "Each run is private, and the best of them, by a score on the raw data, is published. Looking at all runs is "
     "paid by nobody: the nearest of twenty noisy counts is nearly the count. Runs and score are charged, or their "
     "number drawn at random as the theory asks.",
-    _best_of_many, _first_of_many, Privacy([1, 1], [1, 0], EPSILON),
+    _best_of_many, _first_of_many, Tester("privacy", [1, 1], [1, 0], EPSILON),
 )  # fmt: skip
 
 
@@ -138,7 +137,8 @@ BUDGET_FOR_THE_FIRST = Bug(
     "folklore; Durfee and Rogers (NeurIPS 2019) account for the ranks after the first",
     "The places of the three largest noisy answers are released, with noise for one. Each rank is one more "
     "choice, and a record that lifts three answers is seen three times. The budget is divided among the ranks.",
-    _budget_for_the_first, _budget_for_three, Privacy([2] * 3 + [0] * 3, [1] * 3 + [1] * 3, EPSILON, trials=50_000),
+    _budget_for_the_first, _budget_for_three,
+    Tester("privacy", [2] * 3 + [0] * 3, [1] * 3 + [1] * 3, EPSILON, trials=50_000),
 )  # fmt: skip
 
 
@@ -161,5 +161,5 @@ SORTED_BY_THE_EXACT_COUNT = Bug(
     "A query sorts the groups, and noise is added to the sorted table. Where a noisy count is larger than the one "
     "above it, the order says what the exact ones are; one record swaps two groups for certain. The noisy counts "
     "are sorted.",
-    _sorted_by_the_exact_count, _sorted_by_the_noisy_count, Privacy([5, 4, 1], [4, 5, 1], EPSILON),
+    _sorted_by_the_exact_count, _sorted_by_the_noisy_count, Tester("privacy", [5, 4, 1], [4, 5, 1], EPSILON),
 )  # fmt: skip

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.audits.bugs.bug import Bug, Rng
-from dpcheck.audits.bugs.testers import Privacy
+from dpcheck.audits.bugs.bug import Bug, Rng, Tester
 
 # The answers to a row of queries of sensitivity 1, each compared with the threshold 0: 1 above, 0 below,
 # -1 no longer asked.
@@ -41,7 +40,7 @@ ANSWERS_EXACT = Bug(
     "All comparisons share one noisy threshold, so the released signs say how the exact answers are ordered. Two "
     "answers that swap their places between neighbours give a pattern that one of them can never show. Each "
     "answer needs noise of its own, in proportion to the number of those above that may be released.",
-    _answers_exact, _answers_noisy, Privacy([0, 1], [1, 0], EPSILON),
+    _answers_exact, _answers_noisy, Tester("privacy", [0, 1], [1, 0], EPSILON),
 )  # fmt: skip
 
 
@@ -56,7 +55,7 @@ NEVER_ENDS = Bug(
     "The noise on the answers does not grow with the number of answers above that are released, and that number "
     "has no limit. Each one released costs again, without end. The technique pays for answers above the "
     "threshold: their number is limited beforehand, and is a factor of the noise.",
-    _never_ends, _answers_noisy, Privacy([0] * 12, [1] * 6 + [-1] * 6, EPSILON, trials=50_000),
+    _never_ends, _answers_noisy, Tester("privacy", [0] * 12, [1] * 6 + [-1] * 6, EPSILON, trials=50_000),
 )  # fmt: skip
 
 
@@ -75,7 +74,7 @@ NOISE_FOR_ONE = Bug(
     "A quarter of the budget goes to the threshold and the rest to the answers, but without the factor 2 c of c "
     "answers of either sign. What is kept is (1 + 6 c)/4 times the epsilon stated. The factor belongs in the "
     "scale.",
-    _noise_for_one, _ends_after_three, Privacy([0] * 8, [-1] * 5 + [1] * 3, EPSILON, trials=50_000),
+    _noise_for_one, _ends_after_three, Tester("privacy", [0] * 8, [-1] * 5 + [1] * 3, EPSILON, trials=50_000),
 )  # fmt: skip
 
 
@@ -94,7 +93,7 @@ THRESHOLD_EXACT = Bug(
     "Noise on each answer seems enough, since only one answer above is released. But every answer below is "
     "released too, and each one costs. It is the noise on the threshold, drawn once, that pays for all answers "
     "below together.",
-    _threshold_exact, _ends_after_one, Privacy([0] * 10, [1] * 9 + [-1], EPSILON),
+    _threshold_exact, _ends_after_one, Tester("privacy", [0] * 10, [1] * 9 + [-1], EPSILON),
 )  # fmt: skip
 
 
@@ -124,5 +123,6 @@ RELEASES_THE_COMPARISON = Bug(
     "The noisy answer that passed is released as it is. Seeing it says that the threshold lies below it, and with "
     "it all the answers before: the threshold no longer hides them; the noise also lacks a factor 2. The value is "
     "drawn again with fresh noise, for which a part of the budget is kept.",
-    _releases_the_comparison, _releases_a_fresh_answer, Privacy([0] * 17, [1] * 16 + [0], EPSILON, trials=100_000),
+    _releases_the_comparison, _releases_a_fresh_answer,
+    Tester("privacy", [0] * 17, [1] * 16 + [0], EPSILON, trials=100_000),
 )  # fmt: skip

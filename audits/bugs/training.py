@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.audits.bugs.bug import Bug, Rng
-from dpcheck.audits.bugs.testers import EvaluationPoints, Privacy
+from dpcheck.audits.bugs.bug import Bug, Rng, Tester
 from dpcheck.events import Gaussian, Sampled
 
 # Gradients are numbers in [-1, 1]; noise is this much of what one record changes.
@@ -37,8 +36,10 @@ DIVIDED_BY_A_FLOOR = Bug(
     "datasets, and in high dimension they are told apart at once. With many records the jump is small; with few "
     "it is a factor. The divisor is fixed before the data are seen.",
     _divided_by_a_floor, _divided_by_a_constant,
-    Privacy([0.0] * 16, [0.0] * 15, claim=Sampled((Gaussian(MULTIPLIER),), "poisson", 16, 4, "add_or_remove_one"),
-            delta=1e-5),
+    Tester(
+        "privacy", [0.0] * 16, [0.0] * 15, delta=1e-5,
+        claim=Sampled((Gaussian(MULTIPLIER),), "poisson", 16, 4, "add_or_remove_one"),
+    ),
 )  # fmt: skip
 
 
@@ -62,7 +63,7 @@ GRADIENTS_KEPT = Bug(
     "and the second release contains the first batch again, with noise for one. The buffer is emptied after each "
     "release.",
     _gradients_kept, _gradients_zeroed,
-    Privacy([[1.0], [0.0]], [[-1.0], [0.0]], claim=Gaussian(MULTIPLIER), delta=1e-5),
+    Tester("privacy", [[1.0], [0.0]], [[-1.0], [0.0]], claim=Gaussian(MULTIPLIER), delta=1e-5),
 )  # fmt: skip
 
 
@@ -111,7 +112,7 @@ STEP_ALONG_THE_RAW_GRADIENT = Bug(
     "Every release has its noise and the accountant sees all of them. But the point at which the next gradient is "
     "taken depends on the exact one, and so do all later releases; composition covers only what depends on "
     "releases. The step uses what was released.",
-    _step_along_the_raw_gradient, _step_along_the_release, EvaluationPoints(_quadratic),
+    _step_along_the_raw_gradient, _step_along_the_release, Tester("evaluation_points", _quadratic),
 )  # fmt: skip
 
 
@@ -122,7 +123,7 @@ OUTPUT_WHERE_THE_LOSS_IS_LEAST = Bug(
     "All iterates are private together, and the one returned is chosen by the exact gradient norm. The choice is "
     "one more look at the data, for which nothing is charged. The last iterate, an average or a random one needs "
     "no look.",
-    _output_where_the_loss_is_least, _output_the_last, EvaluationPoints(_quadratic),
+    _output_where_the_loss_is_least, _output_the_last, Tester("evaluation_points", _quadratic),
 )  # fmt: skip
 
 
@@ -147,5 +148,5 @@ SCALE_DIVIDED_AMONG_WORKERS = Bug(
     "has scale sigma/sqrt(k), so a larger cluster is less private. Each worker adds sigma/sqrt(k), or one adds "
     "all.",
     _scale_divided_among_workers, _variance_divided_among_workers,
-    Privacy([1.0, 0], [-1.0, 0], claim=Gaussian(MULTIPLIER), delta=1e-5),
+    Tester("privacy", [1.0, 0], [-1.0, 0], claim=Gaussian(MULTIPLIER), delta=1e-5),
 )  # fmt: skip

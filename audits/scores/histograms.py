@@ -21,11 +21,6 @@ from dpcheck.audits.scores.exact import GLANCED
 _BINS = 64
 ATOMS = 256
 _FILLED = 40
-# Differences and sums are rounded to 2^-40 of the largest number, so that values which differ by rounding alone become
-# equal.
-_BITS = 40
-# The smallest double is 2 to this power.
-_SMALLEST = -1074
 
 
 @dataclass(frozen=True)
@@ -86,18 +81,6 @@ def histogram(source: Coordinate | Pair, a: Floats, b: Floats) -> Histogram:
     return Histogram(source, edges, np.log(hits[0] / hits[1]))
 
 
-def pairs(a: Floats, b: Floats, columns: Sequence[int]) -> list[Pair]:
-    """Return all differences and sums of two of ``columns``."""
-    both = np.abs(np.concatenate([a[:, columns], b[:, columns]]))
-    _, exponents = np.frexp(np.where(np.isfinite(both), both, 0).max(axis=0))
-    return [
-        Pair(i, j, sign, 2.0 ** max(int(max(exponents[x], exponents[y])) - _BITS, _SMALLEST))
-        for y, j in enumerate(columns)
-        for x, i in enumerate(columns[:y])
-        for sign in (-1, 1)
-    ]
-
-
 def promises(scores: Sequence[Histogram], a: Floats, b: Floats) -> Floats:
     """Return how well each score tells the datasets apart, (2, m): on average, and in its best set less a margin."""
     promised = np.empty((2, len(scores)))
@@ -109,44 +92,6 @@ def promises(scores: Sequence[Histogram], a: Floats, b: Floats) -> Floats:
         tails = (np.cumsum(hits[:, o], axis=1) for o in (order, order[::-1]))
         promised[1, i] = max(_limit(tail).max() for tail in tails)
     return promised
-
-
-# The widest output whose pairs and products are examined, and the numbers of an output all of whose pairs are. Pairs of
-# a wider output: those most alike and most often equal. Pairs kept by each criterion.
-WIDE = 512
-_PAIRED = 8
-_ALIKE = 24
-_PAIRS = 2
-
-
-def telling_pairs(a: Floats, b: Floats) -> list[Pair]:
-    """Return the differences and sums that reveal most at a first glance."""
-    a, b = a[:GLANCED], b[:GLANCED]
-    tried = pairs(a, b, range(min(a.shape[1], _PAIRED)))
-    if _PAIRED < a.shape[1] <= WIDE:
-        tried += [pair for columns in _most_alike(a, b) for pair in pairs(a, b, columns)]
-    looked = [histogram(pair, a, b) for pair in dict.fromkeys(tried)]
-    return [h.source for h in best(looked, a, b, _PAIRS) if isinstance(h.source, Pair)]
-
-
-def _most_alike(a: Floats, b: Floats) -> list[list[int]]:
-    """Return the pairs of columns with the most correlated ranks on either dataset, and those most often equal."""
-    alike: dict[tuple[int, int], None] = {}
-    for v in (a, b):
-        ranks = np.argsort(np.argsort(v, axis=0, kind="stable"), axis=0, kind="stable").astype(float)
-        with np.errstate(all="ignore"):  # a constant is correlated with nothing
-            likeness = np.triu(np.abs(np.nan_to_num(np.corrcoef(ranks, rowvar=False))), 1)
-        width = likeness.shape[0]
-        for place in np.argsort(-likeness, axis=None, kind="stable")[: _ALIKE // 4]:
-            alike[divmod(int(place), width)] = None
-        order = np.argsort(v, axis=1, kind="stable")
-        ordered = np.take_along_axis(v, order, axis=1)
-        rows, places = np.nonzero(ordered[:, 1:] == ordered[:, :-1])
-        both = np.sort(np.stack([order[rows, places], order[rows, places + 1]], axis=1), axis=1)
-        equal, counts = np.unique(both, axis=0, return_counts=True)
-        for i, j in equal[np.argsort(-counts, kind="stable")][: _ALIKE // 4]:
-            alike[int(i), int(j)] = None
-    return [[i, j] for i, j in alike]
 
 
 def best(scores: list[Histogram], a: Floats, b: Floats, most: int) -> list[Histogram]:

@@ -5,9 +5,12 @@ import math
 from sympy import E, Integer, Le, Sum, binomial, exp, log, sqrt, symbols
 
 from dpcheck.bounds.formulas import exact
-from dpcheck.bounds.formulas.formula import COUNT, DELTA, EPSILON, Formula, Letter
+from dpcheck.bounds.formulas.formula import DELTA, EPSILON, Formula, Letter
 from dpcheck.bounds.formulas.gaussian import CLASSICAL
 from dpcheck.bounds.symbols import delta, epsilon, k
+
+COUNT = Letter(k, "releases", 1, 1000)
+
 
 i, l = symbols("i l", integer=True, positive=True)
 _EACH = Letter(epsilon, "privacy loss of each release", 0.003, 5)

@@ -17,7 +17,7 @@ import sympy
 
 from dpcheck.arguments import checked
 from dpcheck.bounds.assumption import Assumption, Parameter, number
-from dpcheck.bounds.symbols import T, delta, epsilon, k, n, rho, sigma
+from dpcheck.bounds.symbols import delta, epsilon, sigma
 from dpcheck.errors import InputError, did_you_mean, require
 
 
@@ -37,12 +37,6 @@ alpha, q = sympy.symbols("alpha q", positive=True)
 EPSILON = Letter(epsilon, "privacy loss, natural log", 0.01, 30)
 DELTA = Letter(delta, "probability of a larger loss", 1e-10, 0.1, 1e-5)
 SIGMA = Letter(sigma, "noise over the sensitivity", 0.3, 100)
-STEPS = Letter(T, "steps", 1, 3000)
-RATE = Letter(q, "sampling rate", 0.001, 0.9)
-COUNT = Letter(k, "releases", 1, 1000)
-RECORDS = Letter(n, "records", 100, 100_000)
-ORDER = Letter(alpha, "order of the divergence", 1.01, 300)
-RHO = Letter(rho, "zero-concentrated privacy", 1e-4, 30)
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,11 @@ import math
 from sympy import Integer, Le, Lt, Min, exp, log, sqrt
 
 from dpcheck.bounds.formulas import exact
-from dpcheck.bounds.formulas.formula import DELTA, EPSILON, RECORDS, SIGMA, Formula, Letter
+from dpcheck.bounds.formulas.formula import DELTA, EPSILON, SIGMA, Formula, Letter
 from dpcheck.bounds.symbols import T, delta, epsilon, k, n, sigma
+
+RECORDS = Letter(n, "records", 100, 100_000)
+
 
 _SIZE = Letter(k, "records of the group", 2, 12)
 _GROUP = (

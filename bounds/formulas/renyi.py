@@ -5,8 +5,12 @@ import math
 from sympy import Ge, Gt, Max, Min, exp, log, pi, sqrt
 
 from dpcheck.bounds.formulas import exact
-from dpcheck.bounds.formulas.formula import DELTA, EPSILON, ORDER, RHO, SIGMA, Formula, Letter, alpha
+from dpcheck.bounds.formulas.formula import DELTA, EPSILON, SIGMA, Formula, Letter, alpha
 from dpcheck.bounds.symbols import delta, epsilon, k, rho, sigma
+
+ORDER = Letter(alpha, "order of the divergence", 1.01, 300)
+RHO = Letter(rho, "zero-concentrated privacy", 1e-4, 30)
+
 
 _GAUSSIAN = (ORDER, SIGMA, DELTA)
 _DIVERGENCE = alpha / (2 * sigma**2)

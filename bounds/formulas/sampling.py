@@ -5,9 +5,13 @@ import math
 from sympy import Ge, Gt, Integer, Le, Lt, exp, log, sqrt
 
 from dpcheck.bounds.formulas import exact
-from dpcheck.bounds.formulas.formula import DELTA, RATE, SIGMA, STEPS, Formula, Letter, alpha, q
+from dpcheck.bounds.formulas.formula import DELTA, SIGMA, Formula, Letter, alpha, q
 from dpcheck.bounds.formulas.gaussian import tail
 from dpcheck.bounds.symbols import T, delta, epsilon, m, n, sigma
+
+STEPS = Letter(T, "steps", 1, 3000)
+RATE = Letter(q, "sampling rate", 0.001, 0.9)
+
 
 _ROOM = 5e-3  # certify's own excess for compositions of sampled noise, with a margin
 _ONE = Letter(epsilon, "privacy loss of the release on the whole data", 0.01, 8)

@@ -22,8 +22,6 @@ from dpcheck.algorithms.registry import CATALOGUE
 from dpcheck.errors import InputError
 
 if TYPE_CHECKING:  # what a run of an algorithm loads does without sympy
-    from dpcheck.algorithms.schedule import Schedule
-    from dpcheck.algorithms.solver import Solver
     from dpcheck.bounds.theorem import Assumption, Theorem
 
 
@@ -69,18 +67,6 @@ def catalogued(id: str) -> Theorem:
     from dpcheck.bounds.registry import theorem
 
     return theorem(id)
-
-
-def broken(solver: Solver, problem: Problem, schedule: Schedule) -> Iterator[str]:
-    """Return a sentence for each assumption that the run breaks, once where two theorems share it."""
-    mentioned = set()
-    for promise in solver.promises(problem, schedule):
-        for assumption, what in promise.broken():
-            shared = (assumption.name if assumption.relation is None else assumption.sentence, what)
-            if shared not in mentioned:
-                mentioned.add(shared)
-                yield f"{promise.label} assumes {assumption}; here {what}"
-    yield from solver.unmet(problem)
 
 
 def breaches(problem: Problem, side: str = "wv", **clips: tuple[float, float]) -> dict[str, str]:

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.algorithms.kernels.jit import Numbers, Play, Tape
+from dpcheck.algorithms.kernels.jit import Numbers, Objective, Play, Tape, kernel
 from dpcheck.algorithms.kernels.parts import Draw
 from dpcheck.algorithms.kernels.tape import At, Mode
-from dpcheck.algorithms.kernels.transcripts import trials
 from dpcheck.algorithms.problem import Array, Problem
 from dpcheck.errors import InputError, require, require_count
 from dpcheck.events import Disjoint, Event, Repeated, Sampled, Scheme
@@ -338,3 +337,10 @@ def rows_of(events: Sequence[Event]) -> tuple[int, int, int]:
         else:
             releases += 1
     return releases, draws, largest
+
+
+@kernel("void(run, parts, play, matrix)")
+def trials(run, parts, play, outputs):  # type: ignore[no-untyped-def]
+    """Run once for each row of ``outputs`` (runs, d_w + d_v)."""
+    for trial in range(outputs.shape[0]):
+        run(Objective(*parts), play.numbers, play.rng, outputs[trial], play.tape)

@@ -100,11 +100,6 @@ def whole(value: Any, name: str, schedule: Any) -> None:
     require_count(value, name)
 
 
-def not_negative(value: Any, name: str, schedule: Any) -> None:
-    """A whole number of at least zero."""
-    require_count(value, name, least=0)
-
-
 def length(value: Any, name: str, schedule: Any) -> None:
     """A whole number small enough that a computer may have memory for as many."""
     require_count(value, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, nullcontext
@@ -14,10 +15,11 @@ from dpcheck import __version__
 from dpcheck.algorithms.declaration import Algorithm
 from dpcheck.algorithms.registry import find, require_unshadowed, titles
 from dpcheck.arguments import checked
+from dpcheck.bounds.registry import theorem
 from dpcheck.checks.context import Context, Stage, Tables
 from dpcheck.checks.declared import Declared
 from dpcheck.checks.expected import expected_verdicts, missing, with_expected
-from dpcheck.checks.place import place_for
+from dpcheck.checks.place import place_of_theorem
 from dpcheck.checks.subject import Record, Subject
 from dpcheck.errors import InputError, StoreError, raised, require
 from dpcheck.reading import typed
@@ -28,6 +30,11 @@ from dpcheck.running.compilations import compilations_said
 from dpcheck.running.executor import Executor, workers
 from dpcheck.running.store import open_store
 from dpcheck.solvers import ALGORITHMS, algorithm
+from dpcheck.source import place_of, shown_place
+
+# Findings about the schedule that a solver was given, not about the loop that follows it.
+_SCHEDULE = frozenset({"schedule", "accounting"})
+
 
 Named = str | Algorithm | PathLike[str]
 
@@ -241,3 +248,17 @@ def stages(context: Context, subject: Subject, tables: Tables) -> Iterator[Stage
     yield "releases", partial(subject.releases, context)
     yield from subject.rates(context, tables)
     yield from subject.further(context, tables)
+
+
+def place_for(finding: Finding, name: str) -> str | None:
+    """Return where to look: a rate's theorem, the numbers of a schedule or certificate, or else the kernel."""
+    solver, predicted = algorithm(name), ".prediction." in finding.id
+    if finding.kind in ("rate", "bound") and not predicted and isinstance(finding.evidence.get("theorem"), str):
+        return place_of_theorem(theorem(finding.evidence["theorem"]))
+    above = finding.certified is not None and finding.claimed is not None and finding.certified > finding.claimed
+    if finding.kind in _SCHEDULE or predicted or above or not finding.certificate_ok:
+        if hasattr(solver, "schedule"):  # the list of its phases, else the class of its theorem or repair
+            return place_of(solver.schedule)
+        schedule = solver.schedule_of(solver.variants[0 if ".as_printed" in finding.id else -1], {})
+        return shown_place(f"{inspect.getsourcefile(schedule)}:{inspect.getsourcelines(schedule)[1]}")
+    return place_of(solver.kernel)

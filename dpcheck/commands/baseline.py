@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcheck.errors import InputError, require
 from dpcheck.reading import json_of, record_of, shown, text_of, typed, within
-from dpcheck.report.earlier_words import expected_now
 from dpcheck.report.findings import Finding, Report
-from dpcheck.report.results import finding_of, to_json_text
+from dpcheck.report.results import expected_now, finding_of, to_json_text
 from dpcheck.running.files import write_text
 
 if TYPE_CHECKING:

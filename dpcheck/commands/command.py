@@ -1,11 +1,16 @@
-"""What a command is, and what several commands share: options, and the store, workers and files that they name."""
+"""What a command is, and what several commands share: options, and the store, workers and files that they name.
+
+Others' code that a command runs in this process cannot be held: what it changed is given back (``as_before``), and code
+that means harm runs with ``--isolate``.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, redirect_stdout
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, redirect_stdout, suppress
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -13,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from dpcheck.commands import terminal
 from dpcheck.commands.files import File
-from dpcheck.commands.under_test import as_before
 from dpcheck.errors import InputError, one_line, require
 from dpcheck.running.files import write_bytes, write_text
 from dpcheck.shown import TABLE_FORMATS
@@ -22,6 +26,40 @@ if TYPE_CHECKING:
     from dpcheck.report.findings import Report
     from dpcheck.running.executor import Executor
     from dpcheck.running.store import Store
+
+
+_FAR = 700  # of a copy: beyond the files that code which writes to all of them, or closes them, counts up to
+
+
+class _Stream:
+    """A stream as it was, and a copy of what it writes to, which no other process inherits."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._stream, self._copy = name, getattr(sys, name), -1
+        self._number = -1
+        with suppress(OSError, ValueError, AttributeError, ImportError):
+            import fcntl  # of no system without file numbers
+
+            self._number = self._stream.fileno()
+            self._copy = fcntl.fcntl(self._number, fcntl.F_DUPFD_CLOEXEC, _FAR)
+
+    def give_back(self) -> None:
+        setattr(sys, self._name, self._stream)
+        if self._copy < 0:
+            return
+        with suppress(OSError):  # whoever closes every file has nothing given back
+            if not self._is_open():
+                os.dup2(self._copy, self._number)
+            if self._stream.closed:
+                opened = os.fdopen(self._number, "w", encoding="utf-8", errors="replace", closefd=False)
+                setattr(sys, self._name, opened)
+            os.close(self._copy)
+
+    def _is_open(self) -> bool:
+        try:
+            return os.path.samestat(os.fstat(self._number), os.fstat(self._copy))
+        except OSError:
+            return False
 
 
 @dataclass(frozen=True)
@@ -184,3 +222,44 @@ def at_work(options: Namespace) -> Iterator[tuple[Executor | None, Callable[[str
         if options.store is None:
             raise
         raise KeyboardInterrupt(f"what was done is in {options.store}, and the same command goes on") from None
+
+
+@contextmanager
+def as_before() -> Iterator[None]:
+    """Give back the streams, even closed ones, the functions that trace, and NumPy's; InputError if NumPy's are others.
+
+    No number that came out after somebody replaced :func:`numpy.random.default_rng` is one of dpcheck's.
+    """
+    streams = [_Stream("stdout"), _Stream("stderr")]
+    path = list(sys.path)
+    tracing, functions = (sys.gettrace(), sys.getprofile()), _functions()
+    try:
+        yield
+    finally:
+        if sys.gettrace() is not tracing[0]:
+            sys.settrace(tracing[0])
+        if sys.getprofile() is not tracing[1]:
+            sys.setprofile(tracing[1])
+        for stream in streams:
+            stream.give_back()
+        replaced = []
+        for (module, name), function in functions.items():
+            if getattr(sys.modules[module], name, None) is not function:
+                setattr(sys.modules[module], name, function)
+                replaced.append(f"{module}.{name}")
+        broke = sys.exc_info()[1]
+        lost = set(path) - set(sys.path)
+        if lost:
+            sys.path[:] = path
+        if lost and isinstance(broke, ImportError):  # of a module of ours, which comes where it is needed
+            raise InputError("the code under test must leave sys.path as it is, got one that took from it") from broke
+        if replaced and not isinstance(broke, KeyboardInterrupt):
+            got = f"one that replaced {', '.join(replaced)[:200]}"
+            raise InputError(f"the code under test must leave NumPy alone, got {got}") from broke
+
+
+def _functions() -> dict[tuple[str, str], Any]:
+    """Return what NumPy's modules hold that can be called, where they are loaded."""
+    loaded = [name for name in ("numpy", "numpy.random") if name in sys.modules]
+    held = ((name, key, value) for name in loaded for key, value in vars(sys.modules[name]).items())
+    return {(name, key): value for name, key, value in held if callable(value)}

@@ -10,6 +10,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpcheck.bounds.ledger import ClaimResult, recorded
 from dpcheck.commands import terminal
 from dpcheck.commands.command import (
     LISTED,
@@ -94,7 +95,6 @@ def _prove_options(parser: ArgumentParser) -> None:
 
 def _prove(options: Namespace) -> int:
     from dpcheck.bounds.kind import TYPED
-    from dpcheck.bounds.ledger import changed
     from dpcheck.bounds.registry import PAPERS, prove
     from dpcheck.report.claims import claims_text
     from dpcheck.shown import TABLE_FORMATS, table
@@ -173,3 +173,8 @@ PROVE = Command(
     ),
     runs_others_code=True,
 )
+
+
+def changed(results: Iterable[ClaimResult]) -> tuple[ClaimResult, ...]:
+    """Return the results whose verdict is not the expected one, or that have none."""
+    return tuple(result for result in results if recorded().get(result.claim.id, {}).get("verdict") != result.verdict)

@@ -70,20 +70,6 @@ class Cell:
         return self.costs.get(noise, self.seconds)
 
 
-@dataclass(frozen=True)
-class Trial:
-    """One run of a cell."""
-
-    cell: Cell
-    noise: str
-    seed: int
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The settings of the algorithm that the plan gives."""
-        return settings_for(self.cell.plan, self.noise)
-
-
 def silent(solver: Any) -> Any:
     """Return a configured algorithm without its noise."""
     return replace(solver, **{each.name: 0.0 for each in fields(solver) if each.name.startswith("sigma")})

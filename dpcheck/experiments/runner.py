@@ -27,11 +27,26 @@ import numpy as np
 from dpcheck.algorithms.problem import Array
 from dpcheck.errors import InputError, require, require_count, require_work
 from dpcheck.experiments import find
-from dpcheck.experiments.experiment import CERTIFIED, CONTROLS, EPSILON, Cell, Experiment, Trial, key_text
+from dpcheck.experiments.experiment import CERTIFIED, CONTROLS, EPSILON, Cell, Experiment, key_text, settings_for
 from dpcheck.running.executor import Executor, Threads, workers
 from dpcheck.running.files import write_text
 from dpcheck.running.store import Store, digest_of
 from dpcheck.running.trust import NEW_FOLDER
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run of a cell."""
+
+    cell: Cell
+    noise: str
+    seed: int
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of the algorithm that the plan gives."""
+        return settings_for(self.cell.plan, self.noise)
+
 
 CONTROL_SEEDS = 3
 FILE = "reproduce.sqlite"  # of the store, in the folder that the user names

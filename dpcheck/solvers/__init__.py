@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcheck.algorithms.problem import Problem
 from dpcheck.algorithms.registry import algorithm as algorithm
 from dpcheck.algorithms.registry import records
 from dpcheck.arguments import checked
@@ -17,6 +18,7 @@ from dpcheck.errors import InputError, one_line, require, require_count, require
 if TYPE_CHECKING:
     from dpcheck.algorithms.problem import Problem
     from dpcheck.algorithms.run import Run
+    from dpcheck.algorithms.schedule import Schedule
     from dpcheck.algorithms.solver import Solver
 
 # name -> module and class, of every record in the catalogue
@@ -59,7 +61,6 @@ def configure(
     >>> configure("dp_sgda", example("quadratic"), epsilon=1.0, delta=1e-5, steps=50, batch=10).batch
     10
     """
-    from dpcheck.algorithms.promises import broken
     from dpcheck.algorithms.schedule import require_length
 
     chosen = algorithm(name)
@@ -173,3 +174,15 @@ def _above(run: Run, epsilon: float, delta: float) -> tuple[str, ...]:
         return ("no noise is added, so that no epsilon is certified",)
     note = f"the noise is certified at epsilon = {certified:.4g}, above the {epsilon:g} that is claimed"
     return (note,) if certified > epsilon else ()
+
+
+def broken(solver: Solver, problem: Problem, schedule: Schedule) -> Iterator[str]:
+    """Return a sentence for each assumption that the run breaks, once where two theorems share it."""
+    mentioned = set()
+    for promise in solver.promises(problem, schedule):
+        for assumption, what in promise.broken():
+            shared = (assumption.name if assumption.relation is None else assumption.sentence, what)
+            if shared not in mentioned:
+                mentioned.add(shared)
+                yield f"{promise.label} assumes {assumption}; here {what}"
+    yield from solver.unmet(problem)

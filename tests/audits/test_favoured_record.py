@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcheck.audits.sampling import UNEVEN, favoured_record, minibatches_to_count, unevenness
+from dpcheck.audits.sampling import UNEVEN, favoured_record, unevenness
 from dpcheck.audits.step_parts import TrainingStep
-from dpcheck.audits.step_sampling import sampling_finding
+from dpcheck.audits.step_sampling import minibatches_to_count, sampling_finding
 
 N, BATCH, STEPS, RUNS, LEVEL = 50, 5, 100, 2000, 0.05
 DRAWS = {

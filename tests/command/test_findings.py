@@ -18,8 +18,8 @@ from pages import Page
 import dpcheck
 from dpcheck import InputError, checks, cli
 from dpcheck.bounds import registry
+from dpcheck.checks import place_for
 from dpcheck.checks.expected import expected_verdicts
-from dpcheck.checks.place import place_for
 from dpcheck.report.findings import Finding, Report, render
 from dpcheck.report.results import BROKEN, Catalogue, to_json_text
 from dpcheck.source import shown_place

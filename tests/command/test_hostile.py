@@ -1,6 +1,6 @@
 """Hostile trials of the command, of which ``python -m tests.hostile`` makes all: a slice, and the table of all of them.
 
-Beside them what each promise of :mod:`dpcheck.commands.under_test` and :mod:`dpcheck.reading` is, one by one.
+Beside them what each promise of :mod:`dpcheck.commands.command` and :mod:`dpcheck.reading` is, one by one.
 """
 
 from __future__ import annotations

@@ -8,8 +8,7 @@ import re
 import pytest
 from pages import looked_at
 
-from dpcheck.audits.bugs.bug import Examination, find
-from dpcheck.audits.bugs.testers import Outcome
+from dpcheck.audits.bugs.bug import Examination, Outcome, find
 from dpcheck.report import template
 from dpcheck.report.charts import Chart, charts, epsilon_strips, exponent_strips
 from dpcheck.report.claims import bugs_page

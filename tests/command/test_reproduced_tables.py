@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpcheck.experiments import NAMES, find, headlines, page, runner
-from dpcheck.experiments.experiment import CERTIFIED, CLIPPED, EPSILON, NONE, PUBLISHED, UNCLIPPED, Cell, Trial
+from dpcheck.experiments import NAMES, find, page, runner
+from dpcheck.experiments.experiment import CERTIFIED, CLIPPED, EPSILON, NONE, PUBLISHED, UNCLIPPED, Cell
 from dpcheck.experiments.page import text
 from dpcheck.experiments.picture import draw
-from dpcheck.experiments.runner import Result, trials
+from dpcheck.experiments.runner import Result, Trial, trials
 from dpcheck.experiments.table import DIVERGED, PARTS, Table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -234,14 +234,14 @@ def test_noise_is_not_blamed_where_the_run_without_it_misses_too():
     for clipped, blamed in ((90.1, 0), (95.2, 1)):
         experiment, results = planted(free=95.5, clipped=clipped, loosest=clipped)
         row, _ = rows = Table(experiment, results).rows
-        said = headlines.reached(rows, "linear scores")
+        said = page.reached(rows, "linear scores")
         assert f"and {blamed} for the noise alone" in said
         assert ("costs 5.2 to 5.2 points" in said) == bool(blamed)
         assert ("noise not covered" in row["cause"]) == bool(blamed)
         assert ("clipping, which" in row["cause"]) != bool(blamed)
     without = [result for result in results if result.trial.noise != CLIPPED]
     rows = Table(experiment, without).rows
-    said = headlines.reached(rows, "linear scores")
+    said = page.reached(rows, "linear scores")
     assert "0 of 0 with no noise" in said and "0 for the noise alone; 1 cannot be told" in said
     assert "unknown" in rows[0]["cause"] and rows[0]["noise"] is None
 
@@ -253,7 +253,7 @@ def test_noise_is_not_blamed_for_what_chance_explains():
         (1.0, "0 for the noise alone; 1 cannot"),
     ):
         experiment, results = planted(clipped=94.7, certified=94.3, spread=spread)
-        assert said in headlines.reached(Table(experiment, results).rows, "linear scores")
+        assert said in page.reached(Table(experiment, results).rows, "linear scores")
 
 
 def test_runs_that_diverge_are_counted_and_do_not_move_the_median():
@@ -267,7 +267,7 @@ def test_runs_that_diverge_are_counted_and_do_not_move_the_median():
     ]  # fmt: skip
     rows = Table(experiment, results).rows
     assert (rows[0]["median, certified noise"], rows[0]["diverged, certified noise"]) == (90.7, 2)
-    assert "2 runs diverged (dp_sgda, ijcnn1, 0.1)" in headlines.reached(rows, "linear scores")
+    assert "2 runs diverged (dp_sgda, ijcnn1, 0.1)" in page.reached(rows, "linear scores")
     assert "2 diverged" in Table(experiment, results).shown(details=False)[0]["certified noise"]
 
 
@@ -296,6 +296,6 @@ def test_each_headline_counts_what_the_kept_runs_say():
             if noise in found:
                 reached = group[0].trial.cell.published["AUC"] - np.median([run.values["AUC"] for run in group]) <= 0.5
                 found[noise] = [found[noise][0] + reached, found[noise][1] + 1]
-        said = next(line for line in headlines.headlines().splitlines() if name in line)
+        said = next(line for line in page.headlines().splitlines() if name in line)
         shares = re.findall(r"in (\d+) of (\d+) with", said)
         assert [list(map(int, share)) for share in shares] == list(found.values())

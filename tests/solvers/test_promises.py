@@ -11,10 +11,10 @@ import pytest
 
 from dpcheck import solve
 from dpcheck.algorithms import promises
-from dpcheck.algorithms.promises import Promise, broken, catalogued
+from dpcheck.algorithms.promises import Promise, catalogued
 from dpcheck.bounds.registry import theorem, theorems
 from dpcheck.problems import PROBLEMS, example
-from dpcheck.solvers import ALGORITHMS, algorithm, configure
+from dpcheck.solvers import ALGORITHMS, algorithm, broken, configure
 
 # Theorems that an algorithm is configured from, besides the one it takes by itself.
 CHOICES = {

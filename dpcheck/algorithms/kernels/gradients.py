@@ -81,9 +81,3 @@ def no_ascent(gradient, mean, data, index, steps, clip, point, g):  # type: igno
     """Stand in where an algorithm climbs by itself: compiled at once, and all NaN if it is called after all."""
     for i in range(point.size):
         point[i] = np.nan
-
-
-@kernel("base")
-def no_base(gradient, data, index, constants, centre, rng, z):  # type: ignore[no-untyped-def]
-    """Stand in where an algorithm calls no base solver: it has not arrived if it is called after all."""
-    return -1

@@ -152,10 +152,3 @@ def paths(run, parts, play, outputs):  # type: ignore[no-untyped-def]
         tape.path[:] = 0.0
         run(Objective(*parts), play.numbers, play.rng, outputs[trial, tape.path.size :], tape)
         copy(tape.path.ravel(), outputs[trial, : tape.path.size])
-
-
-@kernel("void(run, parts, play, matrix)")
-def trials(run, parts, play, outputs):  # type: ignore[no-untyped-def]
-    """Run once for each row of ``outputs`` (runs, d_w + d_v)."""
-    for trial in range(outputs.shape[0]):
-        run(Objective(*parts), play.numbers, play.rng, outputs[trial], play.tape)

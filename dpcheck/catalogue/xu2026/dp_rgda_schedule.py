@@ -5,7 +5,7 @@ The head of ``dpcheck.catalogue.xu2026.dp_rgda`` has the table of what differs.
 
 import math
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dpcheck.algorithms.schedule import (
     finite_norm,
@@ -13,7 +13,6 @@ from dpcheck.algorithms.schedule import (
     level,
     modulus,
     noise_share,
-    not_negative,
     number,
     positive,
     private_modulus,
@@ -21,8 +20,13 @@ from dpcheck.algorithms.schedule import (
 )
 from dpcheck.catalogue.xu2026.dp_rgda_escape import Escape, RepairedEscape
 from dpcheck.catalogue.xu2026.rgda import levels
-from dpcheck.errors import require
+from dpcheck.errors import require, require_count
 from dpcheck.events import Event, Gaussian, Repeated, Sampled
+
+
+def not_negative(value: Any, name: str, schedule: Any) -> None:
+    """A whole number of at least zero."""
+    require_count(value, name, least=0)
 
 
 class EmpiricalPrinted(Escape):

@@ -11,7 +11,7 @@ from dpcheck import datasets
 from dpcheck.accounting import certify
 from dpcheck.algorithms.problem import Array, Problem, with_record
 from dpcheck.algorithms.run import History
-from dpcheck.audits.neighbours import farthest_pair
+from dpcheck.arrays import Floats
 from dpcheck.audits.sensitivity import audit_sensitivity
 from dpcheck.bounds.registry import theorem
 from dpcheck.catalogue.yang2022.dp_sgda import DPSGDA
@@ -20,6 +20,7 @@ from dpcheck.checks.games import DELTA, EPSILON
 from dpcheck.checks.sandwich import audit as audit_pair
 from dpcheck.checks.sandwich import finding
 from dpcheck.checks.subject import Part
+from dpcheck.errors import require
 from dpcheck.events import Gaussian, Neighbours, Repeated, Sampled, Scheme
 from dpcheck.problems.auc import AUC, auc_score
 from dpcheck.problems.bilinear import Bilinear
@@ -322,3 +323,16 @@ def _trained(context: Context, solver: DPSGDA, problem: AUC) -> list[Array]:
     """Return the weights (d,) of independent runs."""
     seeds = [context.stream(10, k) for k in range(20 if context.full else 5)]
     return [solver.run(problem, seed=seed).x[:-2] for seed in seeds]
+
+
+def farthest_pair(gradients: Floats) -> tuple[int, int, float]:
+    """Return the two candidates whose gradients (candidates, points, size) differ most, and the RMS distance."""
+    require(
+        gradients.ndim == 3 and len(gradients) >= 2, "gradients", "have shape (>= 2, points, size)",
+        gradients.shape,
+    )  # fmt: skip
+    flat = gradients.reshape(len(gradients), -1)
+    square = (flat * flat).sum(1)
+    distance = square[:, None] + square[None, :] - 2 * flat @ flat.T
+    i, j = np.unravel_index(np.argmax(distance), distance.shape)
+    return int(i), int(j), float(np.sqrt(max(distance[i, j], 0.0) / gradients.shape[1]))
