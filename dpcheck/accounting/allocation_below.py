@@ -61,9 +61,7 @@ def allocation_epsilon_below(noise_multiplier: float, steps: int, epochs: int, d
     few = shift > 1 and epochs == 1
     sizes = [_MOST] if not few else [_MOST_HEAVY] if delta > 1e-7 else [_MOST_HEAVY, _MOST]
     laws = [_losses(steps, shift, delta, most) for most in sizes]
-    single, (losses, chances) = max(
-        ((_epsilon(losses, chances, delta), (losses, chances)) for losses, chances in laws), key=lambda found: found[0]
-    )
+    single, (losses, chances) = max(((epsilon_of(*law, delta), law) for law in laws), key=lambda found: found[0])
     if epochs == 1:
         return max(single, _few_steps(steps, shift, delta, single))
     return _composed(losses, chances, epochs, delta, single * math.sqrt(epochs))
@@ -98,13 +96,13 @@ def _losses(steps: int, shift: float, delta: float, most: int) -> tuple[Floats, 
     top = steps * (1 - first * h) + end + 14 * math.sqrt(steps) * min(deviation, end)  # above steps * first * h
     size = fft.next_fast_len(max(int(top / h) + 2, law.size), real=True)
     size = min(size, most)
-    total = _power(law, steps, size)  # what lies past the window wraps to smaller sums
+    total = chances_of_sum(law, steps, size)  # what lies past the window wraps to smaller sums
     ratios = (steps * first + np.arange(size)) * h / steps
     kept = (ratios > 0) & (total > 0)
     return np.log(ratios[kept]), ratios[kept] * total[kept]
 
 
-def _power(law: Floats, number: int, size: int) -> Floats:
+def chances_of_sum(law: Floats, number: int, size: int) -> Floats:
     """Return lower bounds on the chances of a sum of so many, modulo the size."""
     total = fft.irfft(fft.rfft(law, size) ** number, size)
     return np.asarray(np.maximum(total - _ROUNDED * (number + 50) * float(np.linalg.norm(total)), 0.0))
@@ -166,7 +164,7 @@ def _law(values: Floats, shift: float) -> tuple[Floats, Floats]:
     return special.ndtr(logs / shift + shift / 2), special.ndtr(logs / shift - shift / 2)
 
 
-def _epsilon(losses: Floats, chances: Floats, delta: float) -> float:
+def epsilon_of(losses: Floats, chances: Floats, delta: float) -> float:
     """Return the epsilon at which losses with these chances under P have this delta, rounded down."""
 
     def at(epsilon: float) -> float:
@@ -195,19 +193,19 @@ def _composed(losses: Floats, chances: Floats, epochs: int, delta: float, rough:
     size = fft.next_fast_len(int(2 * reach / interval), real=True)
     if law.size > size:
         return 0.0
-    total = _power(law, epochs, size)
+    total = chances_of_sum(law, epochs, size)
     # the window: what lies above it wraps to its beginning, and only takes away; what lies below is bounded and added
     start = int(epochs * float(law @ (first + np.arange(law.size))) / law.sum()) - size // 2
     total = np.roll(total, -((start - epochs * first) % size))
     sums = start * interval + np.arange(size) * interval + epochs * mean
     values = (first + np.arange(law.size)) * interval
     orders = np.geomspace(1, 100, 20) / (wide * math.sqrt(epochs))
-    wrapped = min(_below(law, values - values[0], float(order), epochs, start * interval - epochs * values[0])
+    wrapped = min(chance_below(law, values - values[0], float(order), epochs, start * interval - epochs * values[0])
                   for order in orders)  # fmt: skip
-    return _epsilon(sums, total, delta + wrapped)
+    return epsilon_of(sums, total, delta + wrapped)
 
 
-def _below(law: Floats, values: Floats, order: float, epochs: int, start: float) -> float:
+def chance_below(law: Floats, values: Floats, order: float, epochs: int, start: float) -> float:
     """Bound the chance that a sum of values >= 0 lies below the start (Chernoff)."""
     if start <= 0:
         return 0.0

@@ -63,8 +63,8 @@ class _Prices:
 def _prices(steps: int, shift: float, *, calls: bool, above: bool) -> _Prices:
     """Bound the calls or puts of so many copies, less one, from above, or calls from below."""
     reach = _REACH * shift + shift * shift / 2
-    low, high = (0.01, steps * math.exp(reach)) if calls else (math.exp(-reach), float(steps))
-    grid = np.append(0.0, np.geomspace(low, high, _POINTS))
+    ends = (0.01, steps * math.exp(reach)) if calls else (math.exp(-reach), float(steps))
+    grid = np.append(0.0, np.geomspace(*ends, _POINTS))
     safe = _SAFE if above else 1 / _SAFE
     one = call if calls else put
     values, falls = one(grid, shift), chance_above(grid, shift)

@@ -15,13 +15,16 @@ from dpcheck.errors import InputError, require, require_count, require_delta, re
 if TYPE_CHECKING:
     from dpcheck.events import Event, Neighbours
 
-_SAMPLINGS = ("poisson", "without_replacement", "with_replacement", "balls_in_bins", "fixed", "shuffled", "none")
+_SAMPLINGS = ("poisson", "without_replacement", "with_replacement", "balls_in_bins", "fixed", "shuffled", "none",
+              "compare")  # fmt: skip
 _FURTHER = """\
 --sampling: a fresh minibatch in each step is drawn by "poisson" (every record on its own), "without_replacement" or
 "with_replacement"; "balls_in_bins" puts each record into one minibatch of each epoch, drawn on its own; "fixed"
 minibatches take their turns in each epoch; "shuffled" ones are drawn anew in each epoch (no amplification by shuffling
-is certified: the epsilon is that of fixed ones, and an audit bounds it from below); "none" takes all records. With
---encoder a run is one release, of the noise's deviation over the sensitivity of one step: its --multiplier.
+is certified: the epsilon is that of fixed ones, and an audit bounds it from below); "none" takes all records.
+"compare" shows these and further loaders side by side: the best proven upper bound and the best known lower bound, with
+their sources, all with noise of --multiplier times C. With --encoder a run is one release, of the noise's deviation
+over the sensitivity of one step: its --multiplier.
 --released last: only the last iterate of z <- P(phi(z) + noise) is shown, with noise on all records, on "fixed"
 minibatches in one order, or on "poisson" samples. "dpcheck list theorems" has c and s of gradient and saddle steps:
 bok2024.saddle_step."""
@@ -94,6 +97,8 @@ def _run(options: Namespace) -> int:
     from dpcheck.accounting.certificates import between
 
     require_delta(options.delta)
+    if options.sampling == "compare":
+        return _compare(options)
     more = options.risk or options.plot or options.second_opinion
     require(options.group == 1 or not more, "--group", "be 1 with --risk, --plot and --second-opinion", options.group)
     last = _last(options)
@@ -166,6 +171,43 @@ def _run(options: Namespace) -> int:
         *(terminal.named(name, value) for name, value in texts.items()),
         *map(str, further.values()),
     ]
+    return terminal.say("\n".join(lines))
+
+
+def _compare(options: Namespace) -> int:
+    from dpcheck.accounting.loaders import loaders
+
+    for name in (
+        "file",
+        "epsilon",
+        "neighbours",
+        "noise",
+        "encoder",
+        *_WITH_ENCODER,
+        "plot",
+        "contraction",
+        "diameter",
+    ):
+        value = getattr(options, name)
+        require(value is None, name if name == "file" else f"--{name}", "come without --sampling compare", value)
+    plain = options.group == 1 and options.released != "last" and not (options.risk or options.second_opinion)
+    further = "--group, --released, --risk and --second-opinion"
+    require(plain, further, "come without --sampling compare", "one of them")
+    for name in ("multiplier", *_FEWER):
+        require(getattr(options, name) is not None, f"--{name}", "be given with --sampling compare", "nothing")
+    require(float(options.batch).is_integer(), "--batch", "be a whole number", options.batch)
+    found = loaders(
+        options.multiplier, batch=int(options.batch), population=options.population, steps=options.steps,
+        delta=options.delta,
+    )  # fmt: skip
+    if options.format == "json":
+        rows = [vars(each) for each in found]
+        return terminal.say_json({"schema": "dpcheck.certify/1", "delta": options.delta, "loaders": rows})
+    lines = [f"epsilon at delta {options.delta:g}, noise of {options.multiplier:g} C"]
+    for each in found:
+        low, high = ("not known" if bound is None else f"{bound:.6g}" for bound in (each.at_least, each.at_most))
+        relation = each.neighbours.removesuffix("_one").replace("_", " ")
+        lines += [f"{each.name} ({relation})", f"  at least {low}, at most {high}: {each.sources}"]
     return terminal.say("\n".join(lines))
 
 
