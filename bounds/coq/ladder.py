@@ -170,8 +170,7 @@ class Ladder:
         if name is None:
             return None
         self.count = made.count
-        for line in made.lines:
-            self.lines.append(line)
+        self.lines += made.lines
         (letter,) = others
         text = re.sub(rf"\b{made.name}\b", self.write(letter), made.write.argument(function))
         self.count += 1
@@ -213,11 +212,8 @@ class Ladder:
                     f"[ {derive} | intros; cbv beta; apply {name}; lra | cbv beta; dp_start | lra ]",
                 )
             del self.lines[kept:]
-        if (
-            self.low is None
-            or self.high is None
-            or not (self._at(function, self.low) and self._at(function, self.high))
-        ):
+        both = (self.low, self.high)
+        if None in both or not all(self._at(function, end) for end in both):
             return None
         bend = sympy.diff(slope, self.letter)
         name = self.prove(-bend, depth + 1, f"- ({write(bend)})")
@@ -349,7 +345,7 @@ def _script(
 def _ladder(letter: Any, ends: Any, inside: Any, points: list[dict[Any, Any]], write: Writer) -> Ladder:
     name = f"at_{write(letter)}"
     inner = Writer({**write.letters, letter: name})
-    return Ladder(letter, *ends, tuple(filter(None, inside)) or ("True",), points, inner, name)
+    return Ladder(letter, ends[0], ends[1], tuple(filter(None, inside)) or ("True",), points, inner, name)
 
 
 def _elsewhere(letter: Any, over: Any, points: list[dict[Any, Any]], write: Writer) -> Ladder:
@@ -391,12 +387,10 @@ def points(over: Any) -> Iterator[dict[Any, Any]]:
     draws = _DRAWS if len(over.intervals) == 1 else _DRAWS[1::2] if len(over.intervals) == 2 else _DRAWS[2::3]
     for letter, (low, high) in over.intervals.items():
         a, b = (float(end) if end.is_finite else None for end in (low, high))
-        if a is None or b is None:
-            spread = [u / (1 - u) for u in draws]
-            line = [*(-u for u in spread), *spread] if a is None and b is None else (
-                [a + u for u in spread] if b is None else [b - u for u in spread])  # fmt: skip
-        else:
-            line = [a + (b - a) * u for u in draws]
+        upward = [(a or 0.0) + u / (1 - u) for u in draws] if b is None else []
+        downward = [(b or 0.0) - u / (1 - u) for u in draws] if a is None else []
+        between = [] if a is None or b is None else [a + (b - a) * u for u in draws]
+        line = [*downward, *upward, *between]
         if letter.is_integer:
             line = sorted({float(round(u + 0.5)) for u in line if b is None or round(u + 0.5) <= b})
         values.append([sympy.Float(u, 30) for u in line if abs(u) < 40])
