@@ -190,7 +190,7 @@ Proof.
     assert (0 < 2 / sqrt PI * exp (- z ^ 2)) by (apply Rmult_lt_0_compat; [ apply Rdiv_lt_0_compat; lra | apply exp_pos ]).
     assert (0 < 2 / (1 + 2 * z ^ 2) ^ 2) by (apply Rdiv_lt_0_compat; [ lra | apply pow_lt; exact M ]). nra.
   - intros z L O. assert (M := N z). assert (E := dp_exp_below_inverse z O).
-    assert (P : 1 < sqrt PI) by interval.
+    assert (P : 1 < sqrt PI) by (rewrite <- sqrt_1; apply sqrt_lt_1_alt; assert (A := PI2_3_2); lra).
     apply Rle_trans with (exp (- z ^ 2) * 1); [ | lra ].
     replace (2 * z * exp (- z ^ 2) / ((1 + 2 * z ^ 2) * sqrt PI)) with (exp (- z ^ 2) * (2 * z / ((1 + 2 * z ^ 2) * sqrt PI))) by (field; split; lra).
     apply Rmult_le_compat_l; [ left; apply exp_pos | ].
