@@ -46,7 +46,8 @@ _INEQUALITIES = (
     "intros; dp_interval.",
 )
 _NUMBERS = ("intros; dp_number.", "intros; dp_erf_number.")
-_DENIALS = ("dp_false.", "dp_erf_false.", "dp_false_for_all.")
+_WHOLE_FALSE = "intros; subst; rewrite dp_whole_Rpower by (lra || (eexists; reflexivity)); dp_false."
+_DENIALS = ("dp_false.", "dp_erf_false.", "dp_false_for_all.", _WHOLE_FALSE)
 
 _PLAIN: dict[type, tuple[str, ...]] = {
     Identity: _IDENTITIES, AtMost: _INEQUALITIES, Inequality: _INEQUALITIES, Below: _NUMBERS,
