@@ -193,8 +193,8 @@ def _worded(reached: ClaimResult, relations: tuple[Any, ...]) -> ClaimResult:
 def answer(request: Mapping[str, Any], known: Callable[[Any], object] = lambda answer: None) -> Any:
     """Return what a claim is called, in plain words, and its result: what a worker that judges sends.
 
-    ``known`` is given the same as soon as there is a verdict, unless Coq is to have a word too. What is searched for
-    ends with the time of the claim, ``seconds``.
+    ``known`` is given the same as soon as there is a verdict, before Coq has a word. What is searched for ends with the
+    time of the claim, ``seconds``.
 
     With a ``library``, Coq is asked to prove the steps; with ``export`` they are written as a file of theorems.
     """
@@ -202,8 +202,7 @@ def answer(request: Mapping[str, Any], known: Callable[[Any], object] = lambda a
     require(stated.id == one_line(request["id"]), "a claim", "be the one that was asked for", stated.id)
     named = (stated.id, stated.paper, str(stated.kind), str(stated.statement), stated.location)
     limit.deadline = time.monotonic() + _OF_THE_TIME * float(request.get("seconds", "inf"))
-    alone = not (request.get("library") or request.get("export"))
-    reached = result(stated, relations, (lambda early: known((named, early.fields()))) if alone else None)
+    reached = result(stated, relations, lambda early: known((named, early.fields())))
     if request.get("library") or request.get("export"):
         steps = stated.decision().evidence.steps or relations
         proofs = scripts.prove(steps, _session(request["library"])) if request.get("library") else {}

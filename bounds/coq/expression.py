@@ -6,10 +6,8 @@ none in ordinary mathematics, :meth:`Writer.conditions` says so as hypotheses.
 """
 
 import functools
-import itertools
-import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import sympy
@@ -21,7 +19,10 @@ _SUM, _PRODUCT, _UNARY, _POWER, _APPLICATION, _ATOM = range(6)  # how tightly a 
 _KEYWORDS = """
 as at cofix else end exists fix for forall fun if in let match mod return then using where with Prop Set Type
 """
-_TERMS = "R IZR Rmax Rmin Rabs Rpower ln exp sqrt sin cos tan PI erf erfc gaussian_curve integer Int_part Derive nat Z"
+_TERMS = """
+R IZR Rmax Rmin Rabs Rpower ln exp sqrt sin cos tan PI erf erfc gaussian_curve integer Int_part Derive nat Z
+sum_of product_of whole_power
+"""
 _TAKEN = frozenset(_KEYWORDS.split()) | frozenset(_TERMS.split())  # no letter may have these names
 
 
@@ -48,6 +49,11 @@ class Writer:
     def __init__(self, letters: dict[Any, str]) -> None:
         self._letters = letters
 
+    @property
+    def letters(self) -> dict[Any, str]:
+        """The term of each letter."""
+        return self._letters
+
     def __call__(self, expression: Any) -> str:
         """Return the term, fit to stand on either side of a relation.
 
@@ -59,11 +65,16 @@ class Writer:
         """Return the term, fit to be the argument of a function."""
         return self._at(expression, _ATOM)
 
-    def conditions(self, *expressions: Any) -> list[str]:
-        """Return what must hold for every part of the expressions to have a value, where that is not plain."""
+    def conditions(self, *expressions: Any, nonnegative: Collection[Any] = ()) -> list[str]:
+        """Return what must hold for every part of the expressions to have a value, where that is not plain.
+
+        ``nonnegative`` are letters that are at least zero on the whole domain, of which exponents are made.
+        """
         hypotheses: dict[str, None] = {}
         for expression in expressions:
-            for part, need in _needs(expression):
+            for node in _ranges(expression):
+                hypotheses |= dict.fromkeys(self._within(node, nonnegative))
+            for part, need in _needs(expression, nonnegative):
                 if not part.free_symbols:
                     if ball.sign(part, {}) != 1:
                         raise UntranslatedError(f"{part} must be positive")
@@ -71,6 +82,18 @@ class Writer:
                     term = self._at(part, _SUM)
                     hypotheses[f"{term} <> 0" if need == "<> 0" else f"{need}{term}"] = None
         return list(hypotheses)
+
+    def _within(self, node: Any, nonnegative: Collection[Any]) -> Iterator[str]:
+        """Yield what a sum or product needs: ends in order, and terms that have values between them."""
+        body, letter, low, high = ranged(node)
+        if not _nonnegative(sympy.expand(_known(high - low + 1, nonnegative))):
+            yield f"{self(low)} - 1 <= {self(high)}"
+        bound = names([*self._letters, letter])[letter]
+        inner = Writer({**self._letters, letter: bound})
+        inside = f"integer {bound} -> {self(low)} <= {bound} -> {bound} <= {self(high)}"
+        known = [*nonnegative, letter] if letter.is_positive else nonnegative
+        for need in inner.conditions(body, nonnegative=known):
+            yield f"(forall {bound} : R, {inside} -> {need})" if re.search(rf"\b{bound}\b", need) else need
 
     def _at(self, expression: Any, tightness: int) -> str:
         """Return the term in brackets unless it holds together at least so tightly."""
@@ -98,6 +121,8 @@ class Writer:
             return f"exp {self._at(expression.exp, _ATOM)}", _APPLICATION
         if isinstance(expression, sympy.Subs):
             return self._at_values(expression), _APPLICATION
+        if isinstance(expression, sympy.Sum | sympy.Product):
+            return self._over_range(expression), _APPLICATION
         arguments = [self._at(argument, _ATOM) for argument in expression.args]
         if expression.func in (sympy.Max, sympy.Min):
             name = "Rmax" if expression.func is sympy.Max else "Rmin"
@@ -120,6 +145,14 @@ class Writer:
         bound = " ".join(letters[letter] for letter in expression.variables)
         values = " ".join(self._at(value, _ATOM) for value in expression.point)
         return f"(fun {bound} : R => {inner(expression.expr)}) {values}"
+
+    def _over_range(self, expression: Any) -> str:
+        """Return the sum or product of a function over the whole numbers from one end to the other."""
+        body, letter, low, high = ranged(expression)
+        bound = names([*self._letters, letter])[letter]
+        inner = Writer({**self._letters, letter: bound})
+        word = "sum_of" if isinstance(expression, sympy.Sum) else "product_of"
+        return f"{word} (fun {bound} : R => {inner(body)}) {self._at(low, _ATOM)} {self._at(high, _ATOM)}"
 
     def _sum(self, expression: Any) -> tuple[str, int]:
         signed = [_without_sign(term) for term in expression.args]
@@ -164,6 +197,8 @@ class Writer:
             return (root, _APPLICATION) if power.p == 1 else (f"{root} ^ {power.p}", _POWER)
         if power.is_Rational and power < 0:
             return f"/ {self._power(base, -power)[0]}", _UNARY
+        if _whole(base, power):
+            return f"whole_power {self._at(base, _ATOM)} {self._at(power, _ATOM)}", _APPLICATION
         return f"Rpower {self._at(base, _ATOM)} {self._at(power, _ATOM)}", _APPLICATION
 
 
@@ -206,23 +241,69 @@ def _factors(expression: Any) -> tuple[list[tuple[Any, Any]], list[tuple[Any, An
     return above, below
 
 
-def _needs(expression: Any) -> Iterator[tuple[Any, str]]:
-    """Yield each part of a formula that must not be zero, or must be (at least) zero or positive."""
+def ranged(expression: Any) -> tuple[Any, Any, Any, Any]:
+    """Return the term of a sum or product, its letter and its ends; the letter is positive where the lower end is.
+
+    Raises :class:`UntranslatedError` for another sum than one over whole numbers between whole ends.
+    """
+    body, (letter, low, high), *others = expression.args
+    if others or not (letter.is_integer and low.is_integer and high.is_integer):
+        raise UntranslatedError("a sum goes over whole numbers, between two whole ends")
+    plain = sympy.Symbol(letter.name, integer=True, **({"positive": True} if low.is_positive else {}))
+    if plain in body.free_symbols - {letter}:
+        raise UntranslatedError(f"the letter {letter} of a sum is that of something else in it")
+    return body.xreplace({letter: plain}), plain, low, high
+
+
+def _ranges(expression: Any) -> Iterator[Any]:
+    """Yield the sums and products that stand in no other."""
+    if isinstance(expression, sympy.Sum | sympy.Product):
+        yield expression
+    else:
+        for part in expression.args:
+            yield from _ranges(part)
+
+
+def _whole(base: Any, power: Any) -> bool:
+    """Say whether a power has a whole exponent and a base that may be zero or negative."""
+    return bool(power.is_integer and not power.is_Integer and not _positive(base))
+
+
+def _known(expression: Any, nonnegative: Collection[Any]) -> Any:
+    return expression.xreplace({x: sympy.Symbol(x.name, integer=x.is_integer, nonnegative=True) for x in nonnegative})
+
+
+def _needs(expression: Any, nonnegative: Collection[Any] = ()) -> Iterator[tuple[Any, str]]:
+    """Yield each part of a formula that must not be zero, or must be (at least) zero or positive.
+
+    What stands in a sum or product is left to it.
+    """
     if isinstance(expression, sympy.Subs):
         values = dict(zip(expression.variables, expression.point, strict=True))
         yield from ((part.xreplace(values), need) for part, need in _needs(expression.expr))
         for value in expression.point:
             yield from _needs(value)
         return
-    for part in sympy.preorder_traversal(expression):
+    walk = sympy.preorder_traversal(expression)
+    for part in walk:
         if isinstance(part, sympy.Subs | sympy.Derivative) and part is not expression:
             raise UntranslatedError("substitutions and derivatives stand outermost only")
+        if isinstance(part, sympy.Sum | sympy.Product):
+            if part.args[1][1].has(sympy.Sum, sympy.Product) or part.args[1][2].has(sympy.Sum, sympy.Product):
+                raise UntranslatedError("the end of a sum holds no sum")
+            for end in part.args[1][1:]:
+                yield from _needs(end, nonnegative)
+            walk.skip()
+            continue
         if part.is_Pow and part.base is not sympy.E:
             if part.exp.is_Integer:
                 if part.exp < 0:
                     yield part.base, "<> 0"
             elif part.exp.is_Rational and part.exp.q == 2 and part.exp > 0:
                 yield part.base, "0 <= "
+            elif _whole(part.base, part.exp):
+                if not _nonnegative(_known(part.exp, nonnegative)):
+                    yield part.base, "<> 0"
             else:
                 yield part.base, "0 < "
         elif part.func is sympy.log:
@@ -254,130 +335,3 @@ def _nonnegative(expression: Any) -> bool:
     if expression.is_Add or expression.is_Mul:
         return all(_nonnegative(part) for part in expression.args)
     return bool(expression.is_Pow and (_nonnegative(expression.base) or expression.exp.is_even))
-
-
-_MOST_COLUMNS = 20_000
-
-
-class Space:
-    """Products of letters, of facts and of squares, in which a polynomial is to be written."""
-
-    def __init__(self, letters: list[Any], lows: dict[Any, Any], facts: list[tuple[str, Any]], write: Writer) -> None:
-        self._letters, self._lows, self._write = letters, lows, write
-        self._free = [not lows[x].is_finite for x in letters]
-        self._ring = sympy.ring(letters, sympy.QQ)[0]
-        self._shifts = {x: low + x for x, low in lows.items() if low.is_finite and low != 0}
-        self._facts = [(name, self._shifted(fact)) for name, fact in facts]
-
-    def _shifted(self, expression: Any) -> Any:
-        polynomial = sympy.Poly(expression.xreplace(self._shifts), *self._letters, domain=sympy.QQ)
-        return self._ring(dict(polynomial.rep.to_dict()))
-
-    def combination(self, numerator: Any, wide: bool, multiplied: bool) -> tuple[str, str] | None:
-        """Return the numerator times a positive multiplier as a nonnegative combination of products, and the
-        multiplier.
-        """
-        goal, multiplier = self._shifted(numerator), "1"
-        if multiplied:
-            positive = [i for i, free in enumerate(self._free) if not free]
-            goal *= sum((self._ring.gens[i] for i in positive), self._ring.one)
-            multiplier = "(" + " + ".join(["1", *(self._letter(i) for i in positive)]) + ")"
-        if all(c >= 0 for c in goal.coeffs()) and not any(self._free):
-            return self._sum([(c, self._product((), m)) for m, c in goal.terms()]), multiplier
-        columns = [*self._columns(goal, wide), *self._squares(goal)]
-        parts = _solve(goal, columns)
-        return None if parts is None else (self._sum(parts), multiplier)
-
-    def _sum(self, parts: list[tuple[Any, str]]) -> str:
-        factors = ((self._write(sympy.Rational(int(c.numerator), int(c.denominator))), name) for c, name in parts)
-        return " + ".join(name if c == "1" else f"{c} * {name}" for c, name in factors) or "0"
-
-    def _columns(self, goal: Any, wide: bool) -> Iterator[tuple[str, dict[Any, Any]]]:
-        count = 0
-        most = [max((m[i] for m in goal.monoms()), default=0) for i in range(len(self._letters))]
-        if wide:
-            reaches = [[max(m[i] for m in fact.monoms()) for i in range(len(most))] for _, fact in self._facts if fact]
-            most = [max(powers) for powers in zip(most, *reaches, strict=True)]
-        for size in range(4):
-            for chosen in itertools.combinations_with_replacement(self._facts, size):
-                product = math.prod((fact for _, fact in chosen), start=self._ring.one)
-                if not product:
-                    continue
-                reach = [max(m[i] for m in product.monoms()) for i in range(len(most))]
-                steps = [
-                    range(0, m - r + 1, 2 if odd else 1) for r, m, odd in zip(reach, most, self._free, strict=True)
-                ]
-                count += math.prod(len(step) for step in steps)
-                if count > _MOST_COLUMNS:
-                    return
-                for powers in itertools.product(*steps):
-                    name = self._product(tuple(name for name, _ in chosen), powers)
-                    yield name, {tuple(map(sum, zip(m, powers, strict=True))): c for m, c in product.terms()}
-
-    def _squares(self, goal: Any) -> Iterator[tuple[str, dict[Any, Any]]]:
-        """Yield squares of differences of monomials, for each term between two positive ones."""
-        positive = {m: c for m, c in goal.terms() if c > 0}
-        for m, c in goal.terms():
-            for low, a in positive.items():
-                high = tuple(2 * k - j for k, j in zip(m, low, strict=True))
-                if high not in positive or low >= high:
-                    continue
-                shared = tuple(min(j, k) for j, k in zip(low, high, strict=True))
-                u, v = ([(j - s) for j, s in zip(side, shared, strict=True)] for side in (low, high))
-                if any(k % 2 for k in (*u, *v)) or any(f and s % 2 for f, s in zip(self._free, shared, strict=True)):
-                    continue
-                first, second = (self._product((), tuple(k // 2 for k in side)) for side in (u, v))
-                for ratio in {sympy.QQ(1), abs(c) / (2 * a), 2 * positive[high] / abs(c)}:
-                    r = ratio if c > 0 else -ratio
-                    written = self._write(sympy.Rational(int(r.numerator), int(r.denominator)))
-                    name = f"{self._product((), shared)} * ({first} + ({written}) * {second}) ^ 2"
-                    yield name, {low: sympy.QQ(1), m: 2 * r, high: r * r}
-
-    def _letter(self, index: int) -> str:
-        letter = self._letters[index]
-        low = self._lows[letter]
-        return self._write(letter) if low == 0 or not low.is_finite else f"({self._write(letter - low)})"
-
-    def _product(self, chosen: tuple[str, ...], powers: Any) -> str:
-        parts = [self._letter(i) if k == 1 else f"{self._letter(i)} ^ {k}" for i, k in enumerate(powers) if k]
-        return " * ".join([*chosen, *parts]) or "1"
-
-
-def _solve(goal: Any, columns: list[tuple[str, dict[Any, Any]]]) -> list[tuple[Any, str]] | None:
-    """Return nonnegative factors of columns that add up to the goal: picked in floating point, solved exactly."""
-    import numpy as np
-    from scipy.optimize import linprog
-    from scipy.sparse import coo_matrix
-
-    if not columns:
-        return None
-    rows = {m: i for i, m in enumerate(sorted({m for _, terms in columns for m in terms} | set(goal.monoms())))}
-    entries = [(rows[m], j, float(c)) for j, (_, terms) in enumerate(columns) for m, c in terms.items()]
-    at, j, values = zip(*entries, strict=True)
-    matrix = coo_matrix((values, (at, j)), shape=(len(rows), len(columns))).tocsr()
-    right = np.zeros(len(rows))
-    for m, c in goal.terms():
-        right[rows[m]] = float(c)
-    size = np.abs(right).max() or 1.0
-    costs = [1.0 + 0.01 * len(name) for name, _ in columns]
-    program = linprog(costs, A_eq=matrix, b_eq=right / size, bounds=(0, None), method="highs-ds")
-    if program.status != 0:
-        return None
-    support = [int(k) for k in np.flatnonzero(program.x > 1e-11)]
-    return _exact(goal, [columns[k] for k in support], [float(program.x[k] * size) for k in support])
-
-
-def _exact(goal: Any, columns: list[tuple[str, dict[Any, Any]]], guesses: list[float]) -> list[tuple[Any, str]] | None:
-    letters = sympy.symbols(f"x:{len(columns)}")
-    monomials = sorted({m for _, terms in columns for m in terms} | set(goal.monoms()))
-    known = dict(goal.terms())
-    matrix = sympy.Matrix([[terms.get(m, sympy.QQ(0)) for _, terms in columns] for m in monomials])
-    target = sympy.Matrix([known.get(m, sympy.QQ(0)) for m in monomials])
-    solved = list(sympy.linsolve((matrix, target), *letters)) if columns else []
-    if not solved:
-        return None
-    free = {x: sympy.Rational(guess).limit_denominator(1000) for x, guess in zip(letters, guesses, strict=True)}
-    values = [value.subs(free) for value in solved[0]]
-    if any(value < 0 for value in values):
-        return None
-    return [(sympy.QQ(int(v.p), int(v.q)), name) for v, (name, _) in zip(values, columns, strict=True) if v != 0]

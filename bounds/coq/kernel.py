@@ -49,14 +49,29 @@ def theorem(name: str, stated: Statement, script: str) -> str:
 
 
 def fingerprint(stated: Statement, script: str) -> str:
-    """Return the hash of the theorem and the library its words come from."""
-    return hashlib.sha256(f"{library()}\n{theorem('step', stated, script)}".encode()).hexdigest()
+    """Return the hash of the theorem and the parts of the library its words come from."""
+    text = theorem("step", stated, script)
+    first, *others = _parts()
+    used = [part for part in others if _defined(part) & set(re.findall(r"\w+", text))]
+    return hashlib.sha256("\n".join([first, *used, text]).encode()).hexdigest()
 
 
 @functools.cache
 def library() -> str:
     """Return the definitions and tactics the theorems use."""
-    return resources.files("dpcheck.bounds.coq").joinpath("library.v").read_text("utf-8")
+    return "\n".join(_parts())
+
+
+@functools.cache
+def _parts() -> tuple[str, ...]:
+    folder = resources.files("dpcheck.bounds.coq")
+    return tuple(folder.joinpath(name).read_text("utf-8") for name in ("library.v", "calculus.v", "sums.v"))
+
+
+@functools.cache
+def _defined(part: str) -> frozenset[str]:
+    """Return what a part of the library defines or proves."""
+    return frozenset(re.findall(r"^(?:Lemma|Definition|Fixpoint|Ltac|with) (\w+)", part, re.M))
 
 
 @functools.cache
@@ -88,7 +103,9 @@ AXIOMS = (
 )  # fmt: skip
 
 _DONE = "dpcheck: done"
-_ENDS = re.compile(r"\b(Admitted|Axiom|Parameter|Hypothesis|Variable|Conjecture|Abort|Qed|Defined|Theorem|Lemma)\b")
+_ENDS = re.compile(
+    r"\b(Admitted|Axiom|Parameter|Hypothesis|Variable|Conjecture|Abort|Qed|Defined|Theorem|Lemma)\b|\(\*"
+)
 
 
 def compile_library(folder: Path) -> None:
@@ -117,6 +134,12 @@ def version() -> str:
     return answer.stdout.split()[0] if answer.returncode == 0 else ""
 
 
+def tactics_only(script: str) -> bool:
+    """Say whether every sentence is a tactic: commands, which could change what is proved, begin with a capital."""
+    sentences = (sentence.lstrip(" \t\n-+*{}0123456789:") for sentence in re.split(r"(?<!\.)\.(?:\s+|$)", script))
+    return not _ENDS.search(script) and all(not sentence or sentence[0].islower() for sentence in sentences)
+
+
 class Session:
     """Coq's read-eval-print loop with the library loaded from ``folder``.
 
@@ -128,7 +151,8 @@ class Session:
         self._folder = folder
         self._seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
-        self._accepted: list[str] = []
+        self._accepted: list[str] = []  # since the axioms were listed
+        self._axioms: set[str] = set()
         self._count = 0
 
     def __enter__(self) -> Session:
@@ -139,28 +163,34 @@ class Session:
 
     def check(self, stated: Statement, script: str) -> str | None:
         """Return ``None`` if Coq accepts the script as a proof of the statement, or what it says against it."""
-        if _ENDS.search(script):
+        if not tactics_only(script):
             return "the proof must be made of tactics only"
         self._count += 1  # a name that has been used would be found whatever becomes of this theorem
         name = f"dp_step_{self._count}"
-        answer = self._say(f"{theorem(name, stated, script)}\nAbort All.\nCheck {name}.\n", self._seconds)
+        said = f"dp_said_{self._count}"  # what was proved is what is stated
+        proved = f"Definition {said} : {stated.text} := {name}.\nCheck {said}."
+        answer = self._say(f"{theorem(name, stated, script)}\nAbort All.\n{proved}\n", self._seconds)
         if answer is None:
             self._stop()
             return f"no answer within {self._seconds:g} s"
-        refusal = _refusal(name, answer)
+        refusal = _refusal(said, answer)
         if refusal is None:
             self._accepted.append(name)
         return refusal
 
     def assumptions(self) -> set[str]:
-        """Return the axioms that the theorems accepted so far rest on."""
+        """Return the axioms that the theorems accepted so far rest on; a process that is stopped forgets its last."""
+        if not self._accepted:
+            return self._axioms
         together = " ".join(f"(conj {name}" for name in self._accepted) + " I" + ")" * len(self._accepted)
         name = f"dp_all_{self._count}"  # for each time that it is asked
         answer = self._say(f"Definition {name} := {together}.\nPrint Assumptions {name}.\n", 900.0)
         if answer is None or "Error" in answer:
             raise InputError(f"Coq must list what the theorems rest on, got {answer or 'no answer'}")
         listed = answer.partition("Axioms:\n")[2].replace("\n  ", " ")
-        return set(re.findall(r"^(\S+) :", listed, re.M))
+        self._accepted = []
+        self._axioms |= set(re.findall(r"^(\S+) :", listed, re.M))
+        return self._axioms
 
     def _say(self, text: str, seconds: float) -> str | None:
         """Return the answer to the text, from a process that is started where none runs; ``None`` without one."""

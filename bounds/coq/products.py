@@ -15,7 +15,8 @@ import flint
 import sympy
 from sympy.polys.polyerrors import BasePolynomialError
 
-from dpcheck.bounds.coq.expression import Space, UntranslatedError, Writer, names
+from dpcheck.bounds.coq.expression import UntranslatedError, Writer, names
+from dpcheck.bounds.coq.space import Space
 from dpcheck.bounds.evidence import AtMost, Inequality
 from dpcheck.bounds.formula import formula
 from dpcheck.bounds.prover import ball
@@ -36,6 +37,7 @@ class Problem:
     facts: tuple[Any, ...]
     names: dict[Any, str]
     script: tuple[str, ...] = field(default=("intros.", "dp_forget."))
+    tangents: bool = False  # what is known of logarithms and exponentials by their tangents is a fact
 
 
 def problem(step: Inequality | AtMost) -> Problem:
@@ -136,14 +138,16 @@ def atoms(problem: Problem) -> list[Any]:
     roots = {sympy.sqrt(p.base) for p in parts if p.is_Pow and p.exp.is_Rational and p.exp.q == 2}
     logs = {part for part in parts if isinstance(part, sympy.log)}
     numbers = set().union(*(side.atoms(sympy.NumberSymbol) for side in sides))
-    return sorted(roots | logs | numbers, key=lambda atom: (atom.count_ops(), str(atom)))
+    grown = {part for part in parts if isinstance(part, sympy.exp)} if problem.tangents else set()
+    return sorted(roots | logs | numbers | grown, key=lambda atom: (atom.count_ops(), str(atom)))
 
 
 def named(problem: Problem, atom: Any) -> Problem:
     """Return the problem with a letter for the atom, and what is known of it."""
     write = Writer(problem.names)
     term = f"({write(atom)})"
-    letter = sympy.Symbol(f"atom_{len(problem.names)}", real=True)
+    sign = {"positive": True} if isinstance(atom, sympy.exp) else {"real": True}
+    letter = sympy.Symbol(f"atom_{len(problem.names)}", **sign)
     names = {**problem.names, letter: term}
     swap = {atom: letter}
     if atom.is_Pow and atom.free_symbols:
@@ -161,7 +165,24 @@ def named(problem: Problem, atom: Any) -> Problem:
         script.append(f"assert ({term} ^ 2 = {write(atom.base)}) by (apply pow2_sqrt; dp_sign).")
         lows[letter] = sympy.Integer(0)
         facts += [letter**2 - atom.base, atom.base - letter**2]
+    elif isinstance(atom, sympy.exp):
+        (exponent,) = atom.args
+        script.append(f"assert (0 < {term}) by apply exp_pos.")
+        script.append(f"assert (1 + {write.argument(exponent)} <= {term}) by apply exp_ineq1_le.")
+        lows[letter] = sympy.Integer(0)
+        facts.append(letter - 1 - exponent)
     else:
+        if problem.tangents:
+            (inner,) = atom.args
+            at = write.argument(inner)
+            tangents = (("above", inner - 1 - letter, f"{at} - 1 - {term}"),
+                        ("below", letter - 1 + 1 / inner, f"{term} - (1 - / {at})"))  # fmt: skip
+            for lemma, fact, known in tangents:
+                script.append(
+                    f"assert (0 <= {Writer(names)(fact)}) by (apply (dp_sign_by ({known})); [ field; dp_other_sign | "
+                    f"assert (dp_tangent := dp_ln_{lemma} {at} ltac:(dp_sign)); lra ])."
+                )
+                facts.append(fact)
         low = _least(atom.args[0], problem)
         lows[letter] = -sympy.oo
         if low is not None and low > 0:
@@ -172,7 +193,7 @@ def named(problem: Problem, atom: Any) -> Problem:
             )
             lows[letter] = below
     difference = problem.difference.xreplace(swap)
-    return Problem(difference, lows, tuple(facts), names, tuple(script))
+    return Problem(difference, lows, tuple(facts), names, tuple(script), problem.tangents)
 
 
 def _least(expression: Any, problem: Problem) -> Any:
@@ -206,10 +227,16 @@ def bracketed(term: str) -> str:
     return f"({term})" if " " in term else term
 
 
-def proof(step: Inequality | AtMost) -> str | None:
-    """Return a script for the step, or ``None`` if no products are found."""
+def proof(step: Inequality | AtMost, *, tangents: bool = False) -> str | None:
+    """Return a script for the step, or ``None`` if no products are found.
+
+    With ``tangents`` logarithms and exponentials are bounded by their tangents, and roots of products taken apart.
+    """
     try:
-        return _script(problem(step))
+        posed = problem(step)
+        if tangents:
+            posed = replace(posed, script=(*posed.script, "dp_split_roots."), tangents=True)
+        return _script(posed)
     except (BasePolynomialError, UntranslatedError):
         return None
 

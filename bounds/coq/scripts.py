@@ -16,12 +16,13 @@ import sympy
 
 from dpcheck.bounds.asymptotics import Dominated, Domination, dominate
 from dpcheck.bounds.calibration import NotPrivate, Private
-from dpcheck.bounds.coq import kernel, products
+from dpcheck.bounds.coq import gram, kernel, ladder, products, ranges
 from dpcheck.bounds.coq.expression import Writer, names
-from dpcheck.bounds.coq.statement import ordered, statement
+from dpcheck.bounds.coq.statement import Statement, ordered, statement
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity, Inequality
 from dpcheck.bounds.formula import formula
 from dpcheck.bounds.ledger import ClaimResult
+from dpcheck.bounds.prover import vectors
 from dpcheck.errors import require
 from dpcheck.running.files import require_new_folder, write_text
 
@@ -45,7 +46,8 @@ _INEQUALITIES = (
     "intros; dp_interval.",
 )
 _NUMBERS = ("intros; dp_number.", "intros; dp_erf_number.")
-_DENIALS = ("dp_false.", "dp_erf_false.", "dp_false_for_all.")
+_WHOLE_FALSE = "intros; subst; rewrite dp_whole_Rpower by (lra || (eexists; reflexivity)); dp_false."
+_DENIALS = ("dp_false.", "dp_erf_false.", "dp_false_for_all.", _WHOLE_FALSE)
 
 _PLAIN: dict[type, tuple[str, ...]] = {
     Identity: _IDENTITIES, AtMost: _INEQUALITIES, Inequality: _INEQUALITIES, Below: _NUMBERS,
@@ -56,6 +58,8 @@ _PLAIN: dict[type, tuple[str, ...]] = {
 
 def scripts(step: Any) -> Iterator[str]:
     """Yield every script worth trying on the step, in order."""
+    if isinstance(step, Inequality):
+        yield from _by_form(step)
     yield from _PLAIN.get(type(step), ())
     if isinstance(step, Identity):
         yield from _derivative(step)
@@ -64,6 +68,8 @@ def scripts(step: Any) -> Iterator[str]:
         script = products.proof(step)
         if script is not None:
             yield script
+    if isinstance(step, Inequality):
+        yield from filter(None, [products.proof(step, tangents=True)])
     if isinstance(step, Dominated):
         script = proof(step)
         if script is not None:
@@ -72,6 +78,21 @@ def scripts(step: Any) -> Iterator[str]:
         yield _private(step)
     if isinstance(step, Inequality | Counterexample):
         yield from by_hand()
+
+
+def _by_form(step: Inequality) -> Iterator[str]:
+    """Yield the proofs that were made for what the sides are made of."""
+    sides = step.sides()
+    if any(vectors.pair(letter) for letter in step.over.intervals):
+        yield from ("intros; lra.", "dp_vectors.")
+        yield from gram.scripts(step)
+    elif any(side.has(sympy.erf, sympy.erfc) for side in sides):
+        yield "dp_tails."
+    elif step.sign == "=":
+        yield "dp_identity."
+    yield from ranges.scripts(step)
+    if any(side.has(sympy.exp, sympy.log) for side in sides):
+        yield from ladder.scripts(step)
 
 
 @functools.cache
@@ -250,12 +271,19 @@ def prove(steps: Iterable[Any], coq: kernel.Session) -> dict[str, str]:
     for step in steps:
         stated = statement(step)
         if stated is not None and stated.sha256 not in found:
-            before = kernel.proof(stated)
-            tried = itertools.chain([before] if before else [], scripts(step))
-            script = next((script for script in tried if coq.check(stated, script) is None), None)
+            script = accepted(step, stated, coq)
             found |= {stated.sha256: script} if script else {}
     strange = [axiom for axiom in (coq.assumptions() if found else ()) if not axiom.startswith(kernel.AXIOMS)]
     require(not strange, "what the proofs rest on", "be the axioms of the real numbers", ", ".join(strange))
+    return found
+
+
+def accepted(step: Any, stated: Statement, coq: kernel.Session) -> str | None:
+    """Return the first script that Coq accepts as a proof of the step as it is stated."""
+    before = kernel.proof(stated)
+    tried = itertools.chain([before] if before else [], scripts(step))
+    found = next((script for script in tried if coq.check(stated, script) is None), None)
+    coq.assumptions()  # while the process has it
     return found
 
 

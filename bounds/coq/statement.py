@@ -11,6 +11,7 @@ import functools
 import hashlib
 import importlib
 import inspect
+import itertools
 import json
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,6 +27,7 @@ from dpcheck.bounds.calibration import NotPrivate, Private
 from dpcheck.bounds.coq.expression import UntranslatedError, Writer, names
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Domain, Enumerated, Identity, Inequality
 from dpcheck.bounds.formula import formula
+from dpcheck.bounds.prover import vectors
 
 
 @dataclass(frozen=True)
@@ -208,9 +210,26 @@ def _on(domain: Domain, parts: Iterable[Any], conclusion: Callable[[Writer], str
     for relation in domain.where:
         sign = "<" if isinstance(relation, sympy.Lt | sympy.Gt) else "<="
         hypotheses.append(f"{write(relation.lts)} {sign} {write(relation.gts)}")
+    hypotheses += _semidefinite(write, domain)
     sides = [side for relation in domain.where for side in relation.args]
-    hypotheses += write.conditions(*parts, *sides)
+    nonnegative = [letter for letter, (low, _) in domain.intervals.items() if low >= 0]
+    hypotheses += write.conditions(*parts, *sides, nonnegative=nonnegative)
     return Statement(tuple(letters.values()), tuple(hypotheses), conclusion(write))
+
+
+def _semidefinite(write: Writer, domain: Domain) -> Iterator[str]:
+    """Yield what is true of the inner products of vectors: no combination of the vectors has a negative square."""
+    products = vectors.named(domain.intervals)
+    every = sorted(set[str]().union(*products))
+    if len(every) < 2:
+        return
+    factors = [sympy.Symbol(f"factor_{number}") for number in range(1, len(every) + 1)]
+    named = names([*domain.intervals, *factors])
+    terms = []
+    for (u, a), (v, b) in itertools.combinations_with_replacement(zip(every, factors, strict=True), 2):
+        twice = "" if u == v else "2 * "
+        terms.append(f"{twice}{named[a]} * {named[b]} * {write.argument(products[frozenset((u, v))])}")
+    yield f"(forall {' '.join(named[factor] for factor in factors)} : R, 0 <= {' + '.join(terms)})"
 
 
 def _interval(write: Writer, letter: Any, ends: tuple[Any, Any]) -> Iterator[str]:

@@ -45,6 +45,11 @@ def lemma(constant, where=(), low=1):
     )  # fmt: skip
 
 
+def summed():
+    t, T = sympy.Symbol("t", integer=True), sympy.Symbol("T", integer=True, positive=True)
+    return Inequality("a sum", sympy.Sum(t, (t, 1, T)), T**2, Domain({T: (1, oo)}))
+
+
 # The text, in full.
 
 
@@ -136,7 +141,7 @@ def test_a_function_whose_code_has_changed_has_no_counterpart(monkeypatch):
     [
         Cited("a fact", "a book"),
         Enumerated("a count", Fraction, (1, 2), Fraction(1, 2)),
-        Identity("a bound letter", sympy.Sum(n, (n, 1, 3)), Integer(6)),
+        Identity("a sum over fractions", sympy.Sum(n, (n, 1, a)), Integer(6)),
         Counterexample("half a record", Le(n, 1), ((n, Rational(1, 2)),)),
         Inequality("about nothing", x, 2 * x, Domain({x: (1, oo)}, (x <= -1,))),
         object(),
@@ -168,8 +173,19 @@ def test_no_word_without_an_entry_and_none_for_a_changed_proof(monkeypatch):
 def test_a_changed_library_takes_every_word_back(monkeypatch):
     entry = next(iter(kernel.recorded().values()))
     before = kernel.fingerprint(statement(lemma(33)), entry.proof)
-    monkeypatch.setattr(kernel, "library", lambda: "Ltac dp_sign := idtac.")
+    monkeypatch.setattr(kernel, "_parts", lambda: ("Ltac dp_sign := idtac.",))
     assert kernel.fingerprint(statement(lemma(33)), entry.proof) != before
+
+
+def test_a_changed_part_of_the_library_takes_back_the_words_that_use_it(monkeypatch):
+    first, *others = kernel._parts()
+    tried = [(lemma(33), "intros; lra."), (lemma(33), "dp_tails."), (summed(), "intros; lra.")]
+    before = [kernel.fingerprint(statement(step), script) for step, script in tried]
+    for k, changed in enumerate(others):
+        parts = (first, *others[:k], f"{changed}\n(* changed *)", *others[k + 1 :])
+        monkeypatch.setattr(kernel, "_parts", lambda parts=parts: parts)
+        after = [kernel.fingerprint(statement(step), script) for step, script in tried]
+        assert [old != new for old, new in zip(before, after, strict=True)] == [False, k == 0, k == 1]
 
 
 # What is recorded.
