@@ -156,18 +156,18 @@ class LateError(BaseException):
 
 @contextmanager
 def limit(seconds: float) -> Iterator[None]:
-    """Raise in what takes longer, of which nothing would come out otherwise."""
+    """Raise in what takes more processor time, of which nothing would come out otherwise."""
 
     def late(*_: Any) -> None:
         raise LateError(f"no answer within {seconds:g} s")
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, late)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def wrong_with(function: Any, changes: dict[str, Any]) -> str:
