@@ -167,12 +167,12 @@ class Tester:
     def __init__(self, audit: str, *values: Any, **named: Any) -> None:
         self.name = audit if audit in _AUDITS else f"audit_{audit}"
         self._row = _AUDITS[self.name]
-        self._given = {**self._row.others, **dict(zip(self._row.arguments.split(), values, strict=False)), **named}
+        self.given = {**self._row.others, **dict(zip(self._row.arguments.split(), values, strict=False)), **named}
 
     @property
     def promise(self) -> str:
         """What both versions claim."""
-        return self._row.promise(SimpleNamespace(**self._given))
+        return self._row.promise(SimpleNamespace(**self.given))
 
     @property
     def counts(self) -> bool:
@@ -182,7 +182,7 @@ class Tester:
     def run(self, version: Callable[..., Any], seed: int, confidence: float) -> Outcome:
         """Judge one version."""
         chance = {"seed": seed, "confidence": confidence} if self.counts else {"seed": seed}
-        result = self._row.ask(self.name, version, self._given, chance)
+        result = self._row.ask(self.name, version, self.given, chance)
         return result if isinstance(result, Outcome) else Outcome(result.verdict, self._row.evidence(result))
 
 

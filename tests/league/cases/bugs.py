@@ -12,7 +12,6 @@ import numpy as np
 from league.case import Case
 
 from dpcheck.audits.bugs.bug import catalogue
-from dpcheck.audits.bugs.testers import Privacy
 
 HALF, TOLD = 0.5, math.e / (1 + math.e)
 TRUTHS = {  # of the broken version and of the mended one, on their pair
@@ -32,10 +31,10 @@ TRUTHS = {  # of the broken version and of the mended one, on their pair
 def cases() -> Iterator[Case]:
     """Return the bugs and their twins."""
     for bug in catalogue().values():
-        tester = bug.tester
-        if not isinstance(tester, Privacy) or tester.claim is not None:
+        given = bug.tester.given
+        if bug.tester.name != "audit_privacy" or given.get("claim") is not None:
             continue
-        drawn = np.asarray(bug.broken(tester.data, np.random.default_rng(0), 2))
+        drawn = np.asarray(bug.broken(given["data"], np.random.default_rng(0), 2))
         if drawn.dtype.kind not in "biuf":
             continue
         for version, tail, truth in zip(
@@ -43,6 +42,6 @@ def cases() -> Iterator[Case]:
         ):
             faulty = version is bug.broken
             yield Case(
-                f"bug {bug.id}{tail}", version, tester.data, tester.neighbour, float(tester.epsilon or 0.0), truth,
-                faulty, bug.source, tester.delta,
+                f"bug {bug.id}{tail}", version, given["data"], given["neighbour"], float(given["epsilon"] or 0.0), truth,
+                faulty, bug.source, given["delta"],
             )  # fmt: skip
