@@ -42,6 +42,6 @@ def cases() -> Iterator[Case]:
         ):
             faulty = version is bug.broken
             yield Case(
-                f"bug {bug.id}{tail}", version, given["data"], given["neighbour"], float(given["epsilon"] or 0.0), truth,
-                faulty, bug.source, given["delta"],
+                f"bug {bug.id}{tail}", version, given["data"], given["neighbour"], float(given["epsilon"] or 0.0),
+                truth, faulty, bug.source, given["delta"],
             )  # fmt: skip
