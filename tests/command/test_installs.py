@@ -23,7 +23,6 @@ from dpcheck.compiled import kept
 
 SECURITY = (ROOT / "SECURITY.md").read_text("utf-8")
 HERE = [name for name, (_, options) in installs.PLACES.items() if "user" not in options]
-measured = pytest.mark.skipif(not installs.TABLE.exists(), reason="python tests/installs.py has kept no table yet")
 QUICK = ("PYTHONOPTIMIZE=2", "LC_ALL=C, no UTF-8 mode")
 
 
@@ -74,7 +73,6 @@ def test_nobody_knows_a_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ol
     assert [*tmp_path.iterdir()] == []
 
 
-@measured
 def test_every_form_of_the_table_ended_as_it_should() -> None:
     with installs.TABLE.open(encoding="utf-8", newline="") as file:
         assert next(csv.reader(file)) == [*installs.COLUMNS]
@@ -85,7 +83,6 @@ def test_every_form_of_the_table_ended_as_it_should() -> None:
         assert (row["form"] in installs.TESTED) == ("passed" in row["tests"]), row["form"]
 
 
-@measured
 def test_the_lowest_versions_are_those_that_are_stated() -> None:
     stated = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     lowest = dict(line.split(">=") for line in stated["dependencies"])
