@@ -268,7 +268,7 @@ def _plain(expression: Any, letter: Any, low: Any) -> bool:
     if expression.is_Rational or expression.is_NumberSymbol:
         return bool(expression >= 0)
     if expression == letter:
-        return low is not None and bool(sympy.sympify(low).is_nonnegative)
+        return low is not None and bool(sympy.sympify(low, strict=True).is_nonnegative)
     if expression.is_Symbol:
         return bool(expression.is_nonnegative)
     if isinstance(expression, sympy.exp):

@@ -10,7 +10,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpcheck.bounds.ledger import ClaimResult, recorded
+from dpcheck.bounds import ledger
 from dpcheck.commands import terminal
 from dpcheck.commands.command import (
     LISTED,
@@ -177,4 +177,5 @@ PROVE = Command(
 
 def changed(results: Iterable[ClaimResult]) -> tuple[ClaimResult, ...]:
     """Return the results whose verdict is not the expected one, or that have none."""
-    return tuple(result for result in results if recorded().get(result.claim.id, {}).get("verdict") != result.verdict)
+    expected = ledger.recorded()
+    return tuple(result for result in results if expected.get(result.claim.id, {}).get("verdict") != result.verdict)
