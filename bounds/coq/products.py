@@ -92,7 +92,7 @@ def roots_named(problem: Problem) -> Problem:
     powers = set().union(*(expression.atoms(sympy.Pow) for expression in expressions))
     exponents: dict[Any, set[Any]] = {}
     for power in powers:
-        if power.base.is_Symbol and power.exp.is_Rational and power.exp.q > 1:
+        if power.base in problem.names and power.exp.is_Rational and power.exp.q > 1:  # and no letter of a sum
             exponents.setdefault(power.base, set()).add(abs(power.exp))
     names, lows, script = dict(problem.names), dict(problem.lows), list(problem.script)
     facts, swap = expressions[1:], {}

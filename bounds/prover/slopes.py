@@ -38,16 +38,17 @@ def proves(difference: Any, domain: Domain) -> bool:
     if not continuous(difference, domain):
         return False
     try:
-        return any(_Proof().nonnegative(f, box, _DEEP) for f, box in cuts.reduced(difference, domain))
+        forms = [*cuts.reduced(difference, domain)]
+        return any(_Proof(long).nonnegative(f, box, _DEEP) for long in (False, True) for f, box in forms)
     except (ArithmeticError, NotImplementedError, ValueError, TypeError, BasePolynomialError, InputError):
         return False  # sympy or a sample could not take a form that came up; what breaks off is no proof
 
 
 class _Proof:
-    """One attempt, which ends when its steps are used up."""
+    """One attempt, which ends when its steps are used up; the long ways are for a second one."""
 
-    def __init__(self) -> None:
-        self.left = _STEPS
+    def __init__(self, long: bool) -> None:
+        self.left, self.long = _STEPS, long
         self.known: dict[Any, bool] = {}
 
     def nonnegative(self, f: Any, box: Box, deep: int) -> bool:
@@ -73,9 +74,13 @@ class _Proof:
         apart = logs_apart(f, box)
         if apart != f:
             return self.nonnegative(apart, box, deep)
-        if deep == _DEEP and any(self.nonnegative(g, inner, deep - 1) for g, inner in self._simpler(f, box)):
+        if (
+            self.long
+            and deep == _DEEP
+            and any(self.nonnegative(g, inner, deep - 1) for g, inner in self._simpler(f, box))
+        ):
             return True
-        curved = deep >= _DEEP - 1 and f.has(sympy.log, sympy.exp, sympy.Pow) and smooth(f, box)
+        curved = self.long and deep >= _DEEP - 1 and f.has(sympy.log, sympy.exp, sympy.Pow) and smooth(f, box)
         if curved and any(self._lowest(f, letter, box, deep) for letter in box):
             return True
         if deep > 0 and (_two_powers(f) or (deep == _DEEP and f.has(sympy.exp))):

@@ -99,7 +99,8 @@ def _tangents(grid: Array, values: Array, falls: Array) -> tuple[Array, Array, f
 def log_delta(epsilon: Array, steps: int, shift: float, *, added: bool, above: bool = True) -> Array:
     """Bound log delta of 2 steps or more with the record added or removed, at each epsilon >= 0."""
     prices = _prices(steps, shift, calls=added, above=above)
-    strikes = steps * np.exp(np.minimum(epsilon, 600.0) if added else -epsilon)
+    furthest = np.minimum(epsilon, 600.0)  # delta falls in epsilon, and further strikes are no longer numbers
+    strikes = steps * np.exp(furthest if added else -furthest)
     found = prices.at(strikes) if strikes.size <= _FEW else np.interp(strikes, prices.grid, prices.on_grid)
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(found / (steps if added else strikes)))

@@ -20,6 +20,7 @@ from dpcheck.bounds.symbols import K, T, delta, n, sigma_w
 from dpcheck.bounds.theorem import Theorem
 from dpcheck.checks.experiment import Experiment
 from dpcheck.checks.rates import experiments
+from dpcheck.commands import verdicts
 from dpcheck.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -101,7 +102,7 @@ def test_the_claim_is_then_unresolved_and_says_by_what_factor(
     registered(monkeypatch, with_field(THEOREMS[id], field, wrong(formulas(THEOREMS[id])[field])))
     after = CLAIMS[broken].decide()
     assert after.verdict == "unresolved"
-    assert ledger.changed([after]) == (after,)
+    assert verdicts.changed([after]) == (after,)
     assert f"{field} of {id} is " in after.note
     assert "times what this claim states, at " in after.note
 

@@ -26,6 +26,7 @@ from dpcheck.bounds.claim import Claim, ClaimResult, Decision, Evidence
 from dpcheck.bounds.evidence import AtMost, Below, Cited, Counterexample, Enumerated, Identity, Quoted, Searched
 from dpcheck.bounds.prover import Inequality
 from dpcheck.bounds.yang2022 import lemma_6
+from dpcheck.commands import verdicts
 from dpcheck.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,7 +54,7 @@ def test_every_statement_has_its_entry() -> None:
 
 @pytest.mark.thorough
 def test_verdicts_are_the_recorded_ones(results: dict[str, ClaimResult]) -> None:
-    assert ledger.changed(results.values()) == ()
+    assert verdicts.changed(results.values()) == ()
     assert json.loads(ledger.text(results.values())) == ledger.recorded()
 
 

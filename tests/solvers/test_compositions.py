@@ -153,7 +153,7 @@ def test_a_hundred_different_events_with_replacement_take_seconds() -> None:
     start = time.process_time()
     epsilon = certify(events, 1e-5).epsilon
     assert time.process_time() - start < 8  # two or three; nine before
-    assert 1.3773 < epsilon < 1.3775
+    assert 1.2427 < epsilon < 1.243
 
 
 @pytest.mark.parametrize("scheme", ["poisson", "with_replacement"])
