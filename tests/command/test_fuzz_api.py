@@ -20,7 +20,8 @@ from test_fuzz_readers import fuzz
 FUNCTIONS = wrong.functions()
 DRAWN = (
     st.sampled_from(sorted(wrong.WRONG)).map(lambda name: wrong.WRONG[name]())
-    | st.floats() | st.integers() | st.text(max_size=9) | st.lists(st.floats() | st.none(), max_size=4)
+    | st.floats() | st.integers(max_value=2_000) | st.integers(min_value=10**18)  # long work lies between
+    | st.text(max_size=9) | st.lists(st.floats() | st.none(), max_size=4)
     | arrays.arrays(st.sampled_from([np.float64, np.int8, np.bool_, np.complex64]), arrays.array_shapes(min_side=0,
     max_side=4))
 )  # fmt: skip
