@@ -245,6 +245,7 @@ def count(d, rng, size):
 CLEAN = {noisy_sum: np.array([0.0, 1.0] * 6), response: [3, 0, 2, 5], count: ["a", "b", "b"]}  # at exactly epsilon 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mechanism", CLEAN)
 def test_false_alarms_around_a_data_set(mechanism):
     """Null hypothesis: what any audit of a search calls violated, it does in at most 5 % where the claim is kept.

@@ -71,6 +71,7 @@ def test_false_alarms_stay_below_the_level(name: str) -> None:
     assert sum(accused(MECHANISMS[name], seed, 600) for seed in range(400)) <= limit
 
 
+@pytest.mark.thorough
 def test_false_alarms_with_many_scores_to_choose_from() -> None:
     """Null hypothesis as above, twenty numbers an output; 0.999 quantile of Bin(40, 0.05)."""
     limit = stats.binom.isf(1e-3, 40, 0.05)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from scipy import stats
 
 from dpcheck.accounting import gaussian_epsilon
 from dpcheck.audits.gaussian import gaussian_bound
 
 
+@pytest.mark.thorough
 def test_the_error_is_exactly_the_level_for_gaussian_scores() -> None:
     """Null hypothesis: mu is below its limit in 5% of samples, whatever scale and place.
 

@@ -130,6 +130,7 @@ def test_isolation_changes_no_bit() -> None:
     assert dpcheck.audit_sequential(laplace, 1, 0, epsilon=1.0, most=300, isolate=LIMITS).to_dict() == one.to_dict()
 
 
+@pytest.mark.thorough
 def test_other_faults_are_named_as_ever() -> None:
     for mechanism, said in (
         (lambda data, rng: (word for word in "ab"), "mechanism must return values that can be compared, got output"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from slices import first
 from scipy import special
 
 from dpcheck import InputError, audit_noise
@@ -137,6 +138,7 @@ def test_narrow_floats_repeat_by_chance(name):
     assert (found.verdict, found.p_values["repeats"] > found.level) == ("consistent", True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", FORMATS)
 def test_false_alarms_of_narrow_floats(name):
     """Null: as above, added to a constant; 10 repeats at level 5 %, fails above 4 (probability 0.01 %)."""
@@ -182,15 +184,15 @@ def test_narrow_floats_that_are_discretised_or_clipped_are_caught(dtype, fault):
 
 @pytest.mark.parametrize(
     ("distribution", "clip"),
-    [
-        ("gaussian", lambda x: np.clip(x, -3, 3)),
+    first(2, [
         ("gaussian", lambda x: np.minimum(x, 3)),
-        ("gaussian", lambda x: np.maximum(x, -3)),
         ("laplace", lambda x: np.clip(x, -6, 6)),
+        ("gaussian", lambda x: np.clip(x, -3, 3)),
+        ("gaussian", lambda x: np.maximum(x, -3)),
         ("exponential", lambda x: np.minimum(x, 6)),
         ("discrete_gaussian", lambda x: np.clip(x, -2, 2)),
-    ],
-)
+    ]),
+)  # fmt: skip
 def test_clipping_is_caught_in_the_tails_of_all_coordinates_together(distribution, clip):
     """Twenty coordinates of 500 calls: of each only one number or two are clipped."""
     law = LAWS[distribution]
@@ -282,6 +284,7 @@ def test_a_high_confidence_still_sees_gross_faults():
         audit_noise(lambda data, rng: rng.normal(), None, scale=1.0, trials=60, confidence=1 - 1e-6)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("centre", [1e6, 3e6])
 def test_float32_noise_on_a_large_number_is_no_fault(centre):
     """Its steps, 1/16 and 1/4 of the scale, show in the shape of many draws."""

@@ -357,6 +357,7 @@ CURVES = {"gaussian": (gaussian(0.5), Gaussian(1 / 0.5)), "ten steps": (gaussian
 LONG = [pytest.param(canaries, 2_000, marks=pytest.mark.experiment) for canaries in (100, 1_000)]
 
 
+@pytest.mark.thorough
 class TestFalseAlarms:
     """Null hypothesis: a mechanism at exactly its epsilon is called violated with probability at most 5%.
 

@@ -183,6 +183,7 @@ def test_a_leak_is_found_and_named(name: str) -> None:
     json.dumps(audit.to_dict(), allow_nan=False)
 
 
+@pytest.mark.thorough
 def test_clean_twins_are_left_alone() -> None:
     """At the claim that holds exactly, an alarm may come in one of 20 of these 210 audits, and no more."""
     slow = ("member", "table", "category", "cell", "index", "sparse")
@@ -199,6 +200,7 @@ def rare(bit: int, rng: Rng, odd: Any, usual: Callable[[Rng], Any]) -> Any:
     return odd if bit and rng.random() < 1e-3 else usual(rng)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("mechanism", "words", "side"),
     [
@@ -249,6 +251,7 @@ def unforeseen(bit: int, rng: Rng) -> Any:
     return f"z{rng.integers(3)}" if bit and rng.random() < 0.01 else rng.laplace()
 
 
+@pytest.mark.thorough
 def test_the_result_depends_on_no_way_of_running_it() -> None:
     for mechanism in (unforeseen, lambda bit, rng: {"w": rare(bit, rng, "z", lambda rng: f"w{rng.integers(400)}")}):
         whole = audit_privacy(mechanism, 1, 0, epsilon=1.0, trials=6_000)

@@ -12,6 +12,7 @@ from test_rates import FACTORS, fit_n, powers, table
 from dpcheck import InputError, fit_rate
 
 
+@pytest.mark.thorough
 def test_a_plan_keeps_its_word():
     """Fresh tables by the design are supported about as often as it says: the spread is known from 48 runs only."""
     fit = fit_n(powers(lambda n: n**-0.5, noise=0.1, runs=8, levels=6, seed=1), -0.5)
@@ -44,6 +45,7 @@ def test_a_plan_past_a_grid_that_bends():
     assert verdicts.count("supported") / 40 >= design.chance - 0.2
 
 
+@pytest.mark.thorough
 def test_a_plan_repeats_what_clusters_share():
     """A level of its own for each stream says nothing of the slope; taken for spread it would ask for 300 runs more."""
     frame = powers(lambda n: n**-0.5, noise=0.1, runs=6, seed=1)
@@ -57,6 +59,7 @@ def test_a_plan_repeats_what_clusters_share():
     assert plan.designs[0].runs > 15  # one value of n has one error, in however many rows
 
 
+@pytest.mark.thorough
 def test_a_plan_follows_factors_to_their_ends():
     frame = table(lambda n, d, e: d**0.5 / (n * e), noise=0.1, repeats=2)
     fit = fit_rate(frame, response="gap", factors=FACTORS, claimed={"epsilon": -1.0})

@@ -56,6 +56,7 @@ def test_recovers_an_exact_power_law_in_any_units(a, b, c, scale, unit):
     assert fit.verdict == "supported", fit.reason
 
 
+@pytest.mark.thorough
 def test_intervals_cover_with_unequal_variances():
     """Nominal 95 % simultaneous coverage: 400 repeats, fails below 92.5 % (probability < 2 %)."""
     hits = 0
@@ -210,6 +211,7 @@ def test_an_exponent_that_one_cluster_holds_is_not_judged():
     assert "an exponent rests on a single independent cluster" in fit.reason
 
 
+@pytest.mark.thorough
 def test_false_contradictions_keep_the_level():
     """Null: the law is exactly as claimed. At most 5 % contradicted; 300 repeats, bound 8 %."""
     bad = sum(

@@ -176,6 +176,7 @@ def test_what_a_proof_must_account_for_is_said(name):
     assert any(words in seen.reason for seen in found.observations if seen.verdict == "inconclusive")
 
 
+@pytest.mark.thorough
 def test_no_false_alarm_in_many_audits():
     """Null: each has its claim's noise. The tests are exact, so that none of 221 audits may be violated."""
     with replaced():  # once for all

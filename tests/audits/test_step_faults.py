@@ -201,6 +201,7 @@ CLAIM = {"batch": BATCH, "steps": 10, "trials": 200}
 EVENTS = Repeated(Sampled((Gaussian(1.0),), "poisson", N, BATCH, "add_or_remove_one"), 10)
 
 
+@pytest.mark.thorough
 def test_a_sampler_with_a_generator_of_its_own_is_audited():
     own = np.random.default_rng(7)
 

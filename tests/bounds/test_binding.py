@@ -114,6 +114,7 @@ def test_quoting_a_claim_carries_its_verdict(monkeypatch: pytest.MonkeyPatch) ->
     assert {id: Quoted("used", id).holds() for id in "PCRM"} == {"P": True, "C": True, "R": False, "M": True}
 
 
+@pytest.mark.thorough
 def test_citations_of_claims_are_quotations() -> None:
     """A citation in words that names a claim of the ledger would not inherit its conditions."""
     named = re.compile("|".join(rf"(?<![\w:]){re.escape(id)}(?![\w-])" for id in IDS if not id.startswith("002:K")))

@@ -434,6 +434,7 @@ def test_at_most_is_sound(terms: list[tuple[int, int, int]], a: float, b: float)
         assert polynomial.subs({x: a, y: b}) >= 0
 
 
+@pytest.mark.thorough
 def test_each_word_has_what_it_says() -> None:
     """The criterion of each word, on what every claim of the catalogue holds."""
     for claim in registry.claims():

@@ -95,6 +95,7 @@ def test_an_installed_package_adds_a_paper(installed: Path) -> None:
     assert len(registry.claims()) == len(ledger.recorded()) + 1
 
 
+@pytest.mark.thorough
 def test_the_command_shows_and_decides_it(tmp_path: Path) -> None:
     install(tmp_path)
     listed = command(tmp_path, "list", "theorems", "--format", "json")

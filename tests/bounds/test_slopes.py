@@ -128,6 +128,7 @@ ENDS = st.fractions(Fraction(1, 50), 8, max_denominator=50)
 WIDTHS, SHARES = st.fractions(0, 4, max_denominator=50), st.fractions(0, 1, max_denominator=8)
 
 
+@pytest.mark.thorough
 @settings(deadline=None, max_examples=150)
 @given(st.sampled_from(EXPRESSIONS), ENDS, WIDTHS, SHARES)
 def test_enclosures_contain_the_values_and_signs_are_theirs(

@@ -62,6 +62,7 @@ def test_a_proved_claim_quotes_proved_claims_only() -> None:
             assert all(recorded()[step.claim]["verdict"] == "proved" for step in quoted), id
 
 
+@pytest.mark.thorough
 def test_33_is_not_3() -> None:
     """Z08 with another constant in its text is unresolved, and its step with 3 fails at a point."""
     claim = CLAIMS["Z08"]

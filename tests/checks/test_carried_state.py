@@ -157,6 +157,7 @@ def test_what_is_made_of_releases_alone_is_let_through(name):
         assert carried(given, candidates(given), seed) is None, (name, seed)
 
 
+@pytest.mark.thorough
 def test_nothing_is_certified_from_events_that_do_not_describe_the_run():
     given = own(momentum_in_place)
     findings = {finding.id.partition(".")[2]: finding for finding in sandwiches(Context(), Declared(given))}

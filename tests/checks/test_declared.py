@@ -331,6 +331,7 @@ def test_sampling(draws, declares):
         assert f"declared is {declares.replace('_', ' ')}, 4 of 12" in found.reason
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("declares", ["with_replacement", "poisson"])
 def test_a_record_that_is_drawn_twice_as_often_is_named(declares):
     """One of a hundred, of which five are drawn at a time, in a thousand minibatches."""

@@ -201,6 +201,7 @@ def allowed(share, tables=TABLES):
     return binom.ppf(0.999, tables, share) / tables
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("design", DESIGNS)
 def test_words_keep_their_level(design):
     """Null hypotheses at their ends: an exponent .05 slower, of which only "untested" is true, or .05 faster.

@@ -141,6 +141,7 @@ def test_the_sampling_error_of_a_game_is_that_of_many_data_sets(corners):
         assert games.expected_gap(each, out[None]) == pytest.approx(law)
 
 
+@pytest.mark.thorough
 def test_predictions_keep_their_share_of_the_order_over_the_privacy_grids():
     """They attain it: in d, epsilon and delta without a power, in n save one log2(n)."""
     for name, logs in (("phased_output_perturbation", 0), ("phased_minimax_output_perturbation", 1)):

@@ -165,6 +165,7 @@ def test_a_leak_is_red_with_the_right_annotation_and_a_comment_that_is_kept_up_t
     ]  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_with_a_baseline_before_is_what_is_known(runner, tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "dpcheck", "audit", "--all", "--write-baseline", "known.json"], cwd=tmp_path,

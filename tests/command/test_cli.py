@@ -528,6 +528,7 @@ def test_rate(call):
     assert max(map(len, out.splitlines())) <= 80
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("table")
 def test_rate_plans_what_would_decide(call):
     fit = ("rate", "gaps.csv", "--response", "gap", "--factors", "n", "--claimed", "n=-0.5", "--margin", "0.02")

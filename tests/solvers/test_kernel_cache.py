@@ -138,6 +138,7 @@ def test_a_full_disk_is_no_error_and_leaves_nothing_behind(tmp_path: Path) -> No
     assert [file.name for file in tmp_path.iterdir() if file.name != "swept"] == []
 
 
+@pytest.mark.thorough
 def test_code_that_others_can_write_is_not_run(cached: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(cached, tmp_path / "cache"))
     for place in (folder, *folder.glob("*.code")):
@@ -194,6 +195,7 @@ def kernels() -> dict[str, Any]:
     return found
 
 
+@pytest.mark.thorough
 def test_every_kernel_has_a_digest_and_changes_with_each_kernel_that_it_calls_from_another_file() -> None:
     """An edit of any such function changes the keys of those that call it, and of no kernel that does not."""
     known = kernels()
@@ -276,6 +278,7 @@ EDITS = [
 ]  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("file", "old", "new", "program"),
     [EDITS[0], *(pytest.param(*edit, marks=pytest.mark.thorough) for edit in EDITS[1:])],
