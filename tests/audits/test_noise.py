@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from slices import first
 from scipy import special
+from slices import first
 
 from dpcheck import InputError, audit_noise
 from dpcheck.audits import noise, noise_laws
