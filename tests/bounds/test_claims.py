@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -115,7 +116,10 @@ def test_inequalities_fail_half_a_per_cent_beyond_their_critical_constant(result
 
 # Every step of every claim once more, in floating point or multiple precision, without the prover
 
-STEPS = [(claim.id, step) for claim in registry.claims() for step in claim.decision().evidence.steps]
+
+@functools.cache
+def steps_of_claims() -> dict[str, Any]:
+    return {claim.id: claim.decision().evidence.steps for claim in registry.claims()}
 
 
 def test_no_step_compares_a_thing_with_itself() -> None:
@@ -124,10 +128,6 @@ def test_no_step_compares_a_thing_with_itself() -> None:
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("Identity", "AtMost", "Below"):
                 left, right = (ast.dump(side) for side in node.args[1:3])
                 assert left != right, (file.name, node.lineno)
-
-
-def of_kind(kind: type) -> list[Any]:
-    return [pytest.param(step, id=f"{id}-{n}") for n, (id, step) in enumerate(STEPS) if isinstance(step, kind)]
 
 
 def draws(letters: Iterable[Any], count: int, seed: int = 0) -> Iterator[dict[Any, float]]:
@@ -151,25 +151,21 @@ def number(expression: Any, at: dict[Any, float]) -> complex:
     return complex(sympy.N(expression.subs(values).doit(), 30))
 
 
-@pytest.mark.parametrize("step", of_kind(Identity))
-def test_identities_hold_at_random_points(step: Identity) -> None:
+def holds_at_random_points(step: Identity) -> None:
     left, right = sympy.sympify(step.left), sympy.sympify(step.right)
     for at in draws(left.free_symbols | right.free_symbols, 3):
         a, b = number(left, at), number(right, at)
         assert abs(a - b) <= 1e-12 * (abs(a) + abs(b) + 1e-300)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("step", of_kind(AtMost))
-def test_elementary_inequalities_hold_at_random_points(step: AtMost) -> None:
+def is_smaller_at_random_points(step: AtMost) -> None:
     smaller, larger = sympy.sympify(step.smaller), sympy.sympify(step.larger)
     for at in draws(smaller.free_symbols | larger.free_symbols, 20):
         a, b = number(smaller, at), number(larger, at)
         assert a.real <= b.real + 1e-12 * (abs(a) + abs(b))
 
 
-@pytest.mark.parametrize("step", of_kind(Inequality))
-def test_inequalities_hold_at_random_points_of_their_domain(step: Inequality) -> None:
+def holds_at_random_points_of_the_domain(step: Inequality) -> None:
     """By lambdify and NumPy, over the whole domain in double precision; at least some points lie inside."""
     letters = list(step.over.intervals)
     smaller, larger = (sympy.lambdify(letters, side, "numpy") for side in step.sides())
@@ -194,8 +190,7 @@ def test_inequalities_hold_at_random_points_of_their_domain(step: Inequality) ->
     assert np.all(a[inside] <= b[inside] + 1e-9 * (np.abs(a[inside]) + np.abs(b[inside])) + 1e-9 * (not letters))
 
 
-@pytest.mark.parametrize("step", of_kind(Counterexample))
-def test_counterexamples_break_their_relation(step: Counterexample) -> None:
+def breaks_its_relation(step: Counterexample) -> None:
     values = {x: sympy.sympify(v) for x, v in step.values}
     left, right = (side.subs(values) for side in step.claimed.args)
     if left.free_symbols | right.free_symbols:  # a value may be a formula in letters that are left
@@ -206,8 +201,7 @@ def test_counterexamples_break_their_relation(step: Counterexample) -> None:
     assert not true[step.claimed.rel_op]
 
 
-@pytest.mark.parametrize("step", of_kind(Dominated))
-def test_dominated_orders_stay_bounded_along_the_region(step: Dominated) -> None:
+def stays_bounded_along_the_region(step: Dominated) -> None:
     """The ratio over all points of a log grid inside the region is at most the constants' sum."""
     terms, rate = sympy.sympify(step.terms), sympy.sympify(step.rate)
     relations = step.region.relations
@@ -230,12 +224,38 @@ def test_dominated_orders_stay_bounded_along_the_region(step: Dominated) -> None
     assert kept.max() <= 1000
 
 
-@pytest.mark.parametrize("step", of_kind(Exceeds))
-def test_exceeding_orders_grow_along_their_path(step: Exceeds) -> None:
+def grows_along_its_path(step: Exceeds) -> None:
     ratio = step._ratio(step._path())
     s = next(iter(ratio.free_symbols))
     values = [float(sympy.N(ratio.subs(s, 10**k), 30)) for k in (3, 6, 12)]
     assert values[0] < values[1] < values[2]
+
+
+SECOND_ROUTES: dict[type, Callable[[Any], None]] = {
+    Identity: holds_at_random_points,
+    Inequality: holds_at_random_points_of_the_domain,
+    Counterexample: breaks_its_relation,
+    Dominated: stays_bounded_along_the_region,
+    Exceeds: grows_along_its_path,
+}
+
+
+def hold_once_more(id: str, routes: dict[type, Callable[[Any], None]]) -> None:
+    for step in steps_of_claims()[id]:
+        for kind, route in routes.items():
+            if isinstance(step, kind):
+                route(step)
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_every_step_holds_once_more(id: str) -> None:
+    hold_once_more(id, SECOND_ROUTES)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("id", IDS)
+def test_elementary_inequalities_hold_once_more(id: str) -> None:
+    hold_once_more(id, {AtMost: is_smaller_at_random_points})
 
 
 @pytest.mark.thorough
