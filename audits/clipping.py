@@ -29,6 +29,7 @@ from dpcheck.shown import Shown
 _FACTORS = (*2.0 ** np.arange(-4, 8, 0.25), 1e3, 1e6)
 # The records of every other batch are multiplied by this; a bound that depends on the batch shrinks with them.
 _SMALL = 1 / 16
+_SMALLEST = 1e-300  # of what a record may add: below it, what rounding adds is 0
 FEW = 32  # records, at most, in a batch that is not of a size asked for
 _POOL = 64  # records that large batches are made of: each is asked for alone, too, and what it gives is kept
 _ROUNDING = 1e-4  # what the empty batch may differ from zero by
@@ -173,6 +174,9 @@ def audit_clipping(
 
     def divided(size: int) -> float:
         return float(size if by_size else divisor)
+
+    least = bound / divided(max([len(records), *sizes]))
+    require(least >= _SMALLEST, "bound", f"be at least {_SMALLEST:g} after the division", bound)
 
     batches_of = BatchQuery(lambda batch: query(given.back(batch)), given.values, given.grown(scale))
     rng = np.random.default_rng(seed)

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from dpcheck import InputError
 from dpcheck.audits.clipping import audit_clipping
 
 RECORDS = np.random.default_rng(0).normal(size=(40, 3))
@@ -180,3 +181,9 @@ def test_the_allowance_follows_the_type_of_the_outputs():
     assert audit_clipping(in_half(C), RECORDS, bound=C, divisor=M).verdict == "consistent"
     found = audit_clipping(in_half(1.01 * C), RECORDS, bound=C, divisor=M)
     assert found.verdict == "violated" and found.reason.startswith("norm")
+
+
+@pytest.mark.parametrize(("bound", "divisor"), [(5e-324, 1.0), (1e-200, 1e200), (1e-300, "size")])
+def test_a_bound_that_is_lost_to_the_division_is_refused(bound, divisor):
+    with pytest.raises(InputError, match=r"^bound must be at least 1e-300 after the division"):
+        audit_clipping(right, RECORDS, bound=bound, divisor=divisor)
