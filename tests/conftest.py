@@ -47,6 +47,7 @@ socket.socket.connect = socket.socket.connect_ex = socket.socket.sendto = refuse
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--keep-tables", action="store_true", help="write the tables that tests measure to tests/measured")
+    parser.addoption("--part", metavar="K/N", help="run the K-th of N parts of the files, K from 0")
 
 
 def pytest_configure() -> None:
@@ -65,21 +66,27 @@ def pytest_report_header() -> list[str]:
 
 
 @pytest.hookimpl(tryfirst=True)  # before the tests are shared out
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """One worker runs a file, so that what its tests share is made or compiled once; the main check is run by one too.
 
     The longest begin first, lest all but one worker wait for them at the end. The main check takes a minute: what it
     left behind is looked at by thorough tests.
     """
-    order = {}
+    order, groups = {}, {}
     for item in items:
         shared = "checked" in getattr(item, "fixturenames", ())
         group = "checked" if shared else TOGETHER.get(item.path.name, item.path.name)
         item.add_marker(pytest.mark.xdist_group(group))
+        groups[item] = group
         if shared:
             item.add_marker(pytest.mark.thorough)
         order[item] = LONGEST.index(group) if group in LONGEST else len(LONGEST)
     items.sort(key=order.__getitem__)
+    if part := config.getoption("part"):
+        number, parts = map(int, part.split("/"))
+        chosen = sorted(set(groups.values()))[number::parts]
+        config.hook.pytest_deselected(items=[item for item in items if groups[item] not in chosen])
+        items[:] = [item for item in items if groups[item] in chosen]
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
