@@ -5,12 +5,12 @@ most that one record adds in deviations of the noise; without the user nothing i
 without the user.
 """
 
-from sympy import Subs, Symbol, exp, oo, symbols
+from sympy import Symbol, exp, oo, symbols
 
 from dpcheck.bounds.claim import Decision, Kind, claim, proved
 from dpcheck.bounds.evidence import AtMost, Cited, Domain, Identity, Inequality, Quoted
 
-a, b, s, x, y, u, v, w = symbols("a b s x y u v w", positive=True)
+a, b, s, x, y, u, v = symbols("a b s x y u v", positive=True)
 q = Symbol("q", positive=True)
 K = Symbol("K", integer=True, positive=True)
 ANY = 1 - (1 - q) ** K
@@ -34,10 +34,10 @@ def mixture() -> Decision:
     """The user's curve of a step is that of N(0, 1) moved by s for each hit, the hits binomial, against N(0, 1), or
     below it: with u hits its likelihood ratio at v is {ratio}. Equal records attain it.
     """
-    shifted = Subs(exp(-((v - w) ** 2) / 2), w, s * u) / exp(-(v**2) / 2)
     return proved(
         Quoted("inner products of what is added", "U01"),
-        Identity("the likelihood ratio of N(s u, 1) to N(0, 1)", shifted, exp(s * u * v - s**2 * u**2 / 2)),
+        Identity("the likelihood ratio of N(s u, 1) to N(0, 1)", exp(s * u * v - s**2 * u**2 / 2),
+                 lambda: exp(-((v - s * u) ** 2) / 2) / exp(-(v**2) / 2)),
         Cited("what the records of others add is the same in both, given which were drawn, and is taken away",
               "joint convexity of the hockey-stick divergence, rotation"),
         Cited("P over Q is a sum of e^(<v_A, z> - |v_A|^2/2) with the chances of A, z standard normal under Q, jointly "
