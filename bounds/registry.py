@@ -10,7 +10,9 @@ A paper is a folder beside this file, or a module that an installed package regi
 A paper is imported once something of it is asked for.
 
 Ids name a statement by its paper: ``B01`` to ``B14`` are of bok2024 (Bok et al., ICML 2024, and what rests on it),
-``P01`` and ``P02`` of koskela2024 (Koskela et al., ICML 2024), ``Z01`` to ``Z54`` of zhang2022 (Zhang et al., NeurIPS
+``P01`` and ``P02`` of koskela2024 (Koskela et al., ICML 2024), ``G01`` to ``G06`` of dong2022 (Dong et al., JRSS B
+2022), ``U01`` to ``U03`` of charles2024 (Charles et al. 2024), ``W01`` to ``W03`` of wang2019 (Wang et al., AISTATS
+2019), ``Z01`` to ``Z54`` of zhang2022 (Zhang et al., NeurIPS
 2022) and ``Y01`` to ``Y49`` of yang2022 (Yang et al., UAI 2022), all numbered through the paper. ``003:`` and ``004:``
 are of zhang2025 (Zhang et al., AAAI 2025), whose main text is 003 and whose version with proofs is 004, and ``002:`` is
 of xu2026 (Xu et al.); after the colon stands the place, such as ``002:(31)`` for equation (31).

@@ -76,7 +76,7 @@ def certify(
     order; .3% at 1e11 steps of one kind and 3% at 1e12; and more for a few different events of which one is rare.
     Poisson sampling and unsampled noise are exact up to that, Laplace noise between replaced records included. How far
     the other bounds were seen above what is known from below is in ``tests/measured/above_*.csv``: sampling without
-    replacement is exact for one step, and up to 33% above for several; with replacement up to 21% above;
+    replacement is exact for one step, and up to 25% above for several; with replacement up to 21% above;
     random allocation to 2 to 8 steps up to 0.3% above.
 
     References

@@ -32,7 +32,8 @@ Q = N(0). Over the density of Q, P is a basket sum_A p_A e^(<v_A, x> - |v_A|^2 /
 martingales, jointly Gaussian in the exponent. By Price's theorem the mean of a convex function of a basket with
 nonnegative weights does not decrease in any covariance <v_A, v_B>; each is at most |A| |B| s^2; and all are at that at
 once where v_A = |A| s along one line. So P is at most, in either order of the two, the mixture of N(k s) with the
-binomial chances of k hits. It is attained by equal records.
+binomial chances of k hits. It is attained by equal records (claims U01
+and U02).
 """
 
 from __future__ import annotations

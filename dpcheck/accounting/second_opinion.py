@@ -1,4 +1,7 @@
-"""What other libraries' accountants say of the same events, beside the certificate, and where the truth lies."""
+"""What other libraries' accountants say of the same events, beside the certificate, and where the truth lies.
+
+Claims W01 to W03 say what a multiplier between replaced records is over, and what is lost by taking it for another.
+"""
 
 from __future__ import annotations
 

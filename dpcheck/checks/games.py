@@ -19,7 +19,7 @@ from dpcheck.algorithms.problem import Array, Defaults, Problem, ball, data_of, 
 from dpcheck.algorithms.run import SCHEMES, History, new_tape
 from dpcheck.algorithms.solver import Solver
 from dpcheck.checks.subject import MINIBATCHES, Part
-from dpcheck.events import Event
+from dpcheck.events import Event, Repeated
 from dpcheck.events import Scheme as Drawing
 from dpcheck.solvers import configure
 
@@ -289,8 +289,12 @@ class Entry:
 
     @property
     def last(self) -> str:
-        """Why nothing is certified of the output alone: no record declares a contraction."""
-        return why_not(self.events) or "its steps are not known to contract"
+        """Why nothing more is certified of the output alone than of all that is released."""
+        if unknown := why_not(self.events):
+            return unknown
+        if any(isinstance(event, Repeated) for event in self.events):  # why_not leaves Poisson samples and all records
+            return "an empty minibatch leaves an iterate where it is, so that no factor below 1 holds for every step"
+        return "each record is read in one step, the last for some, after which no step contracts what it did"
 
     @property
     def evidence(self) -> dict[str, Any]:

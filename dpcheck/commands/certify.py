@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpcheck.commands import terminal
 from dpcheck.commands.command import Command, Picture, add_format
 from dpcheck.commands.files import File
-from dpcheck.errors import InputError, require, require_count, require_delta, require_positive
+from dpcheck.errors import InputError, require, require_count, require_delta, require_positive, short
 
 if TYPE_CHECKING:
     from dpcheck.events import Event, Neighbours
@@ -27,7 +27,11 @@ their sources, all with noise of --multiplier times C. With --encoder a run is o
 over the sensitivity of one step: its --multiplier.
 --released last: only the last iterate of z <- P(phi(z) + noise) is shown, with noise on all records, on "fixed"
 minibatches in one order, or on "poisson" samples. "dpcheck list theorems" has c and s of gradient and saddle steps:
-bok2024.saddle_step."""
+bok2024.saddle_step.
+--best-of: K such runs are made, each on its own, and only the one with the highest score is shown, as by tuning; K is
+drawn at random and kept secret. "geometric:.05" ends after each run with chance .05, a mean of 20 runs;
+"logarithmic:.05" and "SHAPE:.05" are the other truncated negative binomial laws, of shape 0 and SHAPE; "poisson:20"
+has a mean of 20 and may make no run. What is certified is the best run, whatever the score."""
 _MANY = 100  # different events that are worth a line before they are composed
 _FEWER = ("batch", "population", "steps")
 _WITH_ENCODER = ("participations", "separation")
@@ -89,6 +93,10 @@ def _options(parser: ArgumentParser) -> None:
         "--diameter", type=float,
         help="with --released last: of the domain that P projects into, over the sensitivity of a step",
     )  # fmt: skip
+    parser.add_argument(
+        "--best-of", type=File.NONE, metavar="LAW:NUMBER",
+        help="only the best of a random number of such runs: geometric:STOP, logarithmic:STOP or poisson:MEAN",
+    )  # fmt: skip
     add_format(parser)
 
 
@@ -103,9 +111,15 @@ def _run(options: Namespace) -> int:
     require(options.group == 1 or not more, "--group", "be 1 with --risk, --plot and --second-opinion", options.group)
     last = _last(options)
     require(not (last and more), "--released", "be all with --risk, --plot and --second-opinion", "last")
+    if options.best_of is not None:
+        alone = options.group == 1 and not (last or more)
+        require(alone, "--best-of", "come without --group, --released, --risk, --plot and --second-opinion", "one")
     picture = Picture(options.plot)
     make, what = _from_file(options) if options.file else _from_numbers(options)
     result: dict[str, Any] = {"delta": options.delta} | last
+    if options.best_of is not None:
+        make = _best_of(options.best_of, make)
+        result["best_of"] = options.best_of
     if options.epsilon is None:
         certificate = certify(
             make(1.0 if options.file else options.multiplier), options.delta, group=options.group, **last
@@ -133,7 +147,7 @@ def _run(options: Namespace) -> int:
         # is smaller than the others.
         options.sampling == "shuffled" and options.noise != "laplace" and options.population % int(options.batch) == 0
     )
-    if drawn and options.group == 1 and options.delta > 0 and 0 < multiplier < math.inf:
+    if drawn and options.group == 1 and options.best_of is None and options.delta > 0 and 0 < multiplier < math.inf:
         from dpcheck.accounting.allocation_below import allocation_epsilon_below
 
         bins = _bins(options)
@@ -174,6 +188,23 @@ def _run(options: Namespace) -> int:
     return terminal.say("\n".join(lines))
 
 
+def _best_of(law: str, make: Callable[[float], Any]) -> Callable[[float], Any]:
+    """Return what makes the best of several of the runs that ``make`` makes."""
+    from dpcheck.accounting.best_of_runs import Best, NegativeBinomial, PoissonRuns
+
+    name, _, text = law.partition(":")
+    try:
+        number = float(text)
+        shape = {"geometric": 1.0, "logarithmic": 0.0}.get(name)
+        shape = float(name) if shape is None and name != "poisson" else shape
+    except ValueError:
+        raise InputError(
+            f"--best-of must be geometric:STOP, logarithmic:STOP, SHAPE:STOP or poisson:MEAN, got {short(law)}"
+        ) from None
+    runs = PoissonRuns(number) if shape is None else NegativeBinomial(shape, number)
+    return lambda noise: Best(make(noise), runs)
+
+
 def _compare(options: Namespace) -> int:
     from dpcheck.accounting.loaders import loaders
 
@@ -187,9 +218,11 @@ def _compare(options: Namespace) -> int:
         "plot",
         "contraction",
         "diameter",
+        "best_of",
     ):
         value = getattr(options, name)
-        require(value is None, name if name == "file" else f"--{name}", "come without --sampling compare", value)
+        shown = name if name == "file" else f"--{name.replace('_', '-')}"
+        require(value is None, shown, "come without --sampling compare", value)
     plain = options.group == 1 and options.released != "last" and not (options.risk or options.second_opinion)
     further = "--group, --released, --risk and --second-opinion"
     require(plain, further, "come without --sampling compare", "one of them")
@@ -310,6 +343,7 @@ CERTIFY = Command(
         "dpcheck certify events.json --delta 1e-5 --risk",
         "dpcheck certify --multiplier 4 --encoder tree --steps 512 --delta 1e-5",
         "dpcheck certify --multiplier 5 --sampling none --steps 1000 --released last --contraction .9",
+        "dpcheck certify --multiplier 4 --batch 256 --population 60000 --steps 1000 --best-of geometric:.05",
     ),
     add_options=_options,
     run=_run,

@@ -23,6 +23,9 @@ CLAIMS = registry.claims()
 IDS = {
     "bok2024": r"B\d\d",
     "koskela2024": r"P\d\d",
+    "dong2022": r"G\d\d",
+    "charles2024": r"U\d\d",
+    "wang2019": r"W\d\d",
     "zhang2022": r"Z\d\d",
     "yang2022": r"Y\d\d",
     "zhang2025": r"00[34]:.+",

@@ -280,6 +280,16 @@ def rgda_population(v: Values) -> Values:
     return algorithm_3(v, found) | {"bound": ORDER * max(n ** (-1 / 3), sqrt(a))}
 
 
+def koskela_binomial(v: Values) -> Values:
+    """The mean as the sum of the chances of the law, each by its recursion."""
+    chance, mean, total = 1.0, 0.0, 0.0
+    for number in range(1, 20_000):
+        chance *= (1 - v["gamma"]) * (number - 1 + v["shape"]) / number
+        mean, total = mean + number * chance, total + chance
+    mean /= total
+    return {"mean": mean, "epsilon": v["e_1"] + v["e_2"] * (1 + v["shape"]), "bound": mean * v["delta_1"]}
+
+
 BY_HAND: dict[str, Callable[[Values], Values]] = {
     "bok2024.alternating_step": lambda v: {
         "bound": 1 - v["eta"] * v["mu"] + v["eta"] * v["ell"] * (1 + v["eta"] * v["ell"])
@@ -295,6 +305,14 @@ BY_HAND: dict[str, Callable[[Values], Values]] = {
     "bok2024.regularised_saddle_step": lambda v: {"bound": math.hypot(1 - v["eta"] * v["mu"], v["eta"] * v["ell"])},
     "bok2024.saddle_step": lambda v: bok_saddle(v["eta"], v["mu"], v["L"]),
     "bok2024.unequal_noise": bok_unequal,
+    "dong2022.advantage": lambda v: {"bound": 1 - 2 * (1 - v["delta"]) / (1 + exp(v["epsilon"]))},
+    "dong2022.group": lambda v: {"bound": v["delta"] * sum(exp(i * v["epsilon"]) for i in range(v["k"]))},
+    "dong2022.guess": lambda v: {"bound": v["delta"] + exp(v["epsilon"]) / v["N"]},
+    "koskela2024.negative_binomial": koskela_binomial,
+    "koskela2024.poisson": lambda v: {
+        "bound": v["delta_1"] * v["mean"],
+        "epsilon": v["e_1"] + v["delta_0"] * v["mean"],
+    },
     "xu2026.theorem_1": rgda_empirical,
     "xu2026.theorem_2": rgda_population,
     "xu2026.theorem_3": rgda_empirical,
@@ -350,6 +368,8 @@ SETTINGS: tuple[Values, ...] = (
 
 STEPS: Values = {"c": 0.93, "s": 0.7, "sigma": 2.5, "m": 60, "T": 100, "E": 7, "l": 3, "eta": 0.11, "eta_w": 0.07,
                  "mu": 0.5, "L": 1.5, "ell": 1.2}  # fmt: skip
+RUNS: Values = {"e_1": 0.8, "e_2": 0.3, "delta_1": 1e-6, "delta_2": 0.01, "delta_0": 0.2, "shape": 1.5, "gamma": 0.05,
+                "mean": 12.0, "N": 30}  # fmt: skip
 NARROW: Values = {"d": 4}  # Theorem 6 of zhang2025 has no room for more dimensions in the last setting
 WIDE: Values = {"n": 10**8, "d": 1, "epsilon": 1.0, "delta": 1e-17}  # where 1/sqrt n outweighs what privacy costs
 
@@ -357,7 +377,8 @@ WIDE: Values = {"n": 10**8, "d": 1, "epsilon": 1.0, "delta": 1e-17}  # where 1/s
 @pytest.mark.parametrize("setting", range(3))
 @pytest.mark.parametrize("id", BY_HAND)
 def test_formulas_are_the_papers(id: str, setting: int) -> None:
-    contracts = STEPS if id.startswith("bok2024") else {}  # whose regions the settings of the other papers miss
+    further = {"bok2024": STEPS, "dong2022": RUNS, "koskela2024": RUNS}  # whose regions the other settings miss
+    contracts = further.get(id.partition(".")[0], {})
     compare(id, SETTINGS[setting] | contracts | (NARROW if (id, setting) == ("zhang2025.theorem_6", 2) else {}))
 
 

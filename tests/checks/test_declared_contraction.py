@@ -13,10 +13,10 @@ from dpcheck.algorithms.declaration import Algorithm
 from dpcheck.checks.context import Context
 from dpcheck.checks.declared import Declared, Try
 from dpcheck.checks.sandwich import sandwiches
-from dpcheck.events import Gaussian, Repeated
-from dpcheck.solvers import algorithm
+from dpcheck.events import Gaussian, Repeated, Sampled
+from dpcheck.solvers import ALGORITHMS, algorithm
 
-STEPS, Z = 20, 4.0
+STEPS, Z, DELTA = 20, 4.0, 1e-5
 EVENTS = Repeated(Gaussian(Z), STEPS)
 
 
@@ -105,8 +105,27 @@ def test_rows_without_one_say_why() -> None:
         name: [str(entry.last) for entry in algorithm(name).games()] for name in ("dp_spider", "nispp", "dp_sgda")
     }
     assert all("one kind" in clause for clause in entries["dp_spider"])
-    assert all("not known to contract" in clause for clause in entries["nispp"])
+    assert all("each record is read in one step" in clause for clause in entries["nispp"])
     assert sum("on Poisson samples" in clause for clause in entries["dp_sgda"]) == 2  # one is drawn so
+    assert sum("an empty minibatch" in clause for clause in entries["dp_sgda"]) == 1
+
+
+def test_no_record_has_steps_whose_contraction_would_tell_more() -> None:
+    """Each clause against what the record releases: a bound for some contraction is that of all iterates, or none."""
+    seen = set()
+    for name in ALGORITHMS:
+        for entry in algorithm(name).games():
+            seen.add(entry.last.split()[0])
+            drawn = [event.event for event in entry.events if isinstance(event, Repeated)]
+            if entry.last.startswith("an empty"):
+                assert all(isinstance(step, Sampled) and step.scheme == "poisson" for step in drawn) and drawn
+            elif entry.last.startswith("each record"):
+                # the two blocks of a step are two events; of one epoch's disjoint parts the last one decides
+                assert not drawn
+                once = dpcheck.certify(entry.events[0], DELTA)
+                last = dpcheck.certify(entry.events[0], DELTA, released="last", contraction=0.5)
+                assert last.epsilon == pytest.approx(once.epsilon, rel=1e-9)
+    assert seen == {"an", "each", "events"}
 
 
 @pytest.mark.parametrize("fields", [{"contraction": -1.0}, {"contraction": None, "diameter": 2.0}, {"diameter": -1.0}])

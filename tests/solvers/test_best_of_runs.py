@@ -11,7 +11,10 @@ from scipy.optimize import brentq
 from scipy.stats import laplace, norm
 
 import dpcheck
+from dpcheck.accounting import privacy_curve
 from dpcheck.accounting.best_of_runs import Best, NegativeBinomial, PoissonRuns
+from dpcheck.bounds.registry import theorem
+from dpcheck.cli import main
 from dpcheck.events import Gaussian, Laplace, Repeated, Sampled
 
 Runs = NegativeBinomial | PoissonRuns
@@ -98,6 +101,70 @@ def test_whole_curves_beat_pure_epsilons_and_runs_cost_more_than_one() -> None:
     assert best.neighbours == one.neighbours and best.delta == 1e-5
     assert math.isinf(dpcheck.certify(Best(Gaussian(0.0), PoissonRuns(2.0)), 1e-5).epsilon)
     assert dpcheck.certify(Best(Gaussian(math.inf), NegativeBinomial(1.0, 0.5)), 1e-5).epsilon < 1e-9
+
+
+@pytest.mark.parametrize("runs", [NegativeBinomial(1.0, 0.1), NegativeBinomial(0.0, 0.02), PoissonRuns(10.0)])
+def test_an_audit_of_tuning_stays_below_and_refutes_the_epsilon_of_one_run(runs: Runs) -> None:
+    """The largest of K noisy numbers, K drawn, each of them drawn: the null hypothesis is the certified epsilon."""
+    z, delta = 1.0, 1e-2
+
+    def tuned(value: float, rng: np.random.Generator, size: int) -> Any:
+        if isinstance(runs, PoissonRuns):
+            counts = rng.poisson(runs.mean, size)
+        else:
+            counts = rng.geometric(runs.stop, size) if runs.shape else rng.logseries(1 - runs.stop, size)
+        best = np.full(size, -50.0)  # where there is no run
+        np.maximum.at(best, np.repeat(np.arange(size), counts), value + z * rng.normal(size=counts.sum()))
+        return best
+
+    certified = dpcheck.certify(Best(Gaussian(z), runs), delta).epsilon
+    one = dpcheck.certify(Gaussian(z), delta).epsilon
+    audits = [
+        dpcheck.audit_privacy(tuned, 1.0, 0.0, epsilon=claim, delta=delta, trials=60_000, seed=3, vectorized=True)
+        for claim in (certified, one)
+    ]
+    assert [audit.verdict for audit in audits] == ["consistent", "violated"]
+    assert one < audits[1].epsilon_lower <= certified
+    assert 0.45 * certified < audits[0].epsilon_lower <= certified
+
+
+@pytest.mark.parametrize(
+    ("law", "runs"),
+    [("geometric:.1", NegativeBinomial(1.0, 0.1)), ("logarithmic:.1", NegativeBinomial(0.0, 0.1)),
+     ("-.5:.1", NegativeBinomial(-0.5, 0.1)), ("poisson:3", PoissonRuns(3.0))],
+)  # fmt: skip
+def test_the_command_has_the_laws_by_name(capsys: pytest.CaptureFixture[str], law: str, runs: Runs) -> None:
+    assert main(["certify", "--multiplier", "4", "--sampling", "none", "--steps", "3", f"--best-of={law}"]) == 0
+    certified = dpcheck.certify(Best(Repeated(Gaussian(4.0), 3), runs), 1e-5).epsilon
+    assert f"certified  {certified:.6g}\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["--best-of geometric:2", "--best-of 3", "--best-of poisson:-1", "--best-of x:.1", "--best-of geometric:.1 --risk",
+     "--best-of geometric:.1 --group 2", "--best-of geometric:.1 --released last --contraction .9"],
+)  # fmt: skip
+def test_the_command_refuses_other_laws_and_what_no_best_run_has(
+    capsys: pytest.CaptureFixture[str], options: str
+) -> None:
+    assert main(f"certify --multiplier 4 --sampling none --steps 3 {options}".split()) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_theorem_has_what_is_certified() -> None:
+    """At a point of the curve, and its dual: the least of these bounds is the certificate's."""
+    runs, curve = NegativeBinomial(1.0, 0.05), privacy_curve(Gaussian(8.0))
+    certificate = dpcheck.certify(Best(Gaussian(8.0), runs), 1e-5)
+    e_1 = dpcheck.certify(Gaussian(8.0), 1e-5 / runs.mean).epsilon
+    e_2 = brentq(lambda e: (1 - runs.stop) * float(curve(e)) - runs.stop * math.expm1(e), 1e-9, 5) * (1 + 1e-9)
+    thm = theorem("koskela2024.negative_binomial")
+    point = {"e_1": e_1, "delta_1": float(curve(e_1)), "e_2": e_2, "delta_2": float(curve(e_2)), "shape": 1.0,
+             "gamma": 0.05}  # fmt: skip
+    assert thm.schedule(**point)["mean"] == pytest.approx(runs.mean)
+    assert thm.bound(**point) == pytest.approx(1e-5, rel=1e-4)
+    assert thm.schedule(**point)["epsilon"] == pytest.approx(certificate.epsilon, rel=1e-3)
+    with pytest.raises(dpcheck.InputError, match="gamma"):
+        thm.bound(**point | {"e_2": e_2 / 2})
 
 
 @pytest.mark.parametrize(

@@ -176,6 +176,27 @@ def test_certificates_are_those_of_their_shift() -> None:
     assert dpcheck.certify(Repeated(Gaussian(1.0), 9), 0.0, released="last", contraction=1).epsilon == math.inf
 
 
+@pytest.mark.parametrize("batches", [1, 5])
+def test_an_audit_of_the_last_iterate_comes_near_and_stays_below(batches: int) -> None:
+    """The linear map attains the shift on all records; its last of 40 iterates is run, and nothing else is shown."""
+    z, c, delta, steps = 2.0, 0.9, 1e-2, 40
+
+    def run(moved: float, rng: np.random.Generator, size: int) -> Any:
+        state = np.zeros(size)
+        for step in range(1, steps + 1):
+            state = c * state + moved * (step % batches == 0) + z * rng.normal(size=size)
+        return state
+
+    events = Repeated(Disjoint((Gaussian(z),) * batches) if batches > 1 else Gaussian(z), steps // batches)
+    certified = dpcheck.certify(events, delta, released="last", contraction=c).epsilon
+    audit = dpcheck.audit_privacy(
+        run, 1.0, 0.0, epsilon=certified, delta=delta, trials=100_000, seed=2, vectorized=True
+    )
+    assert audit.verdict == "consistent"
+    assert (0.8 if batches == 1 else 0.7) * certified < audit.epsilon_lower <= certified
+    assert certified < 0.6 * dpcheck.certify(events, delta).epsilon
+
+
 def test_published_settings_of_cyclic_batches_on_mnist() -> None:
     """mu and epsilon of the paper's script table_privacy_lr.py, whose formulas are typed here again."""
     batches, mu, page = 40, 2 / 3, dict[float, list[float]]()

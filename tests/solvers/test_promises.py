@@ -72,7 +72,7 @@ def test_every_assumption_is_tested_looked_up_or_listed_as_unknown():
     assert min(answered.values()) > 20
 
 
-APART = ("bok2024.", "koskela2024.")  # of steps and runs in general, not of an algorithm of the catalogue
+APART = ("bok2024.", "dong2022.", "koskela2024.")  # of steps and runs in general, not of an algorithm of the catalogue
 
 
 def test_every_theorem_about_an_algorithm_is_promised_by_a_run():
