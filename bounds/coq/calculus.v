@@ -3,28 +3,24 @@ From Coq Require Import Lra Psatz.
 Open Scope R_scope.
 (* Calculus: a function is nonnegative by its slope. *)
 Lemma dp_rises : forall (f g : R -> R) (a x : R),
-  (forall y : R, a <= y <= x -> is_derive f y (g y)) -> (forall y : R, a <= y <= x -> 0 <= g y) ->
+  (forall y : R, a <= y <= x -> is_derive f y (g y)) -> (forall y : R, a < y < x -> 0 <= g y) ->
   0 <= f a -> a <= x -> 0 <= f x.
 Proof.
-  intros f g a x D S A H.
-  destruct (MVT_gen f a x g) as [c [I E]]; rewrite ?Rmin_left, ?Rmax_right in * by assumption.
-  - intros y Hy. apply D. lra.
-  - intros y Hy. apply continuity_pt_filterlim. apply (ex_derive_continuous f). exists (g y). apply D. exact Hy.
-  - assert (0 <= g c * (x - a)) by (apply Rmult_le_pos; [ apply S; exact I | lra ]). lra.
+  intros f g a x D S A [H | <-]; [ | exact A ].
+  destruct (MVT_cor2 f g a x H) as [c [E I]]; [ intros y Hy; apply is_derive_Reals; apply D; exact Hy | ].
+  assert (0 <= g c * (x - a)) by (apply Rmult_le_pos; [ apply S; exact I | lra ]). lra.
 Qed.
 Lemma dp_falls : forall (f g : R -> R) (x b : R),
-  (forall y : R, x <= y <= b -> is_derive f y (g y)) -> (forall y : R, x <= y <= b -> 0 <= - g y) ->
+  (forall y : R, x <= y <= b -> is_derive f y (g y)) -> (forall y : R, x < y < b -> 0 <= - g y) ->
   0 <= f b -> x <= b -> 0 <= f x.
 Proof.
-  intros f g x b D S A H.
-  destruct (MVT_gen f x b g) as [c [I E]]; rewrite ?Rmin_left, ?Rmax_right in * by assumption.
-  - intros y Hy. apply D. lra.
-  - intros y Hy. apply continuity_pt_filterlim. apply (ex_derive_continuous f). exists (g y). apply D. exact Hy.
-  - assert (0 <= - g c * (b - x)) by (apply Rmult_le_pos; [ apply S; exact I | lra ]). lra.
+  intros f g x b D S A [H | ->]; [ | exact A ].
+  destruct (MVT_cor2 f g x b H) as [c [E I]]; [ intros y Hy; apply is_derive_Reals; apply D; exact Hy | ].
+  assert (0 <= - g c * (b - x)) by (apply Rmult_le_pos; [ apply S; exact I | lra ]). lra.
 Qed.
 Lemma dp_concave : forall (f g h : R -> R) (a b x : R),
   (forall y : R, a <= y <= b -> is_derive f y (g y)) -> (forall y : R, a <= y <= b -> is_derive g y (h y)) ->
-  (forall y : R, a <= y <= b -> 0 <= - h y) -> 0 <= f a -> 0 <= f b -> a <= x <= b -> 0 <= f x.
+  (forall y : R, a < y < b -> 0 <= - h y) -> 0 <= f a -> 0 <= f b -> a <= x <= b -> 0 <= f x.
 Proof.
   intros f g h a b x D1 D2 S A B [Ha Hb].
   destruct (Rle_or_lt 0 (g x)) as [G | G].
@@ -57,10 +53,13 @@ Lemma dp_sign_by : forall p q : R, q = p -> 0 <= p -> 0 <= q.
 Proof. intros; lra. Qed.
 Lemma dp_ln_trans : forall u v : R, 0 < u -> u - 1 <= v -> ln u <= v.
 Proof. intros u v H L. assert (E := dp_ln_above u H). lra. Qed.
+Lemma dp_ln_exp : forall u v : R, 0 < u -> u <= exp v -> ln u <= v.
+Proof. intros u v H L. rewrite <- (ln_exp v). apply dp_ln_upper; assumption. Qed.
+Ltac dp_inside := first [ lra | nra ].
 Ltac dp_exps :=
   repeat match goal with
     | |- context [exp (?a + ?b)] => rewrite (exp_plus a b)
-    | |- context [exp (?a - ?b)] => unfold Rminus at 1; rewrite (exp_plus a (- b))
+    | |- context [exp (?a - ?b)] => replace (exp (a - b)) with (exp a * exp (- b)) by (rewrite <- exp_plus; f_equal; ring)
     | |- context [exp (- ?a)] => rewrite (exp_Ropp a)
     | |- context [exp (2 * ?a)] => replace (exp (2 * a)) with (exp a ^ 2) by (rewrite dp_exp_nat; f_equal; simpl; ring)
     | |- context [exp (3 * ?a)] => replace (exp (3 * a)) with (exp a ^ 3) by (rewrite dp_exp_nat; f_equal; simpl; ring)
@@ -77,10 +76,37 @@ Ltac dp_sure :=
       | |- 0 <= ?a ^ 4 => replace (a ^ 4) with ((a ^ 2) ^ 2) by ring; apply pow2_ge_0
       | |- 0 <= ?a ^ 6 => replace (a ^ 6) with ((a ^ 3) ^ 2) by ring; apply pow2_ge_0
       end ].
+Ltac dp_exp_facts :=
+  repeat match goal with
+    | |- context [exp ?a] =>
+        match goal with H : 1 + a <= exp a |- _ => fail 1 | _ => assert (1 + a <= exp a) by apply exp_ineq1_le end
+    end.
 Ltac dp_nonzero :=
   repeat split;
-  first [ apply Rgt_not_eq; apply exp_pos | apply Rlt_not_eq; lra | apply Rgt_not_eq; lra | dp_sign ].
-Ltac dp_closing := first [ ring | field; dp_nonzero ].
+  first
+    [ apply Rgt_not_eq; apply exp_pos
+    | apply Rlt_not_eq; lra
+    | apply Rgt_not_eq; lra
+    | dp_sign
+    | dp_exp_facts; first [ apply Rgt_not_eq; lra | apply Rlt_not_eq; lra ] ].
+Ltac dp_root_closing :=
+  match goal with
+  | |- context [sqrt ?a] =>
+      let E := fresh in
+      assert (E : sqrt a ^ 2 = a) by (apply pow2_sqrt; dp_sign);
+      first
+        [ field [E]; dp_nonzero
+        | match goal with
+          | |- context [sqrt ?b] =>
+              let F := fresh in assert (F : sqrt b ^ 2 = b) by (apply pow2_sqrt; dp_sign); field [E F]; dp_nonzero
+          end ]
+  end.
+Ltac dp_closing := first [ ring | field; dp_nonzero | dp_root_closing ].
+(* An exponential as a product of powers of others. *)
+Ltac dp_grows a p :=
+  try
+    (replace a with p
+       by (apply ln_inv; [ dp_sign | dp_sign | dp_expand_logs; first [ ring | field; dp_nonzero ] ])).
 Ltac dp_equal :=
   first
     [ dp_closing

@@ -18,7 +18,7 @@ import sympy
 
 from dpcheck.bounds.coq.expression import UntranslatedError, Writer, names
 
-_DEEPEST, _LONGEST = 5, 30
+_DEEPEST, _LONGEST, _MOST, _WIDEST = 5, 30, 60, 250
 _DRAWS = (0.001, 0.02, 0.11, 0.27, 0.43, 0.61, 0.78, 0.9, 0.97, 0.999)
 _SMALL = -1e-9
 
@@ -40,10 +40,14 @@ class Ladder:
     spawn: Any = lambda letter: None  # a ladder in another letter
     lines: list[str] = field(default_factory=list)
     count: int = 0
+    tried: int = 0
 
     def prove(self, function: Any, depth: int = 0, text: str = "") -> str | None:
         """Return the name of a rung that says the function is nonnegative, as ``text`` or else as it is written."""
         kept = len(self.lines)
+        self.tried += 1
+        if self.tried > _MOST or function.count_ops() > _WIDEST:
+            return None
         parts = self._factors(function)
         if parts is None or depth > _DEEPEST or self.count > _LONGEST:
             return None
@@ -54,7 +58,7 @@ class Ladder:
             if closing is None and (name := climb(part, depth)) is None:
                 del self.lines[kept:]
                 return None
-            shown.append((part, closing or f"apply {name}; lra"))
+            shown.append((part, closing or f"apply {name}; dp_inside"))
         proof = "dp_sign"
         if len(shown) == 1 and shown[0][0] == function and not text:
             proof = shown[0][1]
@@ -63,7 +67,8 @@ class Ladder:
             asserts = " ".join(
                 f"assert (part_{k} : 0 <= {self.write(part)}) by ({proof})." for k, (part, proof) in enumerate(shown)
             )
-            proof = f"{asserts} replace ({text or self.write(function)}) with ({terms}) by dp_equal; dp_parts"
+            equal = self.equal(function, *parts)
+            proof = f"{asserts} replace ({text or self.write(function)}) with ({terms}) by ({equal}); dp_parts"
         return self._rung(function, proof, text)
 
     def _rung(self, function: Any, proof: str, text: str = "") -> str:
@@ -75,6 +80,23 @@ class Ladder:
             f"{{ intros {self.name}. intros. {proof}. }}"
         )
         return name
+
+    def equal(self, *expressions: Any) -> str:
+        """Return the tactic that shows an equation between these, with every exponential made of few."""
+        found: dict[Any, Any] = {}
+        _exponentials(sympy.Tuple(*expressions), found)
+        back = {letter: atom for atom, letter in found.items()}
+        shown = []
+        for grown in sorted(set().union(*(e.atoms(sympy.exp) for e in expressions)), key=str):
+            powers = _exponentials(grown, found).as_powers_dict()
+            if any(back[letter].has(*back) for letter in powers):
+                continue
+            written = {True: "1", False: "1"}
+            for letter, power in powers.items():
+                written[power > 0] += f" * {self.write.argument(back[letter])} ^ {abs(power)}"
+            if list(powers.values()) != [1]:
+                shown.append(f"dp_grows ({self.write(grown)}) ({written[True]} / ({written[False]}))")
+        return "; ".join([*shown, "dp_equal"])
 
     def _values(self, function: Any) -> list[float] | None:
         try:
@@ -147,16 +169,16 @@ class Ladder:
         base, power = function.as_base_exp() if function.is_Pow and function.exp.is_Integer else (function, 1)
         if power != 1:
             name = self._climbed(base, depth) if power > 0 else None
-            return name and self._rung(function, f"apply pow_le; apply {name}; lra")
+            return name and self._rung(function, f"apply pow_le; apply {name}; dp_inside")
         for scale in self._scales(function):
             scaled = function if scale == 1 else _spread(function, scale)
             name = self._by_slope(scaled, depth)
             if name is not None and scale == 1:
                 return name
             if name is not None:
-                parts = f"assert (part_0 : 0 <= {self.write(scaled)}) by (apply {name}; lra)."
-                inverse = self.write(1 / scale)
-                whole = f"replace ({self.write(function)}) with (({self.write(scaled)}) * ({inverse})) by dp_equal"
+                parts = f"assert (part_0 : 0 <= {self.write(scaled)}) by (apply {name}; dp_inside)."
+                inverse, equal = self.write(1 / scale), self.equal(function, scaled, 1 / scale)
+                whole = f"replace ({self.write(function)}) with (({self.write(scaled)}) * ({inverse})) by ({equal})"
                 return self._rung(function, f"{parts} {whole}; dp_parts")
         return None
 
@@ -174,7 +196,7 @@ class Ladder:
         (letter,) = others
         text = re.sub(rf"\b{made.name}\b", self.write(letter), made.write.argument(function))
         self.count += 1
-        self.lines.append(f"assert (rung_{self.count} : 0 <= {text}) by (apply {name}; lra).")
+        self.lines.append(f"assert (rung_{self.count} : 0 <= {text}) by (apply {name}; dp_inside).")
         return self._rung(function, f"apply (dp_sign_by {text}); [ dp_closing | exact rung_{self.count} ]")
 
     def _scales(self, function: Any) -> Iterator[Any]:
@@ -209,7 +231,7 @@ class Ladder:
                 return self._rung(
                     function,
                     f"apply ({lemma} (fun {v} : R => {write(function)}) (fun {v} : R => {write(slope)}) {ends}); "
-                    f"[ {derive} | intros; cbv beta; apply {name}; lra | cbv beta; dp_start | lra ]",
+                    f"[ {derive} | intros; cbv beta; apply {name}; dp_inside | cbv beta; dp_start | lra ]",
                 )
             del self.lines[kept:]
         both = (self.low, self.high)
@@ -224,7 +246,7 @@ class Ladder:
         return self._rung(
             function,
             f"apply (dp_concave {functions} {ends}); [ {derive} | {derive} | intros; cbv beta; apply {name}; "
-            "lra | cbv beta; dp_start | cbv beta; dp_start | lra ]",
+            "dp_inside | cbv beta; dp_start | cbv beta; dp_start | lra ]",
         )
 
     def _at(self, function: Any, end: Any) -> bool:
@@ -248,19 +270,16 @@ def _spread(function: Any, scale: Any) -> Any:
 
 def _exponentials(function: Any, swap: dict[Any, Any]) -> Any:
     """Return the function with a letter for each exponential of a term, whole multiples as powers of it."""
-    found: dict[Any, Any] = {}
 
     def power(grown: Any) -> Any:
         product = sympy.S.One
         for term in sympy.Add.make_args(sympy.expand(grown.args[0])):
             factor, rest = term.as_coeff_Mul()
             rest, factor = rest / factor.q, factor.p
-            product *= found.setdefault(sympy.exp(rest), sympy.Dummy(positive=True)) ** factor
+            product *= swap.setdefault(sympy.exp(rest), sympy.Dummy(positive=True)) ** factor
         return product
 
-    plain = function.replace(lambda part: isinstance(part, sympy.exp), power)
-    swap |= found
-    return plain
+    return function.replace(lambda part: isinstance(part, sympy.exp), power)
 
 
 def _plain(expression: Any, letter: Any, low: Any) -> bool:
@@ -301,6 +320,8 @@ def scripts(step: Any) -> Iterator[str]:
 def _openings(smaller: Any, larger: Any, write: Writer) -> Iterator[tuple[str, Any]]:
     """Yield differences whose sign is that of the inequality's, with the tactic that leads there."""
     yield "", larger - smaller
+    if isinstance(smaller, sympy.log) and not larger.has(sympy.log):
+        yield "apply dp_ln_exp; [ dp_sign | ].", sympy.exp(larger) - smaller.args[0]
     if isinstance(smaller, sympy.log):
         yield f"apply (dp_ln_trans _ {write.argument(larger)}); [ dp_sign | ].", larger - smaller.args[0] + 1
     if smaller.has(sympy.exp) or larger.has(sympy.exp):
@@ -333,7 +354,7 @@ def _script(
         if name is None:
             return None
         text = re.sub(rf"\b{ladder.name}\b", term, ladder.write.argument(expanded))
-        bodies.append("\n".join([*ladder.lines, f"apply (dp_by {text}); [ dp_equal | apply {name}; lra ]."]))
+        bodies.append("\n".join([*ladder.lines, f"apply (dp_by {text}); [ dp_equal | apply {name}; dp_inside ]."]))
     opened = ["intros. dp_forget.", opening] if opening else ["intros. dp_forget."]
     if cut is None:
         return "\n".join([*opened, *bodies])
