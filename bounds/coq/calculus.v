@@ -113,8 +113,15 @@ Ltac dp_equal :=
     | dp_exps; dp_closing
     | dp_expand_logs; dp_closing
     | dp_expand_logs; dp_exps; dp_closing ].
-Ltac dp_slope := auto_derive; [ repeat split; dp_sign | first [ dp_equal | simpl pow; dp_equal ] ].
-Ltac dp_parts := repeat apply Rmult_le_pos; first [ assumption | dp_sure ].
+(* A letter between zero and the root of a number. *)
+Ltac dp_square_end :=
+  match goal with
+  | H : ?x <= ?c |- ?x ^ 2 <= ?q => replace q with (c ^ 2) by dp_root_closing; apply pow_incr; lra
+  | H : ?c <= ?x |- ?x ^ 2 <= ?q => replace q with ((- c) ^ 2) by dp_root_closing; replace (x ^ 2) with ((- x) ^ 2) by ring; apply pow_incr; lra
+  end.
+Ltac dp_slope := auto_derive; [ repeat split; first [ dp_sign | dp_nonzero ] | first [ dp_equal | simpl pow; dp_equal ] ].
+Ltac dp_parts :=
+  first [ assumption | lazymatch goal with |- 0 <= _ * _ => apply Rmult_le_pos; dp_parts | |- _ => dp_sure end | dp_sure ].
 Ltac dp_start :=
   repeat match goal with
     | |- context [exp ?a] => replace (exp a) with 1 by (rewrite <- exp_0; f_equal; solve [ ring | field; dp_side ])

@@ -262,9 +262,11 @@ def _turned(expression: Any) -> Any:
 
 def _spread(function: Any, scale: Any) -> Any:
     """Return the product with every term simplified: exponentials combined, common factors cancelled."""
+    if not function.has(sympy.exp):
+        parts = sympy.collect(sympy.expand(function), sorted(function.atoms(sympy.log), key=str), evaluate=False)
+        return sympy.Add(*(sympy.cancel(factor * scale) * log for log, factor in parts.items()))
     terms = sympy.Add.make_args(sympy.expand(function))
-    plain = not any(term.has(sympy.exp) for term in terms)
-    each = (sympy.cancel(term * scale) if plain else sympy.expand(term * scale, power_exp=False) for term in terms)
+    each = (sympy.expand(term * scale, power_exp=False) for term in terms)
     return sympy.Add(*(sympy.powsimp(term, combine="exp") for term in each))
 
 
@@ -348,7 +350,10 @@ def _script(
             if (a is None or float((point[letter] - a).xreplace(point)) >= 0)
             and (b is None or float((b - point[letter]).xreplace(point)) >= 0)
         ]  # fmt: skip
+        squares = [str(write(end**2)) for end in (a, b) if end not in (None, 0) and _root(end) and 0 in (a, b)]
+        hypotheses = [*hypotheses, *(f"{{}} ^ 2 <= {square}" for square in squares)]
         ladder = _ladder(letter, (a, b), hypotheses, kept, write)
+        ladder.lines += [f"assert ({term} ^ 2 <= {square}) by dp_square_end." for square in squares]
         ladder.spawn = functools.partial(_elsewhere, over=over, points=kept, write=write)
         name = ladder.prove(expanded)
         if name is None:
@@ -367,6 +372,10 @@ def _ladder(letter: Any, ends: Any, inside: Any, points: list[dict[Any, Any]], w
     name = f"at_{write(letter)}"
     inner = Writer({**write.letters, letter: name})
     return Ladder(letter, ends[0], ends[1], tuple(filter(None, inside)) or ("True",), points, inner, name)
+
+
+def _root(number: Any) -> bool:
+    return bool((number**2).is_Rational and not number.is_Rational)
 
 
 def _elsewhere(letter: Any, over: Any, points: list[dict[Any, Any]], write: Writer) -> Ladder:
