@@ -73,6 +73,7 @@ Ltac dp_sure :=
       | |- 0 <= ?a + ?b => apply Rplus_le_le_0_compat; dp_sure
       | |- 0 <= ?a * ?b => apply Rmult_le_pos; dp_sure
       | |- 0 <= ?a / ?b => apply Rmult_le_pos; [ | apply dp_inv_nonneg ]; dp_sure
+      | |- 0 <= / ?a => apply dp_inv_nonneg; nra
       | |- 0 <= ?a ^ 4 => replace (a ^ 4) with ((a ^ 2) ^ 2) by ring; apply pow2_ge_0
       | |- 0 <= ?a ^ 6 => replace (a ^ 6) with ((a ^ 3) ^ 2) by ring; apply pow2_ge_0
       end ].
@@ -88,7 +89,9 @@ Ltac dp_nonzero :=
     | apply Rlt_not_eq; lra
     | apply Rgt_not_eq; lra
     | dp_sign
-    | dp_exp_facts; first [ apply Rgt_not_eq; lra | apply Rlt_not_eq; lra ] ].
+    | dp_exp_facts; first [ apply Rgt_not_eq; lra | apply Rlt_not_eq; lra ]
+    | apply Rgt_not_eq; nra
+    | apply Rlt_not_eq; nra ].
 Ltac dp_root_closing :=
   match goal with
   | |- context [sqrt ?a] =>

@@ -98,8 +98,9 @@ def roots_named(problem: Problem) -> Problem:
     facts, swap = expressions[1:], {}
     for letter in sorted(exponents, key=str):
         q = math.lcm(*(int(exponent.q) for exponent in exponents[letter]))
-        root = sympy.Symbol(f"root_{letter}", positive=True)
         old, low = names.pop(letter), lows.pop(letter)
+        sign = {"positive": True} if letter.is_positive or low > 0 else {"nonnegative": True}
+        root = sympy.Symbol(f"root_{letter}", **sign)
         names[root] = new = f"root_{old}"
         if q == 2:
             script.append(f"dp_root_letter {old} {new}.")
