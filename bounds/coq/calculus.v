@@ -247,7 +247,7 @@ Ltac dp_tails :=
         [ let A := fresh in assert (A := dp_erfc_tail (x / sqrt 2) ltac:(dp_sign)); rewrite E in A; solve [ lra ]
         | let A := fresh in assert (A := dp_mills_upper (x / sqrt 2) ltac:(dp_sign)); rewrite E in A;
           replace (exp (- (x ^ 2 / 2)) / (x / sqrt 2 * sqrt PI)) with (2 * (exp (- (x ^ 2 / 2)) / (x * (sqrt 2 * sqrt PI)))) in A
-            by (generalize (exp (- (x ^ 2 / 2))); intros e; field_simplify_eq; [ try nra | repeat split; lra ]); solve [ lra ]
+            by (generalize (exp (- (x ^ 2 / 2))); intros e; field_simplify_eq; [ try match goal with H : sqrt 2 ^ 2 = 2 |- _ => rewrite H; ring end | repeat split; lra ]); solve [ lra ]
         | let A := fresh in assert (A := dp_mills_lower (x / sqrt 2) ltac:(dp_sign)); rewrite E in A;
           replace (1 + 2 * (x ^ 2 / 2)) with (1 + x ^ 2) in A by field;
           replace (2 * (x / sqrt 2) * exp (- (x ^ 2 / 2)) / ((1 + x ^ 2) * sqrt PI))

@@ -236,10 +236,25 @@ def proof(step: Inequality | AtMost, *, tangents: bool = False) -> str | None:
     try:
         posed = problem(step)
         if tangents:
-            posed = replace(posed, script=(*posed.script, "dp_split_roots."), tangents=True)
+            numbers = _split_numbers(posed.difference)
+            posed = replace(
+                posed, script=(*posed.script, "dp_split_roots.", *numbers), tangents=True,
+                difference=posed.difference.doit(),
+            )  # fmt: skip
         return _script(posed)
     except (BasePolynomialError, UntranslatedError):
         return None
+
+
+def _split_numbers(difference: Any) -> list[str]:
+    """Return the sentences that take squares out of the roots of numbers."""
+    powers = {power for power in difference.atoms(sympy.Pow) if power.exp.is_Rational and power.exp.q == 2}
+    numbers = {power.base.as_coeff_Mul()[0] for power in powers}
+    split = [(c, *sympy.sqrt(c).as_coeff_Mul()) for c in sorted(numbers) if c.is_Integer and c > 0]
+    return [
+        f"try (replace (sqrt {c}) with ({outside} * sqrt {inside**2}) by dp_squares)."
+        for c, outside, inside in split if outside != 1 and inside != 1
+    ]  # fmt: skip
 
 
 def _script(problem: Problem) -> str | None:
@@ -255,6 +270,8 @@ def _script(problem: Problem) -> str | None:
     ready = roots_named(problem)
     while left := atoms(ready):
         ready = named(ready, left[-1])  # the outermost first: what it is made of may not occur elsewhere
+        if left[-1] in atoms(ready):  # written in a way that is not told apart here
+            return None
     closing = _products(ready)
     return None if closing is None else "\n".join([*ready.script, *closing])
 
