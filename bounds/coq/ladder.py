@@ -16,6 +16,7 @@ from typing import Any
 
 import sympy
 
+from dpcheck.bounds.coq import rewritten
 from dpcheck.bounds.coq.expression import UntranslatedError, Writer, names
 
 _DEEPEST, _LONGEST, _MOST, _WIDEST = 5, 30, 60, 250
@@ -84,11 +85,11 @@ class Ladder:
     def equal(self, *expressions: Any) -> str:
         """Return the tactic that shows an equation between these, with every exponential made of few."""
         found: dict[Any, Any] = {}
-        _exponentials(sympy.Tuple(*expressions), found)
+        rewritten.exponentials(sympy.Tuple(*expressions), found)
         back = {letter: atom for atom, letter in found.items()}
         shown = []
         for grown in sorted(set().union(*(e.atoms(sympy.exp) for e in expressions)), key=str):
-            powers = _exponentials(grown, found).as_powers_dict()
+            powers = rewritten.exponentials(grown, found).as_powers_dict()
             if any(back[letter].has(*back) for letter in powers):
                 continue
             written = {True: "1", False: "1"}
@@ -110,7 +111,7 @@ class Ladder:
         if values is None or any(not value >= _SMALL for value in values):
             return None
         swap: dict[Any, Any] = {}
-        plain = _exponentials(function, swap)
+        plain = rewritten.exponentials(function, swap)
         for log in sorted(plain.atoms(sympy.log), key=str):
             swap[log] = sympy.Dummy()
             plain = plain.xreplace({log: swap[log]})
@@ -135,7 +136,7 @@ class Ladder:
                     found.append(grown ** (sense * power))
                 elif all(value <= -_SMALL for value in signs):
                     flips *= -1 if power % 2 else 1
-                    found.append(_turned(grown) ** (sense * power))
+                    found.append(rewritten.turned(grown) ** (sense * power))
                 else:
                     return [function] if sense == 1 else None
         return [part for part in found if part != 1] or [sympy.Integer(1)] if flips == 1 else [function]
@@ -145,7 +146,7 @@ class Ladder:
         base, power = function.as_base_exp() if function.is_Pow and function.exp.is_Integer else (function, 1)
         if function.is_Rational or (power % 2 == 0 and power > 0):
             return "dp_sure"
-        if not base.has(sympy.log) and (_plain(base, self.letter, self.low) or power < 0):
+        if not base.has(sympy.log) and (rewritten.plain(base, self.letter, self.low) or power < 0):
             return "dp_sure"
         if not base.has(self.letter) and base.is_polynomial(*base.free_symbols):
             return "first [ lra | dp_sign | nra ]"
@@ -171,7 +172,7 @@ class Ladder:
             name = self._climbed(base, depth) if power > 0 else None
             return name and self._rung(function, f"apply pow_le; apply {name}; dp_inside")
         for scale in self._scales(function):
-            scaled = function if scale == 1 else _spread(function, scale)
+            scaled = function if scale == 1 else rewritten.spread(function, scale)
             name = self._by_slope(scaled, depth)
             if name is not None and scale == 1:
                 return name
@@ -209,7 +210,7 @@ class Ladder:
                 if values is not None and all(value > 0 for value in values):
                     yield 1 / sympy.factor(factor)
                 elif values is not None and all(value < 0 for value in values):
-                    yield 1 / _turned(sympy.factor(factor))
+                    yield 1 / rewritten.turned(sympy.factor(factor))
         yield sympy.Integer(1)
         for grown in sorted(function.atoms(sympy.exp), key=str):
             if grown.has(self.letter):
@@ -256,51 +257,6 @@ class Ladder:
             return False
 
 
-def _turned(expression: Any) -> Any:
-    return sympy.Add(*(-term for term in sympy.Add.make_args(expression)))
-
-
-def _spread(function: Any, scale: Any) -> Any:
-    """Return the product with every term simplified: exponentials combined, common factors cancelled."""
-    if not function.has(sympy.exp):
-        parts = sympy.collect(sympy.expand(function), sorted(function.atoms(sympy.log), key=str), evaluate=False)
-        return sympy.Add(*(sympy.cancel(factor * scale) * log for log, factor in parts.items()))
-    terms = sympy.Add.make_args(sympy.expand(function))
-    each = (sympy.expand(term * scale, power_exp=False) for term in terms)
-    return sympy.Add(*(sympy.powsimp(term, combine="exp") for term in each))
-
-
-def _exponentials(function: Any, swap: dict[Any, Any]) -> Any:
-    """Return the function with a letter for each exponential of a term, whole multiples as powers of it."""
-
-    def power(grown: Any) -> Any:
-        product = sympy.S.One
-        for term in sympy.Add.make_args(sympy.expand(grown.args[0])):
-            factor, rest = term.as_coeff_Mul()
-            rest, factor = rest / factor.q, factor.p
-            product *= swap.setdefault(sympy.exp(rest), sympy.Dummy(positive=True)) ** factor
-        return product
-
-    return function.replace(lambda part: isinstance(part, sympy.exp), power)
-
-
-def _plain(expression: Any, letter: Any, low: Any) -> bool:
-    """Say whether it is a sum of products of what is nonnegative at sight."""
-    if expression.is_Rational or expression.is_NumberSymbol:
-        return bool(expression >= 0)
-    if expression == letter:
-        return low is not None and bool(sympy.sympify(low, strict=True).is_nonnegative)
-    if expression.is_Symbol:
-        return bool(expression.is_nonnegative)
-    if isinstance(expression, sympy.exp):
-        return True
-    if expression.is_Pow:
-        return bool(expression.exp.is_even) or _plain(expression.base, letter, low)
-    if expression.is_Add or expression.is_Mul:
-        return all(_plain(part, letter, low) for part in expression.args)
-    return False
-
-
 def scripts(step: Any) -> Iterator[str]:
     """Yield proofs of an inequality by the slope of its difference in one letter."""
     smaller, larger = step.sides()
@@ -338,7 +294,7 @@ def _script(
     cuts = [x for x in difference.free_symbols if x != letter and over.intervals[x] == over.intervals[letter]]
     cut = sympy.S.Zero if (ends[0] is None or ends[0] < 0) and (ends[1] is None or ends[1] > 0) else None
     cut = cuts[0] if cuts and cut is None else cut
-    expanded = _logs_apart(difference)
+    expanded = rewritten.logs_apart(difference)
     parts = [(ends, inside)]
     if cut is not None:
         at = write(cut)
@@ -396,19 +352,6 @@ def _ends(letter: Any, over: Any, write: Writer) -> tuple[list[Any], list[str]]:
         "" if high is None else f"{{}} {signs[1]} {write(high)}",
     ]
     return [low, high], inside
-
-
-def _logs_apart(expression: Any) -> Any:
-    """Return the expression with logarithms of products and powers taken apart."""
-
-    def apart(argument: Any) -> Any:
-        swap: dict[Any, Any] = {}
-        plain = _exponentials(argument, swap)
-        back = {letter: atom for atom, letter in swap.items()}
-        whole = sympy.factor(sympy.cancel(sympy.together(plain))).xreplace(back)
-        return sympy.expand_log(sympy.log(whole), force=True)
-
-    return expression.replace(lambda part: isinstance(part, sympy.log), lambda part: apart(part.args[0]))
 
 
 def points(over: Any) -> Iterator[dict[Any, Any]]:
