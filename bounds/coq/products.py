@@ -241,7 +241,7 @@ def proof(step: Inequality | AtMost, *, tangents: bool = False) -> str | None:
                 posed, script=(*posed.script, "dp_split_roots.", *numbers), tangents=True,
                 difference=posed.difference.doit(),
             )  # fmt: skip
-        return _script(posed)
+        return script(posed)
     except (BasePolynomialError, UntranslatedError):
         return None
 
@@ -257,10 +257,11 @@ def _split_numbers(difference: Any) -> list[str]:
     ]  # fmt: skip
 
 
-def _script(problem: Problem) -> str | None:
+def script(problem: Problem) -> str | None:
+    """Return the sentences that solve the problem, or ``None`` if no products are found."""
     chosen = choice(problem)
     if chosen is not None:
-        scripts = [_script(branch) for branch in branches(problem, chosen)]
+        scripts = [script(branch) for branch in branches(problem, chosen)]
         if any(script is None for script in scripts):
             return None
         first, second = (Writer(problem.names)(argument) for argument in ordered_arguments(chosen, problem))
@@ -298,7 +299,7 @@ def _products(problem: Problem) -> list[str] | None:
         sentences.append(f"assert (0 <= {name[1:-1]}) by ({proof}).")
         facts.append((name, fact))
     numerator, denominator = _stripped(problem.difference, problem.lows)
-    shifts = {x: low for x, low in problem.lows.items() if low.is_finite and low != 0}
+    shifts = {x: low for x, low in problem.lows.items() if x in letters and low.is_finite and low != 0}
     plain = [(f"({write(x - low)})", x - low) for x, low in shifts.items()]
     for lows, known in ((problem.lows, facts), (problem.lows | dict.fromkeys(shifts, sympy.Integer(0)), facts + plain)):
         for wide, multiplied in ((False, False), (False, True), (True, False), (True, True)):
