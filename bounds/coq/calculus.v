@@ -3,28 +3,24 @@ From Coq Require Import Lra Psatz.
 Open Scope R_scope.
 (* Calculus: a function is nonnegative by its slope. *)
 Lemma dp_rises : forall (f g : R -> R) (a x : R),
-  (forall y : R, a <= y <= x -> is_derive f y (g y)) -> (forall y : R, a <= y <= x -> 0 <= g y) ->
+  (forall y : R, a <= y <= x -> is_derive f y (g y)) -> (forall y : R, a < y < x -> 0 <= g y) ->
   0 <= f a -> a <= x -> 0 <= f x.
 Proof.
-  intros f g a x D S A H.
-  destruct (MVT_gen f a x g) as [c [I E]]; rewrite ?Rmin_left, ?Rmax_right in * by assumption.
-  - intros y Hy. apply D. lra.
-  - intros y Hy. apply continuity_pt_filterlim. apply (ex_derive_continuous f). exists (g y). apply D. exact Hy.
-  - assert (0 <= g c * (x - a)) by (apply Rmult_le_pos; [ apply S; exact I | lra ]). lra.
+  intros f g a x D S A [H | <-]; [ | exact A ].
+  destruct (MVT_cor2 f g a x H) as [c [E I]]; [ intros y Hy; apply is_derive_Reals; apply D; exact Hy | ].
+  assert (0 <= g c * (x - a)) by (apply Rmult_le_pos; [ apply S; exact I | lra ]). lra.
 Qed.
 Lemma dp_falls : forall (f g : R -> R) (x b : R),
-  (forall y : R, x <= y <= b -> is_derive f y (g y)) -> (forall y : R, x <= y <= b -> 0 <= - g y) ->
+  (forall y : R, x <= y <= b -> is_derive f y (g y)) -> (forall y : R, x < y < b -> 0 <= - g y) ->
   0 <= f b -> x <= b -> 0 <= f x.
 Proof.
-  intros f g x b D S A H.
-  destruct (MVT_gen f x b g) as [c [I E]]; rewrite ?Rmin_left, ?Rmax_right in * by assumption.
-  - intros y Hy. apply D. lra.
-  - intros y Hy. apply continuity_pt_filterlim. apply (ex_derive_continuous f). exists (g y). apply D. exact Hy.
-  - assert (0 <= - g c * (b - x)) by (apply Rmult_le_pos; [ apply S; exact I | lra ]). lra.
+  intros f g x b D S A [H | ->]; [ | exact A ].
+  destruct (MVT_cor2 f g x b H) as [c [E I]]; [ intros y Hy; apply is_derive_Reals; apply D; exact Hy | ].
+  assert (0 <= - g c * (b - x)) by (apply Rmult_le_pos; [ apply S; exact I | lra ]). lra.
 Qed.
 Lemma dp_concave : forall (f g h : R -> R) (a b x : R),
   (forall y : R, a <= y <= b -> is_derive f y (g y)) -> (forall y : R, a <= y <= b -> is_derive g y (h y)) ->
-  (forall y : R, a <= y <= b -> 0 <= - h y) -> 0 <= f a -> 0 <= f b -> a <= x <= b -> 0 <= f x.
+  (forall y : R, a < y < b -> 0 <= - h y) -> 0 <= f a -> 0 <= f b -> a <= x <= b -> 0 <= f x.
 Proof.
   intros f g h a b x D1 D2 S A B [Ha Hb].
   destruct (Rle_or_lt 0 (g x)) as [G | G].
@@ -57,10 +53,13 @@ Lemma dp_sign_by : forall p q : R, q = p -> 0 <= p -> 0 <= q.
 Proof. intros; lra. Qed.
 Lemma dp_ln_trans : forall u v : R, 0 < u -> u - 1 <= v -> ln u <= v.
 Proof. intros u v H L. assert (E := dp_ln_above u H). lra. Qed.
+Lemma dp_ln_exp : forall u v : R, 0 < u -> u <= exp v -> ln u <= v.
+Proof. intros u v H L. rewrite <- (ln_exp v). apply dp_ln_upper; assumption. Qed.
+Ltac dp_inside := first [ lra | nra ].
 Ltac dp_exps :=
   repeat match goal with
     | |- context [exp (?a + ?b)] => rewrite (exp_plus a b)
-    | |- context [exp (?a - ?b)] => unfold Rminus at 1; rewrite (exp_plus a (- b))
+    | |- context [exp (?a - ?b)] => replace (exp (a - b)) with (exp a * exp (- b)) by (rewrite <- exp_plus; f_equal; ring)
     | |- context [exp (- ?a)] => rewrite (exp_Ropp a)
     | |- context [exp (2 * ?a)] => replace (exp (2 * a)) with (exp a ^ 2) by (rewrite dp_exp_nat; f_equal; simpl; ring)
     | |- context [exp (3 * ?a)] => replace (exp (3 * a)) with (exp a ^ 3) by (rewrite dp_exp_nat; f_equal; simpl; ring)
@@ -74,21 +73,58 @@ Ltac dp_sure :=
       | |- 0 <= ?a + ?b => apply Rplus_le_le_0_compat; dp_sure
       | |- 0 <= ?a * ?b => apply Rmult_le_pos; dp_sure
       | |- 0 <= ?a / ?b => apply Rmult_le_pos; [ | apply dp_inv_nonneg ]; dp_sure
+      | |- 0 <= / ?a => apply dp_inv_nonneg; nra
       | |- 0 <= ?a ^ 4 => replace (a ^ 4) with ((a ^ 2) ^ 2) by ring; apply pow2_ge_0
       | |- 0 <= ?a ^ 6 => replace (a ^ 6) with ((a ^ 3) ^ 2) by ring; apply pow2_ge_0
       end ].
+Ltac dp_exp_facts :=
+  repeat match goal with
+    | |- context [exp ?a] =>
+        match goal with H : 1 + a <= exp a |- _ => fail 1 | _ => assert (1 + a <= exp a) by apply exp_ineq1_le end
+    end.
 Ltac dp_nonzero :=
   repeat split;
-  first [ apply Rgt_not_eq; apply exp_pos | apply Rlt_not_eq; lra | apply Rgt_not_eq; lra | dp_sign ].
-Ltac dp_closing := first [ ring | field; dp_nonzero ].
+  first
+    [ apply Rgt_not_eq; apply exp_pos
+    | apply Rlt_not_eq; lra
+    | apply Rgt_not_eq; lra
+    | dp_sign
+    | dp_exp_facts; first [ apply Rgt_not_eq; lra | apply Rlt_not_eq; lra ]
+    | apply Rgt_not_eq; nra
+    | apply Rlt_not_eq; nra ].
+Ltac dp_root_closing :=
+  match goal with
+  | |- context [sqrt ?a] =>
+      let E := fresh in
+      assert (E : sqrt a ^ 2 = a) by (apply pow2_sqrt; dp_sign);
+      first
+        [ field [E]; dp_nonzero
+        | match goal with
+          | |- context [sqrt ?b] =>
+              let F := fresh in assert (F : sqrt b ^ 2 = b) by (apply pow2_sqrt; dp_sign); field [E F]; dp_nonzero
+          end ]
+  end.
+Ltac dp_closing := first [ ring | field; dp_nonzero | dp_root_closing ].
+(* An exponential as a product of powers of others. *)
+Ltac dp_grows a p :=
+  try
+    (replace a with p
+       by (apply ln_inv; [ dp_sign | dp_sign | dp_expand_logs; first [ ring | field; dp_nonzero ] ])).
 Ltac dp_equal :=
   first
     [ dp_closing
     | dp_exps; dp_closing
     | dp_expand_logs; dp_closing
     | dp_expand_logs; dp_exps; dp_closing ].
-Ltac dp_slope := auto_derive; [ repeat split; dp_sign | first [ dp_equal | simpl pow; dp_equal ] ].
-Ltac dp_parts := repeat apply Rmult_le_pos; first [ assumption | dp_sure ].
+(* A letter between zero and the root of a number. *)
+Ltac dp_square_end :=
+  match goal with
+  | H : ?x <= ?c |- ?x ^ 2 <= ?q => replace q with (c ^ 2) by dp_root_closing; apply pow_incr; lra
+  | H : ?c <= ?x |- ?x ^ 2 <= ?q => replace q with ((- c) ^ 2) by dp_root_closing; replace (x ^ 2) with ((- x) ^ 2) by ring; apply pow_incr; lra
+  end.
+Ltac dp_slope := auto_derive; [ repeat split; first [ dp_sign | dp_nonzero ] | first [ dp_equal | simpl pow; dp_equal ] ].
+Ltac dp_parts :=
+  first [ assumption | lazymatch goal with |- 0 <= _ * _ => apply Rmult_le_pos; dp_parts | |- _ => dp_sure end | dp_sure ].
 Ltac dp_start :=
   repeat match goal with
     | |- context [exp ?a] => replace (exp a) with 1 by (rewrite <- exp_0; f_equal; solve [ ring | field; dp_side ])
@@ -211,7 +247,7 @@ Ltac dp_tails :=
         [ let A := fresh in assert (A := dp_erfc_tail (x / sqrt 2) ltac:(dp_sign)); rewrite E in A; solve [ lra ]
         | let A := fresh in assert (A := dp_mills_upper (x / sqrt 2) ltac:(dp_sign)); rewrite E in A;
           replace (exp (- (x ^ 2 / 2)) / (x / sqrt 2 * sqrt PI)) with (2 * (exp (- (x ^ 2 / 2)) / (x * (sqrt 2 * sqrt PI)))) in A
-            by (generalize (exp (- (x ^ 2 / 2))); intros e; field_simplify_eq; [ try nra | repeat split; lra ]); solve [ lra ]
+            by (generalize (exp (- (x ^ 2 / 2))); intros e; field_simplify_eq; [ try match goal with H : sqrt 2 ^ 2 = 2 |- _ => rewrite H; ring end | repeat split; lra ]); solve [ lra ]
         | let A := fresh in assert (A := dp_mills_lower (x / sqrt 2) ltac:(dp_sign)); rewrite E in A;
           replace (1 + 2 * (x ^ 2 / 2)) with (1 + x ^ 2) in A by field;
           replace (2 * (x / sqrt 2) * exp (- (x ^ 2 / 2)) / ((1 + x ^ 2) * sqrt PI))

@@ -16,9 +16,10 @@ from typing import Any
 
 import sympy
 
+from dpcheck.bounds.coq import rewritten
 from dpcheck.bounds.coq.expression import UntranslatedError, Writer, names
 
-_DEEPEST, _LONGEST = 5, 30
+_DEEPEST, _LONGEST, _MOST, _WIDEST = 5, 30, 60, 250
 _DRAWS = (0.001, 0.02, 0.11, 0.27, 0.43, 0.61, 0.78, 0.9, 0.97, 0.999)
 _SMALL = -1e-9
 
@@ -40,10 +41,14 @@ class Ladder:
     spawn: Any = lambda letter: None  # a ladder in another letter
     lines: list[str] = field(default_factory=list)
     count: int = 0
+    tried: int = 0
 
     def prove(self, function: Any, depth: int = 0, text: str = "") -> str | None:
         """Return the name of a rung that says the function is nonnegative, as ``text`` or else as it is written."""
         kept = len(self.lines)
+        self.tried += 1
+        if self.tried > _MOST or function.count_ops() > _WIDEST:
+            return None
         parts = self._factors(function)
         if parts is None or depth > _DEEPEST or self.count > _LONGEST:
             return None
@@ -54,7 +59,7 @@ class Ladder:
             if closing is None and (name := climb(part, depth)) is None:
                 del self.lines[kept:]
                 return None
-            shown.append((part, closing or f"apply {name}; lra"))
+            shown.append((part, closing or f"apply {name}; dp_inside"))
         proof = "dp_sign"
         if len(shown) == 1 and shown[0][0] == function and not text:
             proof = shown[0][1]
@@ -63,7 +68,8 @@ class Ladder:
             asserts = " ".join(
                 f"assert (part_{k} : 0 <= {self.write(part)}) by ({proof})." for k, (part, proof) in enumerate(shown)
             )
-            proof = f"{asserts} replace ({text or self.write(function)}) with ({terms}) by dp_equal; dp_parts"
+            equal = self.equal(function, *parts)
+            proof = f"{asserts} replace ({text or self.write(function)}) with ({terms}) by ({equal}); dp_parts"
         return self._rung(function, proof, text)
 
     def _rung(self, function: Any, proof: str, text: str = "") -> str:
@@ -75,6 +81,23 @@ class Ladder:
             f"{{ intros {self.name}. intros. {proof}. }}"
         )
         return name
+
+    def equal(self, *expressions: Any) -> str:
+        """Return the tactic that shows an equation between these, with every exponential made of few."""
+        found: dict[Any, Any] = {}
+        rewritten.exponentials(sympy.Tuple(*expressions), found)
+        back = {letter: atom for atom, letter in found.items()}
+        shown = []
+        for grown in sorted(set().union(*(e.atoms(sympy.exp) for e in expressions)), key=str):
+            powers = rewritten.exponentials(grown, found).as_powers_dict()
+            if any(back[letter].has(*back) for letter in powers):
+                continue
+            written = {True: "1", False: "1"}
+            for letter, power in powers.items():
+                written[power > 0] += f" * {self.write.argument(back[letter])} ^ {abs(power)}"
+            if list(powers.values()) != [1]:
+                shown.append(f"dp_grows ({self.write(grown)}) ({written[True]} / ({written[False]}))")
+        return "; ".join([*shown, "dp_equal"])
 
     def _values(self, function: Any) -> list[float] | None:
         try:
@@ -88,7 +111,7 @@ class Ladder:
         if values is None or any(not value >= _SMALL for value in values):
             return None
         swap: dict[Any, Any] = {}
-        plain = _exponentials(function, swap)
+        plain = rewritten.exponentials(function, swap)
         for log in sorted(plain.atoms(sympy.log), key=str):
             swap[log] = sympy.Dummy()
             plain = plain.xreplace({log: swap[log]})
@@ -113,7 +136,7 @@ class Ladder:
                     found.append(grown ** (sense * power))
                 elif all(value <= -_SMALL for value in signs):
                     flips *= -1 if power % 2 else 1
-                    found.append(_turned(grown) ** (sense * power))
+                    found.append(rewritten.turned(grown) ** (sense * power))
                 else:
                     return [function] if sense == 1 else None
         return [part for part in found if part != 1] or [sympy.Integer(1)] if flips == 1 else [function]
@@ -123,7 +146,7 @@ class Ladder:
         base, power = function.as_base_exp() if function.is_Pow and function.exp.is_Integer else (function, 1)
         if function.is_Rational or (power % 2 == 0 and power > 0):
             return "dp_sure"
-        if not base.has(sympy.log) and (_plain(base, self.letter, self.low) or power < 0):
+        if not base.has(sympy.log) and (rewritten.plain(base, self.letter, self.low) or power < 0):
             return "dp_sure"
         if not base.has(self.letter) and base.is_polynomial(*base.free_symbols):
             return "first [ lra | dp_sign | nra ]"
@@ -147,16 +170,16 @@ class Ladder:
         base, power = function.as_base_exp() if function.is_Pow and function.exp.is_Integer else (function, 1)
         if power != 1:
             name = self._climbed(base, depth) if power > 0 else None
-            return name and self._rung(function, f"apply pow_le; apply {name}; lra")
+            return name and self._rung(function, f"apply pow_le; apply {name}; dp_inside")
         for scale in self._scales(function):
-            scaled = function if scale == 1 else _spread(function, scale)
+            scaled = function if scale == 1 else rewritten.spread(function, scale)
             name = self._by_slope(scaled, depth)
             if name is not None and scale == 1:
                 return name
             if name is not None:
-                parts = f"assert (part_0 : 0 <= {self.write(scaled)}) by (apply {name}; lra)."
-                inverse = self.write(1 / scale)
-                whole = f"replace ({self.write(function)}) with (({self.write(scaled)}) * ({inverse})) by dp_equal"
+                parts = f"assert (part_0 : 0 <= {self.write(scaled)}) by (apply {name}; dp_inside)."
+                inverse, equal = self.write(1 / scale), self.equal(function, scaled, 1 / scale)
+                whole = f"replace ({self.write(function)}) with (({self.write(scaled)}) * ({inverse})) by ({equal})"
                 return self._rung(function, f"{parts} {whole}; dp_parts")
         return None
 
@@ -174,7 +197,7 @@ class Ladder:
         (letter,) = others
         text = re.sub(rf"\b{made.name}\b", self.write(letter), made.write.argument(function))
         self.count += 1
-        self.lines.append(f"assert (rung_{self.count} : 0 <= {text}) by (apply {name}; lra).")
+        self.lines.append(f"assert (rung_{self.count} : 0 <= {text}) by (apply {name}; dp_inside).")
         return self._rung(function, f"apply (dp_sign_by {text}); [ dp_closing | exact rung_{self.count} ]")
 
     def _scales(self, function: Any) -> Iterator[Any]:
@@ -187,7 +210,7 @@ class Ladder:
                 if values is not None and all(value > 0 for value in values):
                     yield 1 / sympy.factor(factor)
                 elif values is not None and all(value < 0 for value in values):
-                    yield 1 / _turned(sympy.factor(factor))
+                    yield 1 / rewritten.turned(sympy.factor(factor))
         yield sympy.Integer(1)
         for grown in sorted(function.atoms(sympy.exp), key=str):
             if grown.has(self.letter):
@@ -209,7 +232,7 @@ class Ladder:
                 return self._rung(
                     function,
                     f"apply ({lemma} (fun {v} : R => {write(function)}) (fun {v} : R => {write(slope)}) {ends}); "
-                    f"[ {derive} | intros; cbv beta; apply {name}; lra | cbv beta; dp_start | lra ]",
+                    f"[ {derive} | intros; cbv beta; apply {name}; dp_inside | cbv beta; dp_start | lra ]",
                 )
             del self.lines[kept:]
         both = (self.low, self.high)
@@ -224,7 +247,7 @@ class Ladder:
         return self._rung(
             function,
             f"apply (dp_concave {functions} {ends}); [ {derive} | {derive} | intros; cbv beta; apply {name}; "
-            "lra | cbv beta; dp_start | cbv beta; dp_start | lra ]",
+            "dp_inside | cbv beta; dp_start | cbv beta; dp_start | lra ]",
         )
 
     def _at(self, function: Any, end: Any) -> bool:
@@ -232,52 +255,6 @@ class Ladder:
             return all(float(function.xreplace({self.letter: end}).xreplace(point)) >= _SMALL for point in self.points)
         except (TypeError, ValueError, OverflowError, ZeroDivisionError):
             return False
-
-
-def _turned(expression: Any) -> Any:
-    return sympy.Add(*(-term for term in sympy.Add.make_args(expression)))
-
-
-def _spread(function: Any, scale: Any) -> Any:
-    """Return the product with every term simplified: exponentials combined, common factors cancelled."""
-    terms = sympy.Add.make_args(sympy.expand(function))
-    plain = not any(term.has(sympy.exp) for term in terms)
-    each = (sympy.cancel(term * scale) if plain else sympy.expand(term * scale, power_exp=False) for term in terms)
-    return sympy.Add(*(sympy.powsimp(term, combine="exp") for term in each))
-
-
-def _exponentials(function: Any, swap: dict[Any, Any]) -> Any:
-    """Return the function with a letter for each exponential of a term, whole multiples as powers of it."""
-    found: dict[Any, Any] = {}
-
-    def power(grown: Any) -> Any:
-        product = sympy.S.One
-        for term in sympy.Add.make_args(sympy.expand(grown.args[0])):
-            factor, rest = term.as_coeff_Mul()
-            rest, factor = rest / factor.q, factor.p
-            product *= found.setdefault(sympy.exp(rest), sympy.Dummy(positive=True)) ** factor
-        return product
-
-    plain = function.replace(lambda part: isinstance(part, sympy.exp), power)
-    swap |= found
-    return plain
-
-
-def _plain(expression: Any, letter: Any, low: Any) -> bool:
-    """Say whether it is a sum of products of what is nonnegative at sight."""
-    if expression.is_Rational or expression.is_NumberSymbol:
-        return bool(expression >= 0)
-    if expression == letter:
-        return low is not None and bool(sympy.sympify(low, strict=True).is_nonnegative)
-    if expression.is_Symbol:
-        return bool(expression.is_nonnegative)
-    if isinstance(expression, sympy.exp):
-        return True
-    if expression.is_Pow:
-        return bool(expression.exp.is_even) or _plain(expression.base, letter, low)
-    if expression.is_Add or expression.is_Mul:
-        return all(_plain(part, letter, low) for part in expression.args)
-    return False
 
 
 def scripts(step: Any) -> Iterator[str]:
@@ -301,6 +278,8 @@ def scripts(step: Any) -> Iterator[str]:
 def _openings(smaller: Any, larger: Any, write: Writer) -> Iterator[tuple[str, Any]]:
     """Yield differences whose sign is that of the inequality's, with the tactic that leads there."""
     yield "", larger - smaller
+    if isinstance(smaller, sympy.log) and not larger.has(sympy.log):
+        yield "apply dp_ln_exp; [ dp_sign | ].", sympy.exp(larger) - smaller.args[0]
     if isinstance(smaller, sympy.log):
         yield f"apply (dp_ln_trans _ {write.argument(larger)}); [ dp_sign | ].", larger - smaller.args[0] + 1
     if smaller.has(sympy.exp) or larger.has(sympy.exp):
@@ -315,7 +294,7 @@ def _script(
     cuts = [x for x in difference.free_symbols if x != letter and over.intervals[x] == over.intervals[letter]]
     cut = sympy.S.Zero if (ends[0] is None or ends[0] < 0) and (ends[1] is None or ends[1] > 0) else None
     cut = cuts[0] if cuts and cut is None else cut
-    expanded = _logs_apart(difference)
+    expanded = rewritten.logs_apart(difference)
     parts = [(ends, inside)]
     if cut is not None:
         at = write(cut)
@@ -327,13 +306,16 @@ def _script(
             if (a is None or float((point[letter] - a).xreplace(point)) >= 0)
             and (b is None or float((b - point[letter]).xreplace(point)) >= 0)
         ]  # fmt: skip
+        squares = [str(write(end**2)) for end in (a, b) if end not in (None, 0) and _root(end) and 0 in (a, b)]
+        hypotheses = [*hypotheses, *(f"{{}} ^ 2 <= {square}" for square in squares)]
         ladder = _ladder(letter, (a, b), hypotheses, kept, write)
+        ladder.lines += [f"assert ({term} ^ 2 <= {square}) by dp_square_end." for square in squares]
         ladder.spawn = functools.partial(_elsewhere, over=over, points=kept, write=write)
         name = ladder.prove(expanded)
         if name is None:
             return None
         text = re.sub(rf"\b{ladder.name}\b", term, ladder.write.argument(expanded))
-        bodies.append("\n".join([*ladder.lines, f"apply (dp_by {text}); [ dp_equal | apply {name}; lra ]."]))
+        bodies.append("\n".join([*ladder.lines, f"apply (dp_by {text}); [ dp_equal | apply {name}; dp_inside ]."]))
     opened = ["intros. dp_forget.", opening] if opening else ["intros. dp_forget."]
     if cut is None:
         return "\n".join([*opened, *bodies])
@@ -346,6 +328,10 @@ def _ladder(letter: Any, ends: Any, inside: Any, points: list[dict[Any, Any]], w
     name = f"at_{write(letter)}"
     inner = Writer({**write.letters, letter: name})
     return Ladder(letter, ends[0], ends[1], tuple(filter(None, inside)) or ("True",), points, inner, name)
+
+
+def _root(number: Any) -> bool:
+    return bool((number**2).is_Rational and not number.is_Rational)
 
 
 def _elsewhere(letter: Any, over: Any, points: list[dict[Any, Any]], write: Writer) -> Ladder:
@@ -366,19 +352,6 @@ def _ends(letter: Any, over: Any, write: Writer) -> tuple[list[Any], list[str]]:
         "" if high is None else f"{{}} {signs[1]} {write(high)}",
     ]
     return [low, high], inside
-
-
-def _logs_apart(expression: Any) -> Any:
-    """Return the expression with logarithms of products and powers taken apart."""
-
-    def apart(argument: Any) -> Any:
-        swap: dict[Any, Any] = {}
-        plain = _exponentials(argument, swap)
-        back = {letter: atom for atom, letter in swap.items()}
-        whole = sympy.factor(sympy.cancel(sympy.together(plain))).xreplace(back)
-        return sympy.expand_log(sympy.log(whole), force=True)
-
-    return expression.replace(lambda part: isinstance(part, sympy.log), lambda part: apart(part.args[0]))
 
 
 def points(over: Any) -> Iterator[dict[Any, Any]]:

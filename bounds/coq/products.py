@@ -98,8 +98,9 @@ def roots_named(problem: Problem) -> Problem:
     facts, swap = expressions[1:], {}
     for letter in sorted(exponents, key=str):
         q = math.lcm(*(int(exponent.q) for exponent in exponents[letter]))
-        root = sympy.Symbol(f"root_{letter}", positive=True)
         old, low = names.pop(letter), lows.pop(letter)
+        sign = {"positive": True} if letter.is_positive or low > 0 else {"nonnegative": True}
+        root = sympy.Symbol(f"root_{letter}", **sign)
         names[root] = new = f"root_{old}"
         if q == 2:
             script.append(f"dp_root_letter {old} {new}.")
@@ -235,16 +236,32 @@ def proof(step: Inequality | AtMost, *, tangents: bool = False) -> str | None:
     try:
         posed = problem(step)
         if tangents:
-            posed = replace(posed, script=(*posed.script, "dp_split_roots."), tangents=True)
-        return _script(posed)
+            numbers = _split_numbers(posed.difference)
+            posed = replace(
+                posed, script=(*posed.script, "dp_split_roots.", *numbers), tangents=True,
+                difference=posed.difference.doit(),
+            )  # fmt: skip
+        return script(posed)
     except (BasePolynomialError, UntranslatedError):
         return None
 
 
-def _script(problem: Problem) -> str | None:
+def _split_numbers(difference: Any) -> list[str]:
+    """Return the sentences that take squares out of the roots of numbers."""
+    powers = {power for power in difference.atoms(sympy.Pow) if power.exp.is_Rational and power.exp.q == 2}
+    numbers = {power.base.as_coeff_Mul()[0] for power in powers}
+    split = [(c, *sympy.sqrt(c).as_coeff_Mul()) for c in sorted(numbers) if c.is_Integer and c > 0]
+    return [
+        f"try (replace (sqrt {c}) with ({outside} * sqrt {inside**2}) by dp_squares)."
+        for c, outside, inside in split if outside != 1 and inside != 1
+    ]  # fmt: skip
+
+
+def script(problem: Problem) -> str | None:
+    """Return the sentences that solve the problem, or ``None`` if no products are found."""
     chosen = choice(problem)
     if chosen is not None:
-        scripts = [_script(branch) for branch in branches(problem, chosen)]
+        scripts = [script(branch) for branch in branches(problem, chosen)]
         if any(script is None for script in scripts):
             return None
         first, second = (Writer(problem.names)(argument) for argument in ordered_arguments(chosen, problem))
@@ -254,6 +271,8 @@ def _script(problem: Problem) -> str | None:
     ready = roots_named(problem)
     while left := atoms(ready):
         ready = named(ready, left[-1])  # the outermost first: what it is made of may not occur elsewhere
+        if left[-1] in atoms(ready):  # written in a way that is not told apart here
+            return None
     closing = _products(ready)
     return None if closing is None else "\n".join([*ready.script, *closing])
 
@@ -280,7 +299,7 @@ def _products(problem: Problem) -> list[str] | None:
         sentences.append(f"assert (0 <= {name[1:-1]}) by ({proof}).")
         facts.append((name, fact))
     numerator, denominator = _stripped(problem.difference, problem.lows)
-    shifts = {x: low for x, low in problem.lows.items() if low.is_finite and low != 0}
+    shifts = {x: low for x, low in problem.lows.items() if x in letters and low.is_finite and low != 0}
     plain = [(f"({write(x - low)})", x - low) for x, low in shifts.items()]
     for lows, known in ((problem.lows, facts), (problem.lows | dict.fromkeys(shifts, sympy.Integer(0)), facts + plain)):
         for wide, multiplied in ((False, False), (False, True), (True, False), (True, True)):

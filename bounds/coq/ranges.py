@@ -19,14 +19,14 @@ def scripts(step: Any) -> Iterator[str]:
     letters = names(step.over.intervals)
     write = Writer(letters)
     both = (smaller, larger)
+    if any(power.exp.is_integer and power.exp.free_symbols for side in both for power in side.atoms(sympy.Pow)):
+        yield "intros. dp_whole_powers."
     if any(side.has(sympy.Sum, sympy.Product) for side in both):
         try:
             yield from _sums(step, write)
             yield from _inductions(step, write)
         except UntranslatedError:
             return
-    elif any(power.exp.is_integer and power.exp.free_symbols for side in both for power in side.atoms(sympy.Pow)):
-        yield "intros. dp_whole_powers."
 
 
 def _sums(step: Any, write: Writer) -> Iterator[str]:

@@ -267,10 +267,16 @@ with dp_after :=
   first [ dp_positive | dp_polynomial | dp_gain ].
 (* Powers to a whole letter. *)
 Ltac dp_exponent_equal := first [ right; f_equal; dp_forget; field; dp_other_sign | apply dp_exp_order; dp_forget; right; field; dp_other_sign ].
-Ltac dp_base_nonneg := dp_forget; first [ dp_sign | dp_positive | dp_polynomial ].
+Ltac dp_base_nonneg :=
+  dp_forget;
+  first
+    [ dp_sign
+    | dp_positive
+    | dp_polynomial
+    | match goal with |- context [exp (- ?a)] => assert (exp (- a) <= exp 0) by (apply dp_exp_order; lra); rewrite exp_0 in *; lra end ].
 Ltac dp_whole_powers :=
   repeat match goal with
-    | |- context [sum_of (fun t : R => whole_power ?q t) 0 (?T - 1)] => rewrite (dp_geometric q T) by (first [ dp_whole | lra ])
+    | |- context [sum_of (fun t : R => whole_power ?q t) 0 (?T - 1)] => rewrite (dp_geometric q T) by (first [ dp_whole | lra | apply Rlt_not_eq; lra ])
     end;
   match goal with
   | |- whole_power ?b ?x <= exp _ =>
@@ -286,9 +292,10 @@ Ltac dp_whole_powers :=
         | |- context [whole_power ?b ?x] =>
             let w := fresh "power" in
             assert (0 <= whole_power b x) by (apply dp_whole_power_nonneg; [ dp_whole | lra | dp_base_nonneg ]);
+            assert (1 + x * (b - 1) <= whole_power b x) by (apply dp_whole_power_linear; [ dp_whole | lra | dp_base_nonneg ]);
             generalize dependent (whole_power b x); intros w; intros
         end;
-      dp_forget; first [ dp_positive | dp_polynomial ]
+      dp_forget; first [ lra | dp_positive | dp_polynomial ]
   end.
 
 (* Gram matrices of two vectors: p, q are squared norms, r the inner product. *)

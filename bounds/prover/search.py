@@ -221,9 +221,7 @@ _TRIED = 200  # points of the search
 
 @functools.lru_cache(maxsize=4096)
 def find(domain: Domain, expressions: tuple[Any, ...]) -> Mapping[Any, Any] | None:
-    """Return a point, exact, that lies in the domain for certain and at which all are defined; ``None`` if none is
-    found.
-    """
+    """Return an exact point that lies in the domain for certain and at which all are defined, or ``None``."""
     for point in _candidates(domain, expressions):
         if domain.contains(point) and all(defined(expression, point) for expression in expressions):
             return point
@@ -320,9 +318,7 @@ class Samples:
         self.points = [axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")]
 
     def values(self, f: Any) -> Any:
-        """Return the values of ``f``, NaN where it is undefined; a value that rounding could have made is looked at
-        again.
-        """
+        """Return the values of ``f``, NaN where it has none; what rounding could have made is looked at again."""
         terms = sympy.Add.make_args(f)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")

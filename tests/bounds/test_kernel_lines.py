@@ -18,7 +18,7 @@ import tables
 from mpmath import mpf
 
 from dpcheck.bounds import crossing, lines
-from dpcheck.bounds.coq import kernel, scripts
+from dpcheck.bounds.coq import kernel, roots, scripts
 from dpcheck.bounds.coq.statement import Statement, statement
 from dpcheck.bounds.evidence import AtMost
 from dpcheck.bounds.prover import Domain, Inequality
@@ -214,6 +214,16 @@ def test_every_script_of_the_library_is_made_of_tactics() -> None:
     assert all(map(kernel.tactics_only, [*scripts.by_hand(), *recorded]))
 
 
+@pytest.mark.parametrize(("line", "proved"), [
+    ("2*sqrt(x*y + 1) <= x + y + 1 for 0 <= x <= 1, 0 <= y <= 1", False),
+    ("2*sqrt(x + 1) <= x + 2 for x >= 0", True),
+    ("2*sqrt(x + 1) <= x + 3/2 for x >= 0", False),
+])  # fmt: skip
+def test_a_root_is_squared_where_the_rest_is_above_it(line: str, proved: bool) -> None:
+    _, (step,) = crossing.claim((lines.claims(line) or [{}])[0])
+    assert bool(list(roots.scripts(step))) is proved
+
+
 @pytest.fixture(scope="module")
 def coq(tmp_path_factory: Any) -> Any:
     folder = tmp_path_factory.mktemp("coq")
@@ -244,7 +254,10 @@ def test_no_script_proves_a_false_lemma(coq: Any, name: str) -> None:
 
 @pytest.mark.thorough
 @needs_coq
-@pytest.mark.parametrize("name", ["inverse_roots", "young_vectors", "mills_lower", "chernoff_upper", "bernoulli"])
+@pytest.mark.parametrize("name", [
+    "inverse_roots", "young_vectors", "mills_lower", "chernoff_upper", "bernoulli", "randomised_response_noise",
+    "laplace_moment", "pure_to_zcdp_two", "zcdp_sufficient", "gaussian_noise_classical", "exponential_union",
+])  # fmt: skip
 def test_a_lemma_of_each_family_is_accepted_under_the_named_axioms(coq: Any, name: str) -> None:
     _, (step,) = crossing.claim((lines.claims(LEMMAS.statement[name]) or [{}])[0])
     assert scripts.prove([step], coq)
