@@ -14,13 +14,16 @@ import pandas as pd
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent / "entrants")]
 import tables
 import with_dpcheck
-from league.case import Case
-from league.cases import fooling, sniper
+from league.case import Case, cases
 
 from dpcheck.audits import looks
 
 RUNS, SEEDS, MORE = 10_000, 8, (0.01, 0.04, 0.30, 0.65)
-CASES = ("fooling comb, kept", "sniper Laplace", "sniper RAPPOR, once", "sniper SVT 1")
+BEHIND = ("fooling comb, kept", "recorder sum not clipped", "sniper RAPPOR")
+CASES = (
+    *BEHIND, "fooling rare, kept", "fooling order", "ldp GRR", "ldp OLH at 1.5", "recorder double spending",
+    "sniper Laplace", "sniper RAPPOR, once", "sniper SVT 1", "sniper noisy maximum, Laplace",
+)  # fmt: skip
 
 
 def mean(case: Case, shares: tuple[float, ...]) -> float:
@@ -35,7 +38,7 @@ def mean(case: Case, shares: tuple[float, ...]) -> float:
 
 
 if __name__ == "__main__":
-    found = {case.name: case for case in (*sniper.cases(), *fooling.cases()) if case.name in CASES}
+    found = {name: cases()[name] for name in CASES}
     rows = [
         {"case": name, "runs": RUNS, "seeds": SEEDS, "learns on 13 %": mean(case, looks._PLANS[0][1]),
          "learns on 35 %": mean(case, MORE)}

@@ -17,6 +17,7 @@ VALUES, CLAIMED, SPENT = 2, 1.0, 1.5
 WANG = "Wang, Blocki, Li and Jha, Locally differentially private protocols for frequency estimation (USENIX 2017)"
 KAIROUZ = "Kairouz, Bonawitz and Ramage, Discrete distribution estimation under local privacy (ICML 2016)"
 RAPPOR = "Erlingsson, Pihur and Korolova, RAPPOR (CCS 2014)"
+YE = "Ye and Barg, Optimal schemes for discrete distribution estimation under locally differential privacy (2018)"
 BASSILY = "Bassily and Smith, Local, private, efficient protocols for succinct histograms (STOC 2015)"
 Law = dict[tuple[int, ...], float]
 
@@ -25,6 +26,17 @@ def randomised_response(value: int, epsilon: float) -> Law:
     """GRR: the value, or one of the others."""
     kept = math.exp(epsilon) / (math.exp(epsilon) + VALUES - 1)
     return {(v,): kept if v == value else (1 - kept) / (VALUES - 1) for v in range(VALUES)}
+
+
+def subset_selection(value: int, epsilon: float) -> Law:
+    """SS: a set of about n / (e^epsilon + 1) values that holds one's own more often than others do; GRR for n = 2."""
+    size = max(1, round(VALUES / (math.exp(epsilon) + 1)))
+    held = size * math.exp(epsilon) / (size * math.exp(epsilon) + VALUES - size)
+    ways = math.comb(VALUES - 1, size - 1), math.comb(VALUES - 1, size)
+    return {
+        tuple(int(v in subset) for v in range(VALUES)): held / ways[0] if value in subset else (1 - held) / ways[1]
+        for subset in itertools.combinations(range(VALUES), size)
+    }
 
 
 def _bits(value: int, one: float, zero: float) -> Law:
@@ -79,8 +91,9 @@ def summed_histogram(value: int, rng: np.random.Generator, size: int, epsilon: f
 
 
 DISCRETE = {
-    "GRR": (randomised_response, KAIROUZ), "SUE": (symmetric_unary, RAPPOR), "OUE": (optimal_unary, WANG),
-    "THE": (thresholded_histogram, WANG), "BLH": (binary_hashing, BASSILY), "OLH": (optimal_hashing, WANG),
+    "GRR": (randomised_response, KAIROUZ), "SS": (subset_selection, YE), "SUE": (symmetric_unary, RAPPOR),
+    "OUE": (optimal_unary, WANG), "THE": (thresholded_histogram, WANG), "BLH": (binary_hashing, BASSILY),
+    "OLH": (optimal_hashing, WANG),
 }  # fmt: skip
 
 
