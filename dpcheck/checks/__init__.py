@@ -19,7 +19,6 @@ from dpcheck.bounds.registry import theorem
 from dpcheck.checks.context import Context, Stage, Tables
 from dpcheck.checks.declared import Declared
 from dpcheck.checks.expected import expected_verdicts, missing, with_expected
-from dpcheck.checks.place import place_of_theorem
 from dpcheck.checks.subject import Record, Subject
 from dpcheck.errors import InputError, StoreError, raised, require
 from dpcheck.reading import typed
@@ -30,7 +29,7 @@ from dpcheck.running.compilations import compilations_said
 from dpcheck.running.executor import Executor, workers
 from dpcheck.running.store import open_store
 from dpcheck.solvers import ALGORITHMS, algorithm
-from dpcheck.source import place_of, shown_place
+from dpcheck.source import place_of, place_of_theorem, shown_place
 
 # Findings about the schedule that a solver was given, not about the loop that follows it.
 _SCHEDULE = frozenset({"schedule", "accounting"})

@@ -34,10 +34,9 @@ from dpcheck.audits.rates import fit_rate
 from dpcheck.checks.context import Batch, Context, Stage, Tables
 from dpcheck.checks.declared import Declared
 from dpcheck.checks.experiment import LOG_DELTA, Cell, Experiment, Grid, Premise, level, slopes
-from dpcheck.checks.place import place_of_theorem
 from dpcheck.checks.rate_words import Factor, judged, said, worst
 from dpcheck.report.findings import Finding
-from dpcheck.source import place_of
+from dpcheck.source import place_of, place_of_theorem
 
 LEADS = 5.0  # times that the regime's term is larger than any other
 REACH = 5.0  # total step times curvature from which on the start is forgotten
