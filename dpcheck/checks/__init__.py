@@ -131,7 +131,7 @@ def check(
             if measurements is not None:
                 measurements.begin(title)
             found = _run(name, title, stage)
-            of_others = title.partition(":")[0] in {each.name for each in others}
+            of_others = title.partition(":")[0] in {declared.name for declared in others}
             if opened is not None and not of_others:
                 found = _kept(context, title, found, measured)
             for finding in map(with_expected, found):
@@ -145,7 +145,7 @@ def check(
         stopped = {finding.id.split(".", 1)[0] for finding in findings if finding.kind == "stopped"}
         for finding in [*missing(findings, {*chosen} - stopped, _papers(chosen))]:
             add(finding)
-        named = (*chosen, *(each.name for each in others))
+        named = (*chosen, *(declared.name for declared in others))
         seconds = time.perf_counter() - started
         shown = (*shipped.shown(_papers(chosen)), *([] if measurements is None else measurements.said(chosen)))
         report = Report(
@@ -174,12 +174,12 @@ def _chosen(names: Any) -> tuple[list[str], list[Algorithm]]:
     taken = {*ALGORITHMS, *(id.split(".", 1)[0] for id in expected_verdicts())}  # others' ids keep apart from these
     chosen: list[str] = []
     others: list[Algorithm] = []
-    for each in wanted:
-        if isinstance(each, str) and each in ALGORITHMS:
-            require_unshadowed(each)
-            chosen.append(each)
+    for subject in wanted:
+        if isinstance(subject, str) and subject in ALGORITHMS:
+            require_unshadowed(subject)
+            chosen.append(subject)
             continue
-        found = [each] if isinstance(each, Algorithm) else find(each, ALGORITHMS)
+        found = [subject] if isinstance(subject, Algorithm) else find(subject, ALGORITHMS)
         for declared in found:
             require(declared.name not in taken, "name of an algorithm", "be none of dpcheck's own", declared.name)
         others += (declared for declared in found if declared not in others)

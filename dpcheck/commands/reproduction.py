@@ -1,4 +1,4 @@
-"""A violation as a script of at most 40 lines for somebody's issue tracker, in NumPy alone, its set of outputs included."""
+"""A violation as a script of at most 40 lines in NumPy alone for an issue tracker, its set of outputs included."""
 
 from __future__ import annotations
 
