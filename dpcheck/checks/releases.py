@@ -268,8 +268,8 @@ def shared(run: Run, moved: dict[int, Moves]) -> Iterator[str]:
         start = end
 
 
-def _listed(told: Sequence[Release]) -> str:
-    return " and ".join(str(release) for release in told) if len(told) < 4 else f"{len(told)} releases"
+def _listed(releases: Sequence[Release]) -> str:
+    return " and ".join(str(release) for release in releases) if len(releases) < 4 else f"{len(releases)} releases"
 
 
 BATCHES, LEVEL = 3, 0.01
