@@ -230,6 +230,6 @@ def fixed_seeds(run: Runs, one: Recorder, other: Recorder) -> Iterator[str]:
     keys = [key for key in fixed if key[0] != sources.KEY] or fixed  # a key is made of a seed
     for key in keys[:3]:
         name, place = key
-        on = [", ".join(dict.fromkeys(each.get(key, ["none"])))[:60] for each in values]
+        on = [", ".join(dict.fromkeys(places_of_run.get(key, ["none"])))[:60] for places_of_run in values]
         given = f"{on[0]} in every run" if on[0] == on[1] else f"{on[0]} on data and {on[1]} on neighbour"
         yield f"{name} is given {given} ({_shown(place)})"

@@ -33,7 +33,7 @@ def located(
     if set_up := amiss & {*_SET_UP}:
         made = place_of(plain.gradient) if setup is None else place_of(setup, _sized(setup, records))
         places |= dict.fromkeys(set_up, made)
-    return tuple(replace(each, place=places[each.part]) if each.part in places else each for each in findings)
+    return tuple(replace(finding, place=places.get(finding.part, finding.place)) for finding in findings)
 
 
 def _sized(setup: Callable[..., Any], records: Any) -> int:

@@ -296,8 +296,8 @@ def _broken(
                 likely.append(k)
         left, alpha, done, count = likely, alpha / 2, count, min(2 * count, most)
     best: dict[tuple[str, str], TableObservation] = {}
-    for each in sorted(seen, key=lambda each: -each.epsilon_lower):
-        best.setdefault((each.column, each.topic), each)
+    for event in sorted(seen, key=lambda event: -event.epsilon_lower):
+        best.setdefault((event.column, event.topic), event)
     return list(best.values())
 
 

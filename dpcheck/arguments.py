@@ -25,7 +25,7 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
     Numbers and arrays are left to the function, which knows their domains.
     """
     parameters = inspect.signature(function).parameters
-    heads = {name: _head(each.annotation) for name, each in parameters.items()}
+    heads = {name: _head(parameter.annotation) for name, parameter in parameters.items()}
     kinds = {name: head for name, head in heads.items() if head is not None}
     names, known = list(parameters), getattr(function, "__globals__", {})
 

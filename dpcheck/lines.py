@@ -160,14 +160,14 @@ def reading(function: Callable[..., Any], name: str, *, sizes: bool) -> list[int
     if code is None:
         return []
     found = set()
-    steps = [each for each in dis.get_instructions(code) if each.opname not in ("PUSH_NULL", "CACHE")]
-    for before, each, after in zip([None, *steps], steps, [*steps[1:], None], strict=False):
+    steps = [step for step in dis.get_instructions(code) if step.opname not in ("PUSH_NULL", "CACHE")]
+    for before, step, after in zip([None, *steps], steps, [*steps[1:], None], strict=False):
         size = not sizes and (
             (before is not None and before.argval == "len") or (after is not None and after.argval in _SIZES)
         )
-        several = each.argval if isinstance(each.argval, tuple) else (each.argval,)  # as Python 3.13 loads variables
-        if name in several and "LOAD" in each.opname and not size and each.positions:
-            found.add(each.positions.lineno or 0)
+        several = step.argval if isinstance(step.argval, tuple) else (step.argval,)  # as Python 3.13 loads variables
+        if name in several and "LOAD" in step.opname and not size and step.positions:
+            found.add(step.positions.lineno or 0)
     return sorted(found - {0})
 
 

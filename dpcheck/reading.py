@@ -219,8 +219,8 @@ def _plain(value: Any, name: str) -> Any:
     level: list[Any] = [[value]]
     for _ in range(_DEEPEST + 1):
         inner: list[Any] = []
-        for each in level:
-            values = each.values() if isinstance(each, dict) else each
+        for held in level:
+            values = held.values() if isinstance(held, dict) else held
             kinds = set(map(type, values))
             for odd in kinds - _PLAIN:
                 require(False, name, "hold numbers, texts, true and false, lists and tables", f"a {odd.__name__}")
@@ -257,10 +257,10 @@ def typed(kind: Any, value: Any, place: str) -> Any:
         require(value in parts, place, f"be one of {', '.join(parts)}", shown(value))
     elif origin in (list, tuple):
         require(isinstance(value, list), place, "be a list", shown(value))
-        return origin(typed(parts[0], each, f"{place}[{number}]") for number, each in enumerate(value))
+        return origin(typed(parts[0], part, f"{place}[{number}]") for number, part in enumerate(value))
     elif origin is dict:
         require(isinstance(value, dict), place, "be an object", shown(value))
-        return {name: typed(parts[1], each, f"{place}.{name}") for name, each in value.items()}
+        return {name: typed(parts[1], part, f"{place}.{name}") for name, part in value.items()}
     elif kind is float:
         words = isinstance(value, str) and value in WORDS
         require(words or is_finite(value), place, f"be a number or one of {', '.join(WORDS)}", shown(value))

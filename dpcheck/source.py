@@ -54,6 +54,19 @@ def place_of(function: Callable[..., Any], line: int = 0) -> str:
     return shown_place(f"{code.co_filename}:{line or code.co_firstlineno}")
 
 
+def place_of_theorem(statement: Any) -> str | None:
+    """Return the place of a theorem among a module's ``THEOREMS``: the line of its id, or of the first one there."""
+    for module in list(sys.modules.values()):
+        named = vars(module).get("THEOREMS", ())
+        if any(one is statement for one in (named if isinstance(named, tuple) else ())):
+            file = Path(str(module.__file__))
+            lines = file.read_text("utf-8").splitlines()
+            ids = [number for number, text in enumerate(lines, 1) if f'id="{statement.id}"' in text]
+            made = [number for number, text in enumerate(lines, 1) if "Theorem(" in text]
+            return shown_place(f"{file}:{(ids or made or [1])[0]}")
+    return None
+
+
 def shown_place(place: str) -> str:
     """Return ``"FILE:LINE"`` with the file relative to the checkout or the working folder, if it is in one of them."""
     file, _, line = place.rpartition(":")

@@ -78,7 +78,7 @@ def training_step(
         for number in range(1, _STEPS_BACK):
             state = renewed(noisy(nothing, state)[1], number)
             pairs = zip(
-                *(jax.tree.leaves(noisy(nothing, each)[0]) for each in (state, renewed(first, number))), strict=True
+                *(jax.tree.leaves(noisy(nothing, given)[0]) for given in (state, renewed(first, number))), strict=True
             )
             if not all(np.array_equal(one, other) for one, other in pairs):
                 return True

@@ -202,7 +202,7 @@ class Algorithm:
             in_domain(self.contraction, self.diameter)
             require(self.step is not None, f"contraction of {self.name}", "come with a step", "a run")
         events = None if self.events is None else read_events(self.events)
-        theirs = events is not None and not all(isinstance(each, Event) for each in _listed(self.events))
+        theirs = events is not None and not all(isinstance(event, Event) for event in _listed(self.events))
         strange = [
             event for event in _inner(events or ()) if getattr(event, "laplace", isinstance(event, RandomAllocation))
         ]

@@ -90,18 +90,18 @@ class Experiment:
         require(variant in chosen.variants, "variant", f"be one of {', '.join(chosen.variants)}", variant)
         require_work(seeds, "seeds")
         settings = _DEFAULTS | {"epsilon": epsilon, "delta": delta} | dict(fixed)
-        for each in vary:
-            require(each not in fixed, "--vary", f"leave out {each}, which is given", fixed.get(each))
+        for setting in vary:
+            require(setting not in fixed, "--vary", f"leave out {setting}, which is given", fixed.get(setting))
         if "d" not in inspect.signature(family.sample).parameters:
             require("d" not in {**fixed, **vary}, "d", f"be left out, since {problem} has no other size", settings["d"])
             del settings["d"]
         overrides = sorted({*fixed, *vary} - {"n", "d", "epsilon", "delta"})
-        order = [each for each in ("n", "d", "epsilon", "delta") if each in settings] + overrides
-        varied = [each for each in order if each in vary]
+        order = [setting for setting in ("n", "d", "epsilon", "delta") if setting in settings] + overrides
+        varied = [setting for setting in order if setting in vary]
         rows = []
-        for levels in itertools.product(*(vary[each] for each in varied)):
+        for levels in itertools.product(*(vary[setting] for setting in varied)):
             values = settings | dict(zip(varied, levels, strict=True))
-            cell = {"algorithm": name, "problem": problem, "variant": variant} | {each: values[each] for each in order}
+            cell = {"algorithm": name, "problem": problem, "variant": variant} | {key: values[key] for key in order}
             for size in ("n", "d"):
                 if size in cell:
                     require_count(cell[size], size)
@@ -109,7 +109,7 @@ class Experiment:
                 cell["delta"] = min(0.5, float(cell["n"]) ** -2.0)
             rows += [Row(cell, seed) for seed in range(seeds)]
         metrics = [
-            each for each, method in _METRICS.items() if getattr(family, method) is not getattr(Defaults, method)
+            setting for setting, method in _METRICS.items() if getattr(family, method) is not getattr(Defaults, method)
         ]
         if hasattr(family, "excess"):
             metrics.append("excess")
@@ -151,10 +151,10 @@ class Experiment:
             if stopped.is_set():
                 raise KeyboardInterrupt
 
-        with nullcontext(executor) if executor is not None else Threads(workers(jobs)) as each:
-            work = partial(self.measure, watch=stop) if each.here else self.measure
+        with nullcontext(executor) if executor is not None else Threads(workers(jobs)) as pool:
+            work = partial(self.measure, watch=stop) if pool.here else self.measure
             try:
-                for _, found in each.finished(work, rows):
+                for _, found in pool.finished(work, rows):
                     keep(found)
             finally:
                 stopped.set()

@@ -19,7 +19,6 @@ from dpcheck.bounds.registry import theorem
 from dpcheck.checks.context import Context, Stage, Tables
 from dpcheck.checks.declared import Declared
 from dpcheck.checks.expected import expected_verdicts, missing, with_expected
-from dpcheck.checks.place import place_of_theorem
 from dpcheck.checks.subject import Record, Subject
 from dpcheck.errors import InputError, StoreError, raised, require
 from dpcheck.reading import typed
@@ -30,7 +29,7 @@ from dpcheck.running.compilations import compilations_said
 from dpcheck.running.executor import Executor, workers
 from dpcheck.running.store import open_store
 from dpcheck.solvers import ALGORITHMS, algorithm
-from dpcheck.source import place_of, shown_place
+from dpcheck.source import place_of, place_of_theorem, shown_place
 
 # Findings about the schedule that a solver was given, not about the loop that follows it.
 _SCHEDULE = frozenset({"schedule", "accounting"})
@@ -132,7 +131,7 @@ def check(
             if measurements is not None:
                 measurements.begin(title)
             found = _run(name, title, stage)
-            of_others = title.partition(":")[0] in {each.name for each in others}
+            of_others = title.partition(":")[0] in {declared.name for declared in others}
             if opened is not None and not of_others:
                 found = _kept(context, title, found, measured)
             for finding in map(with_expected, found):
@@ -146,7 +145,7 @@ def check(
         stopped = {finding.id.split(".", 1)[0] for finding in findings if finding.kind == "stopped"}
         for finding in [*missing(findings, {*chosen} - stopped, _papers(chosen))]:
             add(finding)
-        named = (*chosen, *(each.name for each in others))
+        named = (*chosen, *(declared.name for declared in others))
         seconds = time.perf_counter() - started
         shown = (*shipped.shown(_papers(chosen)), *([] if measurements is None else measurements.said(chosen)))
         report = Report(
@@ -175,12 +174,12 @@ def _chosen(names: Any) -> tuple[list[str], list[Algorithm]]:
     taken = {*ALGORITHMS, *(id.split(".", 1)[0] for id in expected_verdicts())}  # others' ids keep apart from these
     chosen: list[str] = []
     others: list[Algorithm] = []
-    for each in wanted:
-        if isinstance(each, str) and each in ALGORITHMS:
-            require_unshadowed(each)
-            chosen.append(each)
+    for subject in wanted:
+        if isinstance(subject, str) and subject in ALGORITHMS:
+            require_unshadowed(subject)
+            chosen.append(subject)
             continue
-        found = [each] if isinstance(each, Algorithm) else find(each, ALGORITHMS)
+        found = [subject] if isinstance(subject, Algorithm) else find(subject, ALGORITHMS)
         for declared in found:
             require(declared.name not in taken, "name of an algorithm", "be none of dpcheck's own", declared.name)
         others += (declared for declared in found if declared not in others)

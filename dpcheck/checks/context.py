@@ -68,9 +68,9 @@ class Context:
 
     def all_measured(self, batches: Sequence[Batch]) -> list[list[Any]]:
         """Return the results of each batch's chunks in order, each stored as soon as it is there."""
-        chunks = [at for k, each in enumerate(batches) for at in portions(each.trials, each.chunk, each.seed, k)]
+        chunks = [at for k, batch in enumerate(batches) for at in portions(batch.trials, batch.chunk, batch.seed, k)]
         found: list[list[Any]] = [[None] * sum(at.batch == k for at in chunks) for k in range(len(batches))]
-        work = Works(tuple(each.work for each in batches))
+        work = Works(tuple(batch.work for batch in batches))
         for at in chunks:
             key = self._key(batches[at.batch], at)
             known = None if self.store is None else self.store.get(key)

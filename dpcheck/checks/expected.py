@@ -106,7 +106,7 @@ def _place(known: Sequence[str], id: str) -> int:
     words = id.split(".")
     for length in range(len(words) - 1, 0, -1):
         start = ".".join(words[:length]) + "."
-        alike = [number for number, each in enumerate(known) if each.startswith(start)]
+        alike = [number for number, other in enumerate(known) if other.startswith(start)]
         if alike:
             return alike[-1] + 1
     return len(known)

@@ -146,7 +146,7 @@ def cross(base: Cell, **levels: Sequence[float]) -> tuple[Cell, ...]:
 
 def product(base: Cell, **levels: Sequence[float]) -> tuple[Cell, ...]:
     """Grid points at all combinations of levels."""
-    return tuple({**base, **dict(zip(levels, each, strict=True))} for each in itertools.product(*levels.values()))
+    return tuple({**base, **dict(zip(levels, point, strict=True))} for point in itertools.product(*levels.values()))
 
 
 def rows(names: Sequence[str], *points: Sequence[float]) -> tuple[Cell, ...]:

@@ -191,15 +191,15 @@ class Game:
             new_tape(problem, fixed.rows(problem), mode=Mode.REPLAY)._replace(released=tape.released) for _ in sets
         ]
         needed = np.repeat([0 in self.pattern, 1 in self.pattern], (2, 3)).astype(np.int64)
-        for k, each in enumerate(sets):
-            if (k < 2 or self._scheme != "poisson") and np.array_equal(problem.records, each.records):
+        for k, variation in enumerate(sets):
+            if (k < 2 or self._scheme != "poisson") and np.array_equal(problem.records, variation.records):
                 tapes[k], needed[k] = tape, 0  # the run is its own replay on the data that it saw
             for j in range(k):
-                if needed[k] and needed[j] and np.array_equal(sets[j].records, each.records):
+                if needed[k] and needed[j] and np.array_equal(sets[j].records, variation.records):
                     tapes[k], needed[k] = tapes[j], 0
         ours, theirs, canary, replaced, background = (
-            Replay(data_of(each), copy.deepcopy(rng), fed, int(wanted))
-            for each, fed, wanted in zip(sets, tapes, needed, strict=True)
+            Replay(data_of(variation), copy.deepcopy(rng), fed, int(wanted))
+            for variation, fed, wanted in zip(sets, tapes, needed, strict=True)
         )
         others = Others(numbers, (ours, theirs, canary, replaced, background))
         scores, scheme = np.empty(size), Scheme(SCHEMES[self._scheme], len(problem.records))
@@ -211,7 +211,7 @@ class Game:
         """Return the shares of their sensitivity by which the canary moves a run's releases, the run, which stay 0."""
         solver = self._fixed
         history = solver.run(self.data, seed=seed, record=True).history
-        clean = [solver.replay(each, history, seed=seed).clean[: len(history.clean)] for each in self._sets]
+        clean = [solver.replay(dataset, history, seed=seed).clean[: len(history.clean)] for dataset in self._sets]
         _, theirs, canary, replaced, _ = clean
         shares = np.zeros(len(history.clean))
         for row, declared in enumerate(history.noise[:, 1]):

@@ -107,13 +107,14 @@ def worst(factors: Sequence[Factor]) -> str:
 
 def said(factors: Sequence[Factor]) -> str:
     """Say what is shown of every factor, the worst first, and name those of which a grid can tell nothing."""
-    clauses = [str(each) for word in WORST for each in factors if each.word == word and each.claimed is not None]
-    tied = {frozenset((each.name, *each.tied)): each for each in factors if each.tied}
+    claimed = [factor for factor in factors if factor.claimed is not None]
+    clauses = [str(factor) for word in WORST for factor in claimed if factor.word == word]
+    tied = {frozenset((factor.name, *factor.tied)): factor for factor in factors if factor.tied}
     clauses += [
-        f"{' and '.join((each.name, *each.tied))} are untested, as this grid cannot tell them apart"
-        for each in tied.values()
+        f"{' and '.join((factor.name, *factor.tied))} are untested, as this grid cannot tell them apart"
+        for factor in tied.values()
     ]
-    held = ", ".join(each.name for each in factors if not each.varied)
+    held = ", ".join(factor.name for factor in factors if not factor.varied)
     clauses += [f"untested, as this grid does not vary it: {held}"] * bool(held)
     return f"{'; '.join(clauses)}; margin {factors[0].margin:g}"
 

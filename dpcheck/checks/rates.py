@@ -34,10 +34,9 @@ from dpcheck.audits.rates import fit_rate
 from dpcheck.checks.context import Batch, Context, Stage, Tables
 from dpcheck.checks.declared import Declared
 from dpcheck.checks.experiment import LOG_DELTA, Cell, Experiment, Grid, Premise, level, slopes
-from dpcheck.checks.place import place_of_theorem
 from dpcheck.checks.rate_words import Factor, judged, said, worst
 from dpcheck.report.findings import Finding
-from dpcheck.source import place_of
+from dpcheck.source import place_of, place_of_theorem
 
 LEADS = 5.0  # times that the regime's term is larger than any other
 REACH = 5.0  # total step times curvature from which on the start is forgotten
@@ -86,7 +85,7 @@ def more(experiment: Experiment, context: Context, found: list[Point], look: int
     """The grid points with ``times`` the grid's number of measurements added, on streams of their own for each look."""
     seeds = times * grid_of(experiment, context).seeds
     streams = [(number, look) if look else (number,) for number in range(len(found))]
-    batches = [_batch(experiment, point, seeds, context, each) for point, each in zip(found, streams, strict=True)]
+    batches = [_batch(experiment, point, seeds, context, stream) for point, stream in zip(found, streams, strict=True)]
     return [
         replace(point, values=np.concatenate([point.values, *chunks]))
         for point, chunks in zip(found, context.all_measured(batches), strict=True)
@@ -165,14 +164,14 @@ def _judged(experiment: Experiment, found: list[Point]) -> tuple[list[Finding], 
         order = _slopes(experiment, found, "order")
         factors, fit = judged(frame, "measured", order, confidence=_CONFIDENCE)
         if experiment.unreachable:
-            factors = [each.unknown(experiment.unreachable) for each in factors]
-        factors = [replace(each, why=experiment.loose) if each.word == "not exceeded" else each for each in factors]
+            factors = [factor.unknown(experiment.unreachable) for factor in factors]
+        factors = [replace(f, why=experiment.loose) if f.word == "not exceeded" else f for f in factors]
         verdict = worst(factors)
         if experiment.predicted is not None:
             own = _slopes(experiment, found, "predicted")
-            factors = [each.beside(own[each.name]) for each in factors]
+            factors = [factor.beside(own[factor.name]) for factor in factors]
         factors += [_held(name, found[0].cell) for name in experiment.named if name not in order]
-        evidence = {"fit": fit and fit.to_dict(), "factors": [each.to_dict() for each in factors]}
+        evidence = {"fit": fit and fit.to_dict(), "factors": [factor.to_dict() for factor in factors]}
         judgements.append(_order(experiment, found, verdict, _reason(experiment, verdict, factors), **evidence))
     if experiment.predicted is not None:
         judgements.append(_prediction(experiment, found, frame))
@@ -324,12 +323,12 @@ def _summary(experiment: Experiment, found: list[Point], factors: list[Factor]) 
     predicted = {} if experiment.predicted is None else _slopes(experiment, found, "predicted")
     named = experiment.statement.bound_formula is not None
     largest = max(p.mean / p.promised for p in found) if named else None
-    for each in factors:
+    for factor in factors:
         yield {
             "experiment": experiment.name, "algorithm": experiment.algorithm, "theorem": experiment.theorem,
             "regime": experiment.regime or "", "largest": largest,
-            "predicted": None if each.tied else predicted.get(each.name),
-            **each.to_dict(),
+            "predicted": None if factor.tied else predicted.get(factor.name),
+            **factor.to_dict(),
         }  # fmt: skip
 
 
@@ -345,8 +344,8 @@ def stages(context: Context, name: str, tables: Tables) -> Iterator[Stage]:
 
 def experiments(name: str | None = None) -> tuple[Experiment, ...]:
     """All experiments, or those on one algorithm, in the order of their files."""
-    found = (each for module in _modules() for each in getattr(module, "EXPERIMENTS", ()))
-    return tuple(each for each in found if name in (None, each.algorithm))
+    found = (experiment for module in _modules() for experiment in getattr(module, "EXPERIMENTS", ()))
+    return tuple(experiment for experiment in found if name in (None, experiment.algorithm))
 
 
 @cache

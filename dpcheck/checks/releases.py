@@ -111,7 +111,7 @@ def differences(run: Run) -> Iterator[str]:
         return
     left, free = list(allowed), [group.count for group in allowed]
     made = releases[: len(history.clean)]
-    for _, found in groupby(made, key=lambda each: (each.draw, each.row if each.draw is None else None)):
+    for _, found in groupby(made, key=lambda release: (release.draw, release.row if release.draw is None else None)):
         group = tuple(found)
         fits = [k for k, one in enumerate(left) if free[k] > 0 and not _faults(run, group, one)]
         near = fits or sorted(
@@ -146,7 +146,7 @@ def _counts(run: Run, releases: tuple[Release, ...], allowed: Sequence[Group]) -
         return
     used = {release.draw for release in releases if release.draw is not None}
     pairs = max((sum(release.draw == draw for release in releases) for draw in used), default=0)
-    if used != set(range(drawn)) or any(sum(each.draw == draw for each in releases) != pairs for draw in used):
+    if used != set(range(drawn)) or any(sum(release.draw == draw for release in releases) != pairs for draw in used):
         yield f"the run draws {drawn} minibatches and makes {made} releases, of {pairs} a minibatch"
 
 
@@ -268,8 +268,8 @@ def shared(run: Run, moved: dict[int, Moves]) -> Iterator[str]:
         start = end
 
 
-def _listed(told: Sequence[Release]) -> str:
-    return " and ".join(str(release) for release in told) if len(told) < 4 else f"{len(told)} releases"
+def _listed(releases: Sequence[Release]) -> str:
+    return " and ".join(str(release) for release in releases) if len(releases) < 4 else f"{len(releases)} releases"
 
 
 BATCHES, LEVEL = 3, 0.01
@@ -306,9 +306,9 @@ def _noise(context: Context, case: Case, first: Run, batch: int) -> Array:
     """
     width = min(
         (
-            each.width(case.problem)
-            for each in case.solver.layout(case.problem, first.history)
-            if each.what != "the choice"
+            release.width(case.problem)
+            for release in case.solver.layout(case.problem, first.history)
+            if release.what != "the choice"
         ),
         default=1,
     )
@@ -317,8 +317,8 @@ def _noise(context: Context, case: Case, first: Run, batch: int) -> Array:
     for k in range(count):
         history = case.solver.run(case.problem, seed=context.stream(19, batch, k), record=True).history
         kept = [
-            each.row for each in case.solver.layout(case.problem, history)[: len(history.clean)]
-            if each.what != "the choice" and history.noise[each.row, 0] > 0
+            release.row for release in case.solver.layout(case.problem, history)[: len(history.clean)]
+            if release.what != "the choice" and history.noise[release.row, 0] > 0
         ]  # fmt: skip
         added = (history.released - history.clean)[kept, :width]
         rows.append(added / history.noise[kept, :1])

@@ -78,10 +78,10 @@ def shares(context: Context, entry: Entry) -> list[Share]:
 
 def share(id: str, entry: Entry, found: list[Share]) -> Finding:
     """Say whether releases move by no more than they declare, and by as much as the game is made for."""
-    largest = max(found, key=lambda each: _rounded(each.share))
-    due = [each for each in found if each.due and not each.still]
-    least = min(due, key=lambda each: _rounded(each.share), default=largest)
-    unmoved = sum(each.due and each.still for each in found) / RUNS
+    largest = max(found, key=lambda part: _rounded(part.share))
+    due = [part for part in found if part.due and not part.still]
+    least = min(due, key=lambda part: _rounded(part.share), default=largest)
+    unmoved = sum(part.due and part.still for part in found) / RUNS
     if largest.share == 0:
         verdict, reason = "inconclusive", "no release moves with the canary: this game shows nothing"
     elif largest.share > 1 + ROUNDING:
@@ -97,7 +97,7 @@ def share(id: str, entry: Entry, found: list[Share]) -> Finding:
         reason = f"{unmoved:g} releases of a run are 0 whatever the records are, where the game has {entry.still}"
     else:
         verdict, reason = "consistent", f"the canary moves {largest}, and no other release by more"
-    values = [each.share for each in due]
+    values = [part.share for part in due]
     return Finding(
         id, "sensitivity", f"{entry.words}: share of the declared sensitivity that the canary reaches", verdict, reason,
         evidence={
@@ -138,7 +138,7 @@ def sandwich(context: Context, name: str, attempt: Any, trials: int) -> Iterator
     if attempt.game is not None:
         reached = shares(context, attempt)
         yield share(f"{label}.share", attempt, reached)
-        most = max(reached, key=lambda each: _rounded(each.shift))
+        most = max(reached, key=lambda release: _rounded(release.shift))
         telling = f"the canary moves {most}, whose noise is {most.multiplier:.4g} sensitivities"
     seen = dict[tuple[int, ...], dict[Chunk, Array]]()  # what whole runs gave, by their stream
     for part in attempt.parts(label, trials):

@@ -103,7 +103,7 @@ class Measurements:
 
     def said(self, names: list[str]) -> list[str]:
         """Return a sentence on the rates of these algorithms that were shown, and one on those that were not."""
-        shown, anew = (sum(alike is each for alike in self.stages.values()) for each in (True, False))
+        shown, anew = (sum(alike is is_shown for alike in self.stages.values()) for is_shown in (True, False))
         command = f"dpcheck check {' '.join(names) if len(names) == 1 else ''}".rstrip() + " --profile full"
         said = []
         if shown:
@@ -151,13 +151,13 @@ def decided(context: Context, paper: str) -> Iterator[Finding]:
     found = claims_of(paper) or _kept(paper)
     if found is None:
         found = decide(paper, context.jobs)
-        if all(expected_verdicts().get(f"{paper}.{id}") == each["verdict"] for id, each in found.items()):
+        if all(expected_verdicts().get(f"{paper}.{id}") == claim["verdict"] for id, claim in found.items()):
             _keep(paper, found)
-    for each in found.values():
-        said = each["evidence"]
+    for claim in found.values():
+        said = claim["evidence"]
         yield Finding(
-            f"{said['paper']}.{said['id']}", "claim", f"{said['location']}: {said['statement']}", each["verdict"],
-            f"{each['note']} (Checked by: {each['trust'] or 'nobody'}.)", evidence=said, place=_place(each["place"]),
+            f"{said['paper']}.{said['id']}", "claim", f"{said['location']}: {said['statement']}", claim["verdict"],
+            f"{claim['note']} (Checked by: {claim['trust'] or 'nobody'}.)", evidence=said, place=_place(claim["place"]),
         )  # fmt: skip
 
 
@@ -213,9 +213,9 @@ def _kept(paper: str) -> dict[str, dict[str, Any]] | None:
     try:
         with closing(_store()) as store:
             found: dict[str, dict[str, Any]] = typed(dict[str, dict[str, Any]], store.get(["claims", paper]), "claims")
-        for id, each in found.items():
-            record_of(_OfClaim, each, id)
-            require({"paper", "id", "location", "statement"} <= each["evidence"].keys(), id, "have evidence", "none")
+        for id, claim in found.items():
+            record_of(_OfClaim, claim, id)
+            require({"paper", "id", "location", "statement"} <= claim["evidence"].keys(), id, "have evidence", "none")
     except InputError:
         return None
     known = {id.partition(".")[2] for id in of_claims() if id.startswith(f"{paper}.")}

@@ -234,13 +234,13 @@ def _compare(options: Namespace) -> int:
         delta=options.delta,
     )  # fmt: skip
     if options.format == "json":
-        rows = [vars(each) for each in found]
+        rows = [vars(opinion) for opinion in found]
         return terminal.say_json({"schema": "dpcheck.certify/1", "delta": options.delta, "loaders": rows})
     lines = [f"epsilon at delta {options.delta:g}, noise of {options.multiplier:g} C"]
-    for each in found:
-        low, high = ("not known" if bound is None else f"{bound:.6g}" for bound in (each.at_least, each.at_most))
-        relation = each.neighbours.removesuffix("_one").replace("_", " ")
-        lines += [f"{each.name} ({relation})", f"  at least {low}, at most {high}: {each.sources}"]
+    for opinion in found:
+        low, high = ("not known" if bound is None else f"{bound:.6g}" for bound in (opinion.at_least, opinion.at_most))
+        relation = opinion.neighbours.removesuffix("_one").replace("_", " ")
+        lines += [f"{opinion.name} ({relation})", f"  at least {low}, at most {high}: {opinion.sources}"]
     return terminal.say("\n".join(lines))
 
 

@@ -204,8 +204,7 @@ def _named(text: str) -> Named:
 
 
 def _compare(options: Namespace) -> int:
-    from dpcheck.report.comment import comment
-    from dpcheck.report.history import compare
+    from dpcheck.report.history import comment, compare
 
     before, after = _named(options.before), _named(options.after)
     comparison = compare(before.report, after.report)

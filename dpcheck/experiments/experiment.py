@@ -72,7 +72,7 @@ class Cell:
 
 def silent(solver: Any) -> Any:
     """Return a configured algorithm without its noise."""
-    return replace(solver, **{each.name: 0.0 for each in fields(solver) if each.name.startswith("sigma")})
+    return replace(solver, **{number.name: 0.0 for number in fields(solver) if number.name.startswith("sigma")})
 
 
 def settings_for(plan: Plan, noise: str) -> dict[str, Any]:

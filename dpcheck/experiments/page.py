@@ -205,7 +205,7 @@ def headlines() -> str:
         for experiment, results in zip(experiments, runs, strict=True)
         for noise, cells in tuned_by_one_run(results).items()
     ]
-    parts = [table(summary(yang, zhang, xu), "markdown"), "\n".join(f"- {each}" for each in sentences)]
+    parts = [table(summary(yang, zhang, xu), "markdown"), "\n".join(f"- {sentence}" for sentence in sentences)]
     if few:
         parts.append(
             f"Cells measured with an older tuning, settings chosen by one run: {', '.join(few)}. `dpcheck report "

@@ -348,7 +348,9 @@ def cause(
         else:
             usual = STEPS if _sign(others.clear) else UNKNOWN
         first = MORE_NOISE if signs[0] < 0 and _wasteful(published, certified) else usual
-        last = [usual if each == SHORT_OF["rows"] else each for each in _short_of(parts)] if signs[1] < 0 else [usual]
+        last = (
+            [usual if words == SHORT_OF["rows"] else words for words in _short_of(parts)] if signs[1] < 0 else [usual]
+        )
         sentences = [first if signs[0] else "", *(last if signs[1] else [])]
     else:
         sentences = [UNKNOWN]

@@ -108,6 +108,20 @@ class Factors(Defaults):
         width = (self.rows + size // self.rows) * self.rank
         require(initial.shape == (width,), "initial", f"have shape ({width},)", initial.shape)
 
+    def primal_gradient(self, w: Array) -> Array:
+        return self._turn(self._weighted(w), w)
+
+    def saddle_point(self) -> tuple[Array, float]:
+        """Return 0 and -sigma_1(Mbar)."""
+        zero = np.zeros(self.dim_w)
+        largest = float(np.linalg.norm(self._weighted(zero), 2))
+        require(largest > 0, "records", "have a mean of b A other than 0", largest)
+        return zero, -largest
+
+    def _weighted(self, w: Array) -> Array:
+        """Return the mean of the A_i, each times the slope of its record's term in <A_i, U V'> : (p, q)."""
+        raise NotImplementedError
+
     def _factors(self, w: Array) -> tuple[Array, Array]:
         """Return U and V."""
         split = self.rows * self.rank
@@ -251,9 +265,6 @@ class MatrixSensing(Factors, StronglyConcave):
     def primal(self, w: Array) -> float:
         return float(0.5 * self._counts() @ self.best_response(w) ** 2 / len(self.records))
 
-    def primal_gradient(self, w: Array) -> Array:
-        return self._turn(self._weighted(w), w)
-
     def primal_hessian(self, w: Array) -> Array:
         n, split = len(self.records), self.rows * self.rank
         slopes = np.zeros((n, self.dim_w))  # of the sums of the residuals that share a dual variable
@@ -263,13 +274,6 @@ class MatrixSensing(Factors, StronglyConcave):
         np.add.at(slopes[:, split:], self._number, (matrices.transpose(0, 2, 1) @ U).reshape(n, -1))
         slopes /= np.sqrt(n * np.maximum(self._counts(), 1))[:, None]
         return self._with_cross(slopes.T @ slopes, self._weighted(w))
-
-    def saddle_point(self) -> tuple[Array, float]:
-        """Return 0 and -sigma_1(Mbar)."""
-        zero = np.zeros(self.dim_w)
-        largest = float(np.linalg.norm(self._weighted(zero), 2))
-        require(largest > 0, "records", "have a mean of b A other than 0", largest)
-        return zero, -largest
 
     @property
     def _number(self) -> Any:

@@ -155,26 +155,17 @@ class Sensing(Factors, Minimisation):
     def primal(self, w: Array) -> float:
         return float(0.5 * np.mean(self._residuals(w) ** 2))
 
-    def primal_gradient(self, w: Array) -> Array:
-        return self._turn(self._mean(self._residuals(w)), w)
-
     def primal_hessian(self, w: Array) -> Array:
         n, (U, V) = len(self.records), self._factors(w)
         matrices = self.records[:, :-1].reshape(n, self.rows, -1)
         slopes = np.hstack([(matrices @ V).reshape(n, -1), (matrices.transpose(0, 2, 1) @ U).reshape(n, -1)])
-        return self._with_cross(slopes.T @ slopes / n, self._mean(self._residuals(w)))
-
-    def saddle_point(self) -> tuple[Array, float]:
-        """Return 0 and -sigma_1(Mbar)."""
-        largest = float(np.linalg.norm(self._mean(self.records[:, -1]), 2))
-        require(largest > 0, "records", "have a mean of b A other than 0", largest)
-        return np.zeros(self.dim_w), -largest
+        return self._with_cross(slopes.T @ slopes / n, self._weighted(w))
 
     def _residuals(self, w: Array) -> Array:
         """Return <A_i, U V'> - b_i : (n,)."""
         U, V = self._factors(w)
         return np.asarray(self.records[:, :-1] @ (U @ V.T).ravel() - self.records[:, -1])
 
-    def _mean(self, weights: Array) -> Array:
-        """Return (1/n) sum_i weights_i A_i : (p, q)."""
-        return np.asarray((weights @ self.records[:, :-1] / len(weights)).reshape(self.rows, -1))
+    def _weighted(self, w: Array) -> Array:
+        """Return (1/n) sum_i residual_i A_i : (p, q)."""
+        return np.asarray((self._residuals(w) @ self.records[:, :-1] / len(self.records)).reshape(self.rows, -1))

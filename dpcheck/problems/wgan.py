@@ -370,10 +370,6 @@ class WGAN(Defaults):
         pull = 2 * self.penalty * self.radius if self.penalty > 0 else 0.0
         return Constants(lipschitz_w=back * slope_made, lipschitz_v=2 * slope_judged + pull)
 
-    def images(self, w: Array, z: Array) -> Array:
-        """Return G(z) of the rows of z : (n, m), pixels in [0, 1]."""
-        return (np.tanh(self.networks[0].outputs(w, z)) + 1) / 2
-
     def estimate(self, w: Array, v: Array) -> float:
         """Return the Wasserstein estimate that the paper plots: mean D(x) - mean D(G(z)) over the records."""
         k = self.networks[1].widths[0]

@@ -11,11 +11,11 @@ from dpcheck import InputError
 from dpcheck.algorithms.kernels import gradients
 from dpcheck.algorithms.problem import data_of
 from dpcheck.bounds.registry import theorem
-from dpcheck.catalogue.one_sided import OneSided
 from dpcheck.catalogue.yang2022 import rate_convex_concave as corner
 from dpcheck.catalogue.yang2022 import rate_one_sided as bent
 from dpcheck.catalogue.yang2022 import rate_theorem_2b as idle
 from dpcheck.catalogue.yang2022 import rate_theorems_3_4_5 as pl
+from dpcheck.catalogue.yang2022.rate_one_sided import OneSided
 from dpcheck.problems.hinge_game import HingeGame
 from dpcheck.problems.polyak import Polyak
 

@@ -17,8 +17,8 @@ import yaml
 from test_own_mechanisms import LEAK, valid_sarif
 
 import dpcheck
-from dpcheck.report.comment import comment
 from dpcheck.report.findings import Finding, Report
+from dpcheck.report.history import comment
 
 ROOT = Path(dpcheck.__file__).resolve().parent.parent
 DOCS = ROOT / "docs" / "ci"

@@ -24,8 +24,8 @@ from dpcheck.cli import main
 from dpcheck.commands import terminal
 from dpcheck.commands.command import FORMATS
 from dpcheck.reading import rows_of
-from dpcheck.report.comment import comment
 from dpcheck.report.findings import Finding, Report, render, rows
+from dpcheck.report.history import comment
 from dpcheck.shown import TABLE_FORMATS, csv_text, is_numeral, short, table
 
 HOSTILE = [

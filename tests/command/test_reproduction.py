@@ -19,12 +19,11 @@ from dpcheck.audits.limits import clopper_pearson_lower
 from dpcheck.audits.looks import Look
 from dpcheck.audits.output_sets import OutputSet
 from dpcheck.audits.scores import Coordinate, evaluate
-from dpcheck.audits.scores.conditions import condition
 from dpcheck.audits.scores.exact import Extreme, exact, seen, specials
 from dpcheck.audits.scores.histograms import Pair, histogram, patterns, product
 from dpcheck.audits.scores.learned import fit, trees
 from dpcheck.cli import main
-from dpcheck.commands.reproduction import Reproduction
+from dpcheck.commands.reproduction import Reproduction, condition
 from dpcheck.errors import InputError
 
 ONE = Coordinate(0, 1)

@@ -58,8 +58,8 @@ class Game(Quadratic):
 
     def bend(self, part: str) -> float:
         """Curvature in w of max over v, or in v of min over w."""
-        own, other = (self.mu_x, self.mu_y) if part == "w" else (self.mu_y, self.mu_x)
-        return own + self.coupling**2 / other
+        here, other = (self.mu_x, self.mu_y) if part == "w" else (self.mu_y, self.mu_x)
+        return here + self.coupling**2 / other
 
     def sampling(self, part: str) -> float:
         """E |w_S - w*|^2, or of v."""

@@ -236,7 +236,7 @@ def bounds(algorithm: str, context: Context, tables: dict[str, list[dict[str, An
     for number in ABLE[algorithm]:
         hard = HARD[number]
         least = theorem(hard.theorem).bound(constant=CONSTANT, n=hard.n, d=hard.d, epsilon=EPSILON, delta=DELTA)
-        values, free = (np.array(measured(each, number, context)) for each in (algorithm, ""))
+        values, free = (np.array(measured(released_by, number, context)) for released_by in (algorithm, ""))
         finding = judged(algorithm, hard, least, values, free)
         tables.setdefault("Lower bounds", []).append({"algorithm": algorithm, **finding.evidence})
         yield finding
