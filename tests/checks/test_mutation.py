@@ -16,6 +16,7 @@ MUTANTS, HARMLESS_EDITS = mutants(), mutants(HARMLESS)
 SOURCES = Sources()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mutant", [*MUTANTS, *HARMLESS_EDITS], ids=lambda mutant: mutant.name)
 def test_an_edit_applies_and_leaves_python(mutant):
     """Each fragment is in its definition once; what comes out can be read; a mutant changes more than words."""

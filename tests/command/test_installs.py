@@ -23,7 +23,7 @@ from dpcheck.compiled import kept
 
 SECURITY = (ROOT / "SECURITY.md").read_text("utf-8")
 HERE = [name for name, (_, options) in installs.PLACES.items() if "user" not in options]
-QUICK = ("PYTHONOPTIMIZE=2", "LC_ALL=C, no UTF-8 mode")
+QUICK = ("LC_ALL=C, no UTF-8 mode",)
 
 
 def asked(place: str, folder: Path) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
+from slices import first
 
 from dpcheck import certify
 from dpcheck.accounting.allocation_below import allocation_epsilon_below
@@ -46,7 +47,7 @@ def two_steps(epsilon: float, s: float, added: bool) -> float:
     return total / (2 if added else strike)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", first(20, range(200)))
 def test_two_steps_are_bounded_closely(seed: int) -> None:
     rng = np.random.default_rng(seed)
     s = [1.1, 1.5, 2.0, 3.0, 5.0][seed % 5]

@@ -174,6 +174,7 @@ def test_a_clipped_microbatch_moves_a_sum_by_twice_the_clip() -> None:
 # The command
 
 
+@pytest.mark.thorough
 def test_the_command_shows_both_bounds_of_each_loader(capsys: pytest.CaptureFixture[str]) -> None:
     run = "certify --multiplier 1 --batch 10 --population 100 --steps 20 --sampling compare"
     assert main([*run.split(), "--format", "json"]) == 0
