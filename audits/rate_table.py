@@ -98,7 +98,8 @@ def _check_columns(frame: object, response: str, factors: Sequence[str], cluster
 
     require(isinstance(frame, pd.DataFrame), "frame", "be a pandas DataFrame", type(frame).__name__)
     assert isinstance(frame, pd.DataFrame)
-    require(not isinstance(factors, str), "factors", "be several names", factors)
+    named = not isinstance(factors, str) and all(isinstance(name, str) for name in factors)
+    require(named, "factors", "be several names", factors)
     require(response not in factors, "factors", f"leave out the response {response!r}", list(factors))
     require(len(factors) > 0, "factors", "name at least one column", list(factors))
     require(len(set(factors)) == len(factors), "factors", "be distinct", list(factors))

@@ -235,7 +235,7 @@ def audit_sequential(
 
     runner = Runner(mechanism, (data, neighbour), vectorized, seed)
     with Pool(runner, jobs, runs, executor, isolate) as pool:
-        wealth = Wealth(epsilon, delta, 1 - confidence, pool.runner.probe(seeded=seeded))
+        wealth = Wealth(claim["epsilon"], claim["delta"], 1 - confidence, pool.runner.probe(seeded=seeded))
         if earlier is not None:
             _restore(wealth, claim, earlier, pool.runner)
             require_count(most, "most", least=wealth.trials + 1)

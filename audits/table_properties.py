@@ -67,7 +67,10 @@ class Event:
             return said.format(self.value)
         if self.topic in _ORDERED:
             return said.format(output, self.relation, brief(self.value))
-        text = said.format(output, self.value)
+        try:
+            text = said.format(output, self.value)
+        except Exception:  # an object whose own text raises
+            text = said.format(output, brief(self.value))
         return text if len(text) <= 80 else f"{text[:77]}..."
 
 

@@ -157,6 +157,7 @@ def audit_training_step(
     require(batch <= len(records), "batch", f"be at most the number of records, {len(records)}", batch)
     require_work(steps, "steps")
     require_work(cycle, "cycle")
+    require(isinstance(scheme, str), "scheme", "be a name", scheme)
     cyclic = scheme == "cyclic_poisson"
     require(cyclic or cycle == 1, "cycle", "be 1 unless scheme is cyclic_poisson", cycle)
     require(batch * cycle <= len(records), "cycle", f"be at most {len(records) // batch}, records over batch", cycle)
