@@ -167,9 +167,9 @@ def _papers(names: list[str]) -> list[str]:
 
 def _chosen(names: Any) -> tuple[list[str], list[Algorithm]]:
     """Return the names of dpcheck's own algorithms, and the algorithms that others declare."""
-    one = str | Algorithm | PathLike
+    one = (str, Algorithm, PathLike)
     several = [names] if isinstance(names, one) else [*names] if isinstance(names, Iterable) else []
-    known = (names is None or isinstance(names, one | Iterable)) and all(isinstance(name, one) for name in several)
+    known = (names is None or isinstance(names, (*one, Iterable))) and all(isinstance(name, one) for name in several)
     require(known, "names", "be a name, an Algorithm or a path, or several", names)
     wanted = list(dict.fromkeys(several or ALGORITHMS))
 
