@@ -458,8 +458,3 @@ class TestGoingOn:
             _audit(laplace, earlier=earlier, most=60)
         with pytest.raises(InputError, match=r"^earlier must have left the claim standing, got violated"):
             _audit(tells_all, earlier=_audit(tells_all))
-
-
-def test_an_epsilon_beyond_whole_numbers_of_a_machine_is_a_number():
-    found = audit_sequential(laplace, 0.0, 1.0, epsilon=2**64, most=300, vectorized=True, jobs=1)
-    assert found.verdict != "violated"

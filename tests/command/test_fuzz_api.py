@@ -46,6 +46,20 @@ def test_wrong_arguments_are_refused(name: str) -> None:
     fuzz(name, wrong.examples(function), drawn, refused)
 
 
+# What long runs found, by the function and the arguments that were wrong.
+FOUND = {
+    "audits.clipping.audit_clipping": {"bound": 5e-324}, "audits.rates.fit_rate": {"factors": np.zeros((1, 0))},
+    "audits.sequential.audit_sequential": {"epsilon": 2**64}, "audits.tables.audit_tables": {"data": wrong.Silent()},
+    "audits.training_step.audit_training_step": {"steps": 1, "scheme": np.ma.masked_array([1.0, 2.0])},
+    "checks.check": {"names": np.zeros(3)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_long_runs_found_is_mended(name: str) -> None:
+    assert not wrong.wrong_with(FUNCTIONS[f"dpcheck.{name}"], FOUND[name])
+
+
 def test_the_table_of_long_runs_names_what_is_there() -> None:
     with_extra = {*readers.READERS, "data in Parquet"}
     assert {*tables.read("fuzzing")["target"]} <= {*FUNCTIONS, *with_extra}
