@@ -61,5 +61,5 @@ def minibatch() -> Decision:
               "halved", "definition"),
         Identity("gamma times that difference", TOLD, lambda: gamma * (erfc(-2 * u) / 2 - erfc(2 * u) / 2)),
         Inequality("half the distance tells less", SAID, TOLD, Domain({gamma: (0, 1), u: (0, oo)})),
-        note="For much noise nearly twice as much: an accountant that halves the multiplier is right.",
+        note="For much noise the true advantage is nearly twice what is said.",
     )  # fmt: skip
