@@ -28,7 +28,7 @@ import pkgutil
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -160,10 +160,8 @@ def theorem(id: str) -> Theorem:
     50
     """
     home = _module(str(id).partition(".")[0])
-    stated: Iterator[tuple[Theorem, ...]] = (
-        getattr(part, "THEOREMS", ()) for part in _stating(home, rf'\bid="{re.escape(str(id))}"')
-    )
-    known = {theorem.id: theorem for part in stated for theorem in part}
+    files = _stating(home, rf'\bid="{re.escape(str(id))}"')
+    known: dict[str, Theorem] = {stated.id: stated for file in files for stated in getattr(file, "THEOREMS", ())}
     if id not in known:
         known = {theorem.id: theorem for theorem in theorems()}
     if id not in known:
@@ -246,13 +244,14 @@ def _alone(module: str, id: str) -> tuple[Claim, ...]:
     return tuple(claim for part in parts for claim in _claims_in(part) if claim.id == id)
 
 
-def _stating(module: str, pattern: str) -> Iterator[ModuleType]:
+@functools.cache
+def _stating(module: str, pattern: str) -> tuple[ModuleType, ...]:
     """Import the files of a paper whose text has the pattern, and no other."""
     spec = importlib.util.find_spec(module) if module else None
-    for folder in (spec and spec.submodule_search_locations) or ():
-        for file in sorted(Path(folder).glob("*.py")):
-            if re.search(pattern, file.read_text("utf-8"), re.MULTILINE):
-                yield importlib.import_module(f"{module}.{file.stem}")
+    folders = (spec and spec.submodule_search_locations) or ()
+    files = [file for folder in folders for file in sorted(Path(folder).glob("*.py"))]
+    stating = [file for file in files if re.search(pattern, file.read_text("utf-8"), re.MULTILINE)]
+    return tuple(importlib.import_module(f"{module}.{file.stem}") for file in stating)
 
 
 def carrying(theorem: str) -> tuple[Claim, ...]:
