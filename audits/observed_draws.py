@@ -165,8 +165,8 @@ def differences(first: Sequence[Draw], second: Sequence[Draw]) -> list[Observati
             # The centre of the noise is the query itself; all else should be public.
             if (a.law and name in ("loc", "mean")) or _equal(value, b.arguments[name]):
                 continue
-            shown = [brief(value), brief(b.arguments[name])]
-            reason = f"{name} of draw {k}, {a.method}, depends on the data: {shown[0]} on data, {shown[1]} on neighbour"
+            what, *shown = _furthest(name, value, b.arguments[name])
+            reason = f"{what} of draw {k}, {a.method}, depends on the data: {shown[0]} on data, {shown[1]} on neighbour"
             seen.append(Observation("scale" if a.law else "draws", "inconclusive", f"{reason}{_at(a)}"))
     return seen
 
@@ -218,6 +218,15 @@ def _equal(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return np.array_equal(a, b)
     return bool(a is b or a == b)
+
+
+def _furthest(name: str, first: Any, second: Any) -> tuple[str, str, str]:
+    """Return a parameter with its two values; of an array, the entry that moves most."""
+    arrays = isinstance(first, np.ndarray) and isinstance(second, np.ndarray) and first.shape == second.shape
+    if arrays and first.ndim and first.size and first.dtype.kind in "iuf" and second.dtype.kind in "iuf":
+        at = np.unravel_index(np.argmax(np.abs(first.astype(float) - second.astype(float))), first.shape)
+        name, first, second = f"{name}[{', '.join(map(str, at))}]", np.asarray(first[at]), np.asarray(second[at])
+    return name, brief(first), brief(second)
 
 
 def fixed_seeds(run: Runs, one: Recorder, other: Recorder) -> Iterator[str]:

@@ -95,6 +95,13 @@ def test_correct_twins_pass(name):
     assert audit_randomness(RIGHT[name], DATA, NEIGHBOUR, delta=1e-5).verdict == "consistent"
 
 
+def by_the_sum(x):
+    """Weights of which the sixth depends most on the data."""
+    weights = np.ones(8)
+    weights[5] = x.sum()
+    return weights / weights.sum()
+
+
 OPEN = {
     "sampled": (lambda x, rng: rng.choice(x, 2).mean() + rng.normal(), "given the values it draws from choice"),
     "randomised response": (lambda x, rng: (rng.random(4) < 0.7) == (x > 0.5), "it draws from random"),
@@ -104,6 +111,7 @@ OPEN = {
     "gamma noise": (lambda x, rng: x.mean() + rng.gamma(2) - rng.gamma(2), "it draws from gamma"),
     "draws by the data": (lambda x, rng: rng.normal(size=int(x.sum())).sum() * 1.0, "what is drawn depends"),
     "scale by the data": (lambda x, rng: rng.laplace(0, 1 / x.sum()), "scale of draw 0, laplace, depends on the data"),
+    "weights by the data": (lambda x, rng: rng.choice(8, p=by_the_sum(x)), "p[5] of draw 0, choice, depends"),
     "population by the data": (lambda x, rng: rng.integers(0, 1 + int(x.sum())), "high of draw 0, integers, depends"),
     "a seed passed on": (seeded_by_rng, "the seed of rng"),
     "raw bits": (lambda x, rng: x.mean() + rng.bit_generator.random_raw() / 2**64, "bit_generator"),
