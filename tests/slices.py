@@ -10,11 +10,11 @@ import pytest
 
 def first(count: int, cases: Iterable[Any]) -> list[Any]:
     """All cases; those after the first few are run by the thorough tests alone."""
-    return [
-        each if place < count else pytest.param(*_values(each), marks=pytest.mark.thorough)
-        for place, each in enumerate(cases)
-    ]
+    return [each if place < count else _thorough(each) for place, each in enumerate(cases)]
 
 
-def _values(case: Any) -> tuple[Any, ...]:
-    return case if isinstance(case, tuple) else (case,)
+def _thorough(case: Any) -> Any:
+    """Mark a case, which may be a value, a tuple of values or a ``pytest.param``."""
+    if hasattr(case, "marks"):
+        return pytest.param(*case.values, marks=[*case.marks, pytest.mark.thorough], id=case.id)
+    return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.thorough)

@@ -56,6 +56,7 @@ def test_weights_of_ten_per_cent_are_found_in_a_thousand_minibatches(scheme):
 LEFT = 0.2 * 0.05 / 3  # what the other tests of a training step leave
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", DRAWS)
 def test_weights_of_ten_per_cent_are_found_among_two_thousand_records(scheme):
     """In 1,000 minibatches of 10 records they are found in one case of twenty."""

@@ -132,7 +132,7 @@ CAUGHT = {
 }
 
 
-@pytest.mark.parametrize("pitfall", first(4, CAUGHT))
+@pytest.mark.parametrize("pitfall", first(2, CAUGHT))
 def test_the_step_s_audit_catches(pitfall):
     made, part = CAUGHT[pitfall]
     verdict, parts = found(made)

@@ -30,6 +30,7 @@ def test_a_plan_keeps_its_word():
     json.dumps(plan.to_dict(), allow_nan=False)
 
 
+@pytest.mark.thorough
 def test_a_plan_past_a_grid_that_bends():
     """Where a faster term leads at first, later sizes are proposed, on which the claim is supported."""
     frame = powers(lambda n: n**-0.5 + 10 / n, noise=0.03, runs=10)

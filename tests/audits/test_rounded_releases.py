@@ -62,7 +62,7 @@ FEW = {
 }
 
 
-@pytest.mark.parametrize("how", first(2, ROUNDED))
+@pytest.mark.parametrize("how", first(1, ROUNDED))
 def test_a_rounded_release_is_let_through(how):
     """One that is right fails by chance in at most 5 % of audits; here at two fixed seeds."""
     found = [audited(seed, **ROUNDED[how]) for seed in range(2)]

@@ -111,6 +111,7 @@ USED = ("verdict", "trials", "epsilon", "delta", "confidence", "seed", "looks", 
 PLACES = st.sampled_from([*((name,) for name in USED), *(("state", name) for name in SAVED["state"])])
 
 
+@pytest.mark.thorough
 @settings(deadline=None, max_examples=150, derandomize=True, database=None)
 @given(PLACES, VALUES, st.booleans())
 def test_any_edit_is_refused(path: tuple[str, ...], value: Any, anew: bool) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from accusations import sigma_of
 from scipy import optimize, special, stats
+from slices import first
 
 import dpcheck
 from dpcheck.audits.betting import Wealth, stakes
@@ -257,7 +258,7 @@ class TestFalseAlarms:
     """Null hypothesis: an audit at confidence 95 % ever gives up a claim that is kept with probability <= 5 %."""
 
     @pytest.mark.parametrize(("audits", "most"), [(16, 100), pytest.param(2_000, 300, marks=pytest.mark.experiment)])
-    @pytest.mark.parametrize(("mechanism", "delta"), EXACT)
+    @pytest.mark.parametrize(("mechanism", "delta"), first(2, EXACT))
     def test_at_the_very_epsilon_that_is_kept(self, mechanism: Mechanism, delta: float, audits: int, most: int) -> None:
         """Rejected above the 0.999 quantile of Bin(audits, 0.05), 4 or 131: error rate at most 0.1 % each."""
         assert _alarms(mechanism, delta, audits, most) <= stats.binom.isf(1e-3, audits, 0.05)

@@ -226,6 +226,7 @@ def test_batch_norm_that_cannot_take_one_record_is_no_traceback():
     assert "a minibatch of one record raises ValueError" in clipping.reason and "no batch norm" in clipping.change
 
 
+@pytest.mark.thorough
 def test_a_label_that_may_not_grow_is_asked_for():
     records = np.column_stack([RECORDS, np.arange(N) % 3])
 

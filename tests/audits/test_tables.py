@@ -107,7 +107,7 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("pipeline", first(4, PLANTED), ids=lambda pipeline: pipeline.__name__)
+@pytest.mark.parametrize("pipeline", first(1, PLANTED), ids=lambda pipeline: pipeline.__name__)
 def test_what_follows_the_data_is_named(pipeline):
     """Null hypothesis of each: the pipeline is 1-private; neighbours are made by the audit."""
     audit = dpcheck.audit_tables(pipeline, private(n=20), epsilon=1.0)
@@ -225,6 +225,7 @@ def test_failing_is_an_output_on_a_given_neighbour_and_unjudged_on_a_made_one():
     assert "'age' is missing" in audit.left_out[0]
 
 
+@pytest.mark.thorough
 def test_the_number_of_rows_is_public_where_records_are_replaced():
     for neighbours, verdict in (("replace_one", "consistent"), ("add_or_remove_one", "violated")):
         audit = dpcheck.audit_tables(row_count, private(), epsilon=1.0, neighbours=neighbours)
@@ -240,7 +241,7 @@ def test_too_few_runs_are_said():
     assert len(str(audit).splitlines()) <= 40
 
 
-@pytest.mark.parametrize("kind", ["series", "array", "records", "frame of many types"])
+@pytest.mark.parametrize("kind", first(1, ["series", "array", "records", "frame of many types"]))
 def test_what_is_returned_as_it_came_is_found_in_every_kind_of_table(kind):
     data = private()
     tables = {

@@ -295,6 +295,7 @@ def write(folder: Path, text: str) -> str:
     return str(folder / "own.py")
 
 
+@pytest.mark.thorough
 def test_a_file_of_one_s_own(tmp_path: Path) -> None:
     root, third = registry.prove(write(tmp_path, OWN))
     assert (root.verdict, third.verdict) == ("proved", "refuted")

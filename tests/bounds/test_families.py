@@ -7,6 +7,7 @@ import random
 import pytest
 import sympy
 from lemmas_of_families import ALL, FALSE, T, c, t, total, u, v
+from slices import first
 from sympy import Integer, Product, Rational, Sum, log, oo, sqrt, symbols
 
 from dpcheck.bounds.evidence import Counterexample, Identity
@@ -31,7 +32,7 @@ def proved(name: str) -> None:
             assert all(certificate.holds() for certificate in step.outcome().certificates)
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", first(4, QUICK))
 def test_true_lemmas_are_proved_by_plain_pieces(name: str) -> None:
     proved(name)
 
@@ -58,7 +59,7 @@ def never_proved(name: str) -> str:
     return outcome.verdict
 
 
-@pytest.mark.parametrize("name", [*FALSE][::4])
+@pytest.mark.parametrize("name", first(8, [*FALSE][::4]))
 def test_a_wrong_constant_is_never_proved(name: str) -> None:
     never_proved(name)
 

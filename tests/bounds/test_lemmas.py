@@ -75,6 +75,7 @@ def test_no_verdict_of_the_table_is_wrong():
     assert said in (ROOT / "docs" / "theorems.md").read_text("utf-8")
 
 
+@pytest.mark.thorough
 def test_five_lemmas_are_decided_as_the_table_has_it(tmp_path):
     rows = TABLE.set_index("name").loc[list(SLICE)]
     (tmp_path / "lemmas.txt").write_text("\n".join(rows.statement))

@@ -74,6 +74,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     monkeypatch.syspath_prepend(tmp_path)
     yield tmp_path
     registry.paper_of.cache_clear()
+    registry._stating.cache_clear()
     for name in [name for name in sys.modules if name.split(".")[0] == "doe_papers"]:
         del sys.modules[name]
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from games import GAMES
 from mutants import Edit
+from slices import first
 
 from dpcheck.algorithms.kernels import tape
 from dpcheck.catalogue.xu2026 import dp_spider, sto_spider
@@ -109,7 +110,7 @@ SGDA = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("fault", SGDA)
+@pytest.mark.parametrize("fault", first(2, SGDA))
 def test_faults_of_a_step_are_named(fault, monkeypatch):
     old, new, said = SGDA[fault]
     monkeypatch.setattr(algorithm("dp_sgda"), "kernel", staticmethod(mutants.interpreted(Edit("sgda", old, new)).sgda))
@@ -148,7 +149,7 @@ IN_VARIANTS = [  # algorithm, variant, kernel, what is changed, what is said
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "variant", "kernel", "edit", "said"), IN_VARIANTS)
+@pytest.mark.parametrize(("name", "variant", "kernel", "edit", "said"), first(1, IN_VARIANTS))
 def test_faults_of_other_algorithms_are_named(name, variant, kernel, edit, said, monkeypatch):
     monkeypatch.setattr(algorithm(name), "kernel", staticmethod(getattr(mutants.interpreted(edit), kernel)))
     found = judged(name, variant)

@@ -174,7 +174,7 @@ def test_two_rare_choices_are_no_branch_as_rare_as_one():
     assert seen(of_numbers(rarely_bare(1e-3, times=2), events=Repeated(Gaussian(5.0), 4))).verdict == "consistent"
 
 
-@pytest.mark.parametrize("name", first(2, KEPT))
+@pytest.mark.parametrize("name", first(1, KEPT))
 def test_what_is_as_declared_is_let_through(name):
     for seed in range(5):
         finding = seen(KEPT[name], seed)
@@ -182,7 +182,7 @@ def test_what_is_as_declared_is_let_through(name):
         assert max(row["share"] for row in finding.evidence["releases"]) > 0.99
 
 
-@pytest.mark.parametrize("name", first(3, BROKEN))
+@pytest.mark.parametrize("name", first(1, BROKEN))
 def test_what_is_not_is_found(name):
     given, words = BROKEN[name]
     for seed in range(5):

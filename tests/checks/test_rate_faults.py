@@ -240,6 +240,7 @@ def into_kernel(monkeypatch, name, *edits):
     monkeypatch.setattr(chosen, "kernel", staticmethod(changed))
 
 
+@pytest.mark.thorough
 def test_what_the_faults_change_is_there_once():
     """Their own tests are long and run seldom: an edit that no longer fits should show at once."""
     for fault in FAULTS.values():

@@ -135,6 +135,7 @@ def replaced(path, old, new):
     path.write_text(text.replace(old, new))
 
 
+@pytest.mark.thorough
 def test_a_leak_is_red_with_the_right_annotation_and_a_comment_that_is_kept_up_to_date(runner, tmp_path):
     code, results = tmp_path / "mechanisms.py", tmp_path / "dpcheck-results"
     replaced(code, "1 / 60", "1 / 3")

@@ -40,6 +40,7 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> str:
     return asked("", tmp_path_factory.mktemp("usual"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "place", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.thorough) for name in HERE]
 )

@@ -58,6 +58,7 @@ def test_a_pair_is_searched_and_said(audit):
     assert audit("clipped", "ages.csv", "--records", "any")[0] == 1
 
 
+@pytest.mark.thorough
 def test_the_relation_is_the_one_asked_for(audit):
     assert audit("women_and_size", "people.csv")[0] == 0
     code, out, _ = audit("women_and_size", "people.csv", "--neighbours", "add_or_remove_one", "--format", "json")
@@ -69,6 +70,7 @@ def test_the_relation_is_the_one_asked_for(audit):
     assert audit("women", "people.csv", "--group", "2", "--neighbours", "both")[0] == 1
 
 
+@pytest.mark.thorough
 def test_all_mechanisms_of_a_file_may_leave_their_neighbours_to_the_search(audit, tmp_path, capsys):
     entry = '[[tool.dpcheck.mechanisms]]\nmechanism = "people:women_and_size"\ndata = "people.csv"\nepsilon = 1.0\n'
     entry += "trials = 4000\n"

@@ -14,6 +14,7 @@ from dp_accounting.pld import PLDAccountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
+from slices import first
 
 import dpcheck
 from dpcheck import InputError, certify
@@ -150,7 +151,7 @@ POISSON = [
 
 
 @pytest.mark.parametrize("relation", ["add_or_remove_one", "replace_one"])
-@pytest.mark.parametrize(("z", "rate", "steps", "delta", "interval"), POISSON)
+@pytest.mark.parametrize(("z", "rate", "steps", "delta", "interval"), first(2, POISSON))
 def test_poisson_agrees_with_dp_accounting(
     z: float, rate: float, steps: int, delta: float, interval: float, relation: str
 ) -> None:
@@ -269,6 +270,7 @@ def test_epsilon_is_monotone(kind: tuple[str, str], z: float, batch: int, steps:
         assert here <= certify(Repeated(Gaussian(z), steps), delta).epsilon * (1 + 1e-12)
 
 
+@pytest.mark.thorough
 @given(
     kind=relations,
     z=st.floats(0.5, 10),
@@ -382,7 +384,7 @@ def test_extreme_noise_never_exceeds_the_bound_without_sampling(scheme: str, z: 
         assert math.isfinite(epsilon)
 
 
-@pytest.mark.parametrize("z", [0.05, 0.1, 0.2, 0.5])
+@pytest.mark.parametrize("z", first(1, [0.05, 0.1, 0.2, 0.5]))
 def test_steps_with_hardly_any_noise_are_composed(z: float) -> None:
     """Their losses lie in heaps hundreds apart: 100,000 simulated sums give the delta that is certified."""
     steps, rate, rng = 100, 0.25, np.random.default_rng(1)

@@ -47,7 +47,7 @@ def two_steps(epsilon: float, s: float, added: bool) -> float:
     return total / (2 if added else strike)
 
 
-@pytest.mark.parametrize("seed", first(20, range(200)))
+@pytest.mark.parametrize("seed", first(6, range(200)))
 def test_two_steps_are_bounded_closely(seed: int) -> None:
     rng = np.random.default_rng(seed)
     s = [1.1, 1.5, 2.0, 3.0, 5.0][seed % 5]
@@ -78,7 +78,7 @@ def test_simulated_epochs_lie_within_the_bounds(steps: int, s: float, many: int)
             assert shown.mean() - error <= high <= shown.mean() * 1.03 + error
 
 
-@pytest.mark.parametrize(("z", "steps"), [(0.5, 2), (0.5, 8), (0.8, 4), (0.35, 3)])
+@pytest.mark.parametrize(("z", "steps"), first(2, [(0.5, 2), (0.5, 8), (0.8, 4), (0.35, 3)]))
 @pytest.mark.parametrize("delta", [1e-2, 1e-5, 1e-9])
 def test_the_certificate_is_near_the_tangents(z: float, steps: int, delta: float) -> None:
     low, high = (

@@ -97,6 +97,7 @@ def test_a_damaged_file_heals(damage: Any, cached: Path, tmp_path: Path) -> None
     assert run(folder) == [pytest.approx(RESULT), 1]
 
 
+@pytest.mark.thorough
 def test_two_processes_may_fill_the_folder_at_once(tmp_path: Path) -> None:
     started = [start(tmp_path) for _ in range(2)]
     for process in started:

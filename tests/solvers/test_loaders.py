@@ -81,6 +81,7 @@ def test_without_sampling_the_lower_bound_is_nearly_the_closed_form(steps: int) 
     assert low is not None and 0.97 * due < low <= due
 
 
+@pytest.mark.thorough
 def test_the_lower_bounds_meet_the_certificates_where_these_are_exact() -> None:
     for each in loaders(0.8, batch=50, population=5_000, steps=400):
         if each.at_most is not None and each.at_least is not None:

@@ -198,6 +198,7 @@ def test_sampled_laplaces_between_replaced_records_are_exact(
     assert least <= certify(event, delta).epsilon <= most < least * 1.02
 
 
+@pytest.mark.thorough
 def test_no_vectors_are_told_apart_better_than_opposite_records() -> None:
     """Records (v_1, v_2) and (w_1, w_2) with |v|_1, |w|_1 <= half, against the curve; v = -w = (half, 0) attains it."""
     rate, half = 0.2, 1.5
