@@ -22,7 +22,7 @@ from dpcheck.audits.running.recorder import Recorder
 from dpcheck.lines import compared, reading, watched
 from dpcheck.source import code_of, place_of
 
-_SECONDS = 0.5  # of calls to the mechanism, by either; the hint is left out where they take longer
+_SECONDS = 0.5  # of processor time for calls to the mechanism, by either; no hint where they take longer
 _RUNS = 100  # with which a number without noise is told from one whose noise shows rarely
 _CAUSES = ("scale", "draws", "source", "reuse", "privacy")  # before what follows from them
 
@@ -33,10 +33,10 @@ def named_part(
     """Say what is wrong with which draw, at which line, of a mechanism found violated; empty where runs do not tell."""
     if audit.verdict != "violated" or isinstance(mechanism, OtherPython):  # whose lines do not run here
         return ""
-    last = time.perf_counter() + _SECONDS
+    spent = _stopwatch()
 
     def timed(dataset: Any, rng: Any) -> Any:
-        if time.perf_counter() > last:
+        if spent() > _SECONDS:
             raise TimeoutError
         return mechanism(dataset, rng, 1) if vectorized else mechanism(dataset, rng)
 
@@ -49,12 +49,18 @@ def named_part(
         seen for seen in (found.observations if found else ())
         if seen.verdict == "violated" or (seen.topic in _CAUSES[:2] and seen.verdict == "inconclusive")
     ]  # fmt: skip
-    words = lines_at(mechanism, data, neighbour, vectorized=vectorized, until=last + _SECONDS)
+    words = lines_at(mechanism, data, neighbour, vectorized=vectorized)
     if found is None or not telling:
         return words
     cause = min(telling, key=lambda seen: _CAUSES.index(seen.topic))
     reason = found.implied.reason if cause.topic == "privacy" and found.implied else cause.reason
     return f"{reason}; {words}" if words else reason
+
+
+def _stopwatch() -> Callable[[], float]:
+    """Count this thread's seconds of processor time, which other work does not change; of waiting, a tenth."""
+    busy, clock = time.thread_time(), time.perf_counter()
+    return lambda: max(time.thread_time() - busy, (time.perf_counter() - clock) / 10)
 
 
 def lines_at(mechanism: Callable[..., Any], data: Any, neighbour: Any, **how: Any) -> str:
@@ -66,20 +72,18 @@ def lines_at(mechanism: Callable[..., Any], data: Any, neighbour: Any, **how: An
     return f"{words} ({place})" if words and place else words
 
 
-def inside(
-    mechanism: Callable[..., Any], data: Any, neighbour: Any, *, vectorized: bool = False, until: float | None = None
-) -> tuple[str, str]:
-    """Watch a mechanism that an audit called violated, on both data sets with the same draws, until a time.
+def inside(mechanism: Callable[..., Any], data: Any, neighbour: Any, *, vectorized: bool = False) -> tuple[str, str]:
+    """Watch a mechanism that an audit called violated, on both data sets with the same draws.
 
     Returned are a clause on what the code does, and ``"FILE:LINE"``; both are empty where the code cannot be watched.
     """
     code = code_of(mechanism)
     if code is None:
         return "", ""
-    last = time.perf_counter() + _SECONDS if until is None else until
+    spent = _stopwatch()
 
     def output(side: Any, rng: np.random.Generator) -> Any:
-        if time.perf_counter() > last:
+        if spent() > _SECONDS:
             raise TimeoutError
         return mechanism(side, rng, *((1,) if vectorized else ()))
 
