@@ -58,9 +58,9 @@ def named_part(
 
 
 def _stopwatch() -> Callable[[], float]:
-    """Count this thread's seconds of processor time, which other work does not change; of waiting, a tenth."""
+    """Count this thread's seconds of processor time, which other work does not change; of waiting, a quarter."""
     busy, clock = time.thread_time(), time.perf_counter()
-    return lambda: max(time.thread_time() - busy, (time.perf_counter() - clock) / 10)
+    return lambda: max(time.thread_time() - busy, (time.perf_counter() - clock) / 4)
 
 
 def lines_at(mechanism: Callable[..., Any], data: Any, neighbour: Any, **how: Any) -> str:

@@ -276,14 +276,19 @@ def test_nothing_is_named_where_nothing_shows():
     assert named_part(replace(audit, verdict="consistent"), noisy, DATA, NEIGHBOUR) == ""
 
 
-def test_a_slow_mechanism_gets_no_hint():
+def test_a_slow_mechanism_is_called_a_few_times_only():
     audit = audit_privacy(noisy, DATA, NEIGHBOUR, epsilon=1.0, trials=400)
-    started = time.perf_counter()
-    assert named_part(audit, lambda x, rng: time.sleep(0.05) or noisy(x, rng), DATA, NEIGHBOUR) == ""
-    assert time.perf_counter() - started < 3
+    calls = []
+
+    def slow(x, rng):
+        calls.append(time.sleep(0.4))
+        return noisy(x, rng)
+
+    named_part(audit, slow, DATA, NEIGHBOUR)
+    assert len(calls) <= 12  # two looks, each for two seconds and the call that is going on
 
 
-def test_the_hint_is_quick_and_says_nothing_that_was_not_seen():
+def test_the_hint_says_nothing_that_was_not_seen():
     audit = audit_privacy(noisy, DATA, NEIGHBOUR, epsilon=1.0, trials=400)
 
     def loop(x, rng):
@@ -293,10 +298,7 @@ def test_the_hint_is_quick_and_says_nothing_that_was_not_seen():
         return total + int(rng.integers(3))
 
     many = [*range(50_000)]
-    started = time.perf_counter()
     assert "nothing is drawn" not in named_part(audit, loop, many, [*many[:-1], 0])
-    assert time.perf_counter() - started < 10
-    assert named_part(audit, lambda x, rng: time.sleep(1.2) or sum(x) // 1, DATA, NEIGHBOUR) == ""
     assert named_part(audit, lambda x, rng: float(x) + int(rng.integers(3)), np.array(3.0), np.array(2.0)) == ""
 
 
