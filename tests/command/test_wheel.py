@@ -16,7 +16,7 @@ from files import ROOT, others, sources
 import dpcheck
 
 # They read what lies beside the code: ledgers, expected verdicts, the data set, the entry points.
-TESTED = ("test_datasets.py", "test_findings.py", "test_package.py", "test_pytest_plugin.py")
+TESTED = ("test_datasets.py", "test_downloads.py", "test_findings.py", "test_package.py", "test_pytest_plugin.py")
 
 
 @pytest.fixture(scope="module")
