@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import tables
+from guessed_coins import count_right, excess, gaussian, gdp, largest, outputs
 from independent_guesses import Levels
 from numpy.typing import NDArray
 from scipy import optimize, sparse, special, stats
-from test_one_run import count_right, excess, gaussian, gdp, largest, outputs
 
 from dpcheck.accounting import certify, privacy_curve
 from dpcheck.audits.limits import guesses as coin_guesses

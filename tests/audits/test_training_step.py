@@ -5,106 +5,42 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from slices import first
+from training_loops import (
+    BATCH,
+    CLIP,
+    MULTIPLIER,
+    RECORDS,
+    STEPS,
+    N,
+    by_actual_size,
+    clip,
+    clipped_after_averaging,
+    favouring,
+    half,
+    mean_with_fixed_noise,
+    microbatches,
+    momentum,
+    noise,
+    often,
+    poisson,
+    quiet_when_empty,
+    raises_when_empty,
+    right,
+    shared,
+    shuffled,
+    single,
+    step,
+    unclipped,
+)
 
 from dpcheck import InputError, audit_training_step, certify
 from dpcheck.audits.step_gradient import clipping_finding, noise_finding
 from dpcheck.audits.step_parts import TrainingStep
-from dpcheck.audits.step_sampling import cyclic_sampling_finding, divisor_finding, sampling_finding
+from dpcheck.audits.step_sampling import divisor_finding, sampling_finding
 from dpcheck.events import Gaussian, Repeated, Sampled
 
-N, BATCH, STEPS, CLIP, MULTIPLIER = 48, 12, 100, 1.0, 1.0
-RECORDS = np.random.default_rng(0).normal(size=(N, 3))
 CLAIM = {"batch": BATCH, "steps": STEPS, "trials": 400}
 EVENTS = Repeated(Sampled((Gaussian(MULTIPLIER),), "poisson", N, BATCH, "add_or_remove_one"), STEPS)
-
-
-def poisson(n, rng):
-    while True:
-        yield np.flatnonzero(rng.random(n) < BATCH / N)
-
-
-def shuffled(n, rng):
-    while True:
-        order = rng.permutation(n)
-        for start in range(0, n, BATCH):
-            yield order[start : start + BATCH]
-
-
-def clip(g):
-    return g * np.minimum(1, CLIP / np.maximum(np.linalg.norm(g, axis=-1, keepdims=True), 1e-12))
-
-
-def noise(rng, scale=CLIP * MULTIPLIER):
-    return rng.normal(scale=scale, size=3)
-
-
-def right(w, batch, rng):
-    return (clip(batch - w).sum(0) + noise(rng)) / BATCH
-
-
-def single(w, batch, rng):
-    """In float32 throughout."""
-    total = clip((batch - w).astype(np.float32)).sum(0, dtype=np.float32)
-    return (total + rng.standard_normal(3, dtype=np.float32)) / np.float32(BATCH)
-
-
-def momentum(w, batch, rng):
-    """A velocity of noisy gradients that were released before is added: post-processing."""
-    return np.array([0.3, -0.2, 0.1]) * 0.9 + right(w, batch, rng)
-
-
-def by_actual_size(w, batch, rng):
-    return clip(batch - w).sum(0) / BATCH + noise(rng) / max(1, len(batch))
-
-
-def clipped_after_averaging(w, batch, rng):
-    mean = (batch - w).mean(0) if len(batch) else np.zeros(3)
-    return (clip(mean) + noise(rng)) / BATCH
-
-
-def microbatches(w, batch, rng):
-    parts = [clip((batch[k : k + 2] - w).mean(0)) for k in range(0, len(batch), 2)]
-    return (np.sum(parts, 0) + noise(rng)) / BATCH
-
-
-def shared(w, batch, rng):
-    return (clip(batch - w).sum(0) + rng.normal()) / BATCH
-
-
-def half(w, batch, rng):
-    return (clip(batch - w).sum(0) + noise(rng) / 2) / BATCH
-
-
-def unclipped(w, batch, rng):
-    return ((batch - w).sum(0) + noise(rng)) / BATCH
-
-
-def quiet_when_empty(w, batch, rng):
-    return right(w, batch, rng) if len(batch) else np.zeros(3)
-
-
-def raises_when_empty(w, batch, rng):
-    return right(w, np.array([batch[0], *batch[1:]]), rng)
-
-
-def mean_with_fixed_noise(w, batch, rng):
-    return clip(batch - w).sum(0) / max(len(batch), 1) + noise(rng) / BATCH
-
-
-def often(n, rng):
-    """Half of the records, at each step."""
-    while True:
-        yield np.flatnonzero(rng.random(n) < 0.5)
-
-
-def favouring(n, rng):
-    """Record 17 twice as often."""
-    while True:
-        yield np.flatnonzero(rng.random(n) < BATCH / n * (1 + (np.arange(n) == 17)))
-
-
-def step(gradient=right, sampler=poisson, divisor=BATCH):
-    return TrainingStep(gradient, sampler, CLIP, CLIP * MULTIPLIER / divisor, divisor, np.zeros(3))
 
 
 def of_private_size(records):
@@ -479,83 +415,6 @@ def test_rounding_in_float16_is_no_excess_but_one_percent_is(width, single_after
     for excess, verdict in ((1.0, "consistent"), (1.01, "violated")):
         found, _ = clipping_finding(in_half(width, excess, single_after), records, [], None, 0)
         assert found.verdict == verdict, found.reason
-
-
-def in_turns(rate, equal=False, again=False):
-    """Two groups that take turns: of equal size or each record's own coin, dealt once or, wrongly, at each turn."""
-
-    def draw(n, rng):
-        group = rng.permutation(n) % 2 if equal else rng.integers(2, size=n)
-        number = 0
-        while True:
-            if again:
-                group = rng.integers(2, size=n)
-            yield np.flatnonzero((group == number % 2) & (rng.random(n) < rate))
-            number += 1
-
-    return draw
-
-
-TURNS = {
-    "batch": BATCH,
-    "steps": STEPS,
-    "scheme": "cyclic_poisson",
-    "cycle": 2,
-    "trials": 200,
-    "epsilon": 60.0,
-    "delta": 1e-5,
-}
-
-
-@pytest.mark.parametrize(
-    ("sampler", "verdict", "words"),
-    first(
-        2,
-        [
-            (in_turns(0.5), "consistent", "each record has one turn in 2"),
-            (in_turns(0.5, equal=True), "inconclusive", "dpcheck does not certify this for records that are added"),
-            (in_turns(0.5, again=True), "violated", "of a cycle of 2"),
-            (in_turns(0.7), "violated", "not drawn at their turns as accounted"),
-            (poisson, "violated", "of a cycle of 2"),
-        ],
-    ),
-)
-def test_cyclic_poisson_sampling(sampler, verdict, words):
-    """Null: cyclic Poisson sampling; level 5 %, fixed seed. A record takes part in at most half of the steps."""
-    audit = audit_training_step(step(sampler=sampler), RECORDS, **TURNS)
-    found = {finding.part: finding for finding in audit.findings}
-    assert found["sampling"].verdict == verdict and words in found["sampling"].reason
-    half_of_them = Repeated(Sampled((Gaussian(MULTIPLIER),), "poisson", N, 2 * BATCH, "add_or_remove_one"), STEPS // 2)
-    assert audit.certified == certify(half_of_them, 1e-5).epsilon
-    assert {found[part].verdict for part in ("accounting", "noise", "clipping")} == {"consistent"}
-
-
-def test_groups_of_equal_size_leave_the_rest_out_and_are_certified_for_records_that_are_replaced():
-    found = cyclic_sampling_finding(step(sampler=in_turns(0.5, True)), N, BATCH, 2, "replace_one", 0.99, 0)
-    assert found.verdict == "consistent"
-
-    def all_but_the_last(n, rng):
-        yield from in_turns(0.5, equal=True)(n - n % 2, rng)
-
-    sampled = step(sampler=all_but_the_last)
-    assert cyclic_sampling_finding(sampled, 25, 6, 2, "replace_one", 0.99, 0).verdict == "consistent"
-
-
-def test_noise_that_is_correlated_over_steps_is_not_certified():
-    made = TrainingStep(right, in_turns(0.5), CLIP, CLIP * MULTIPLIER / BATCH, BATCH, np.zeros(3), correlated=True)
-    audit = audit_training_step(made, RECORDS, **TURNS)
-    found = {finding.part: finding for finding in audit.findings}
-    assert audit.verdict == "inconclusive" and np.isnan(audit.certified) and np.isnan(audit.audited)
-    assert found["accounting"].reason.startswith("dpcheck does not certify noise that depends on")
-    assert {found[part].verdict for part in ("sampling", "clipping")} == {"consistent"}
-    assert "release" not in found
-
-
-def test_a_cycle_needs_its_scheme_and_enough_records():
-    with pytest.raises(InputError, match="cycle must be 1 unless scheme is cyclic_poisson, got 2"):
-        audit_training_step(step(), RECORDS, **TURNS | {"scheme": "poisson"})
-    with pytest.raises(InputError, match="cycle must be at most 4, records over batch, got 5"):
-        audit_training_step(step(), RECORDS, **TURNS | {"cycle": 5})
 
 
 @pytest.mark.parametrize(("share", "verdict"), [(0.69, "consistent"), (0.64, "violated")])
