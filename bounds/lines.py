@@ -90,7 +90,7 @@ def _of_sympy(target: Any, conditions: tuple[Any, ...]) -> Typed:
 
     from dpcheck.bounds import terms
 
-    if target in (True, False):  # of Python or of sympy
+    if isinstance(target, bool | sympy.logic.boolalg.BooleanAtom):
         raise InputError(_FOLDED.format(bool(target)))
     relation: Relational = target
     fit = isinstance(relation, sympy.core.relational.Relational) and type(relation).__name__ in _SIGN
