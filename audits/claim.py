@@ -242,7 +242,8 @@ class PrivacyClaim:
         try:
             events = read_events(claim)
         except InputError as error:
-            raise InputError(f"claim must be a PrivacyClaim, privacy events or a curve, got {claim!r}"[:200]) from error
+            said = f"claim must be a PrivacyClaim, privacy events or a curve, got {one_line(claim)}"
+            raise InputError(said[:200]) from error
         from dpcheck.accounting import privacy_curve
         from dpcheck.accounting.event_counts import count_events
 

@@ -16,6 +16,7 @@ from dpcheck.bounds.text import Typed, parse
 from dpcheck.bounds.tokens import SIGNS, TextError
 from dpcheck.bounds.typed import Tree
 from dpcheck.errors import InputError, one_line, require
+from dpcheck.reading import text_of, within
 
 if TYPE_CHECKING:
     from sympy.core.relational import Relational
@@ -54,10 +55,8 @@ def claims(target: Any, conditions: tuple[Any, ...] = ()) -> list[dict[str, Any]
 
 def _lines(path: str) -> Iterator[tuple[str, str]]:
     """Yield the place and the text of every line of a file that is to be checked."""
-    try:
-        text = Path(path).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the file of lines must be text that can be read, got {path}: {one_line(error)}") from error
+    with within(path):
+        text = text_of(path, "the file of lines")
     fenced, found = False, 0
     for number, line in enumerate(text.splitlines(), 1):
         bare = line.strip()
@@ -90,7 +89,7 @@ def _of_sympy(target: Any, conditions: tuple[Any, ...]) -> Typed:
 
     from dpcheck.bounds import terms
 
-    if target in (True, False):  # of Python or of sympy
+    if isinstance(target, bool | sympy.logic.boolalg.BooleanAtom):
         raise InputError(_FOLDED.format(bool(target)))
     relation: Relational = target
     fit = isinstance(relation, sympy.core.relational.Relational) and type(relation).__name__ in _SIGN

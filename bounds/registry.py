@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # what a run of an algorithm looks up is a theorem, without a
     from dpcheck.bounds.claim import Claim
 
 GROUP = "dpcheck.papers"  # the entry points of papers, each a package or a module
+_LONGEST = 200  # letters of a name, or of words
 _ENGINE = ("coq", "formulas", "prover")  # folders beside this file that are no papers
 
 
@@ -225,6 +226,7 @@ def find(target: str | None = None) -> tuple[Claim, ...]:
     require(target is None or isinstance(target, str), "target", "be a name", target)
     if target is not None and target.endswith(".py"):
         return _load(target)
+    require(target is None or len(target) <= _LONGEST, "target", f"be a name of up to {_LONGEST} letters", target)
     if target is None or _module(target):
         return claims(target)
     home, _, id = target.partition(".")

@@ -18,6 +18,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import sympy
@@ -67,6 +68,10 @@ class Statement:
 
     def __str__(self) -> str:
         """Return the statement as plain text."""
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         return self.template.format(**{name: plain(value) for name, value in self.formulas.items()})
 
     def latex(self) -> str:

@@ -21,7 +21,7 @@ import dpcheck
 from dpcheck.accounting.matrix_noise import read_encoder
 from dpcheck.accounting.other_events import read_event_file
 from dpcheck.algorithms.measure import Experiment
-from dpcheck.bounds import workers
+from dpcheck.bounds import lines, workers
 from dpcheck.bounds.claim import Claim
 from dpcheck.commands import audit, inputs, rate
 from dpcheck.commands.algorithms import Table
@@ -129,6 +129,9 @@ READERS: dict[str, tuple[str, str, Callable[[], bytes], Callable[[str], object]]
         lambda: _json([{"class_name": "Repeated", "event": {"class_name": "Gaussian", "noise_multiplier": 2.0},
         "count": 3}]),
         read_event_file,
+    ),
+    "lines to prove": (
+        "bounds.lines", ".md", lambda: b"# a\n```dpcheck\nx^2 >= 2 x - 1 for x in [0, 1]\n```\n", lines.claims
     ),
     "a table of rates": ("dpcheck.commands.rate", ".csv", lambda: _CSV, rate.read_table),
     "rows that were measured": (

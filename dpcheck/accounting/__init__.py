@@ -108,7 +108,7 @@ def certify(
     require_delta(delta)
     require_count(group, "group")
     known = isinstance(released, str) and released in ("all", "last")
-    require(known, "released", "be 'all' or 'last'", repr(released))
+    require(known, "released", "be 'all' or 'last'", released)
     if isinstance(events, Best):
         require(released == "all", "released", "be left out where the best of several runs is released", released)
         require(group == 1, "group", "be 1 where the best of several runs is released", group)

@@ -226,7 +226,7 @@ def at_work(options: Namespace) -> Iterator[tuple[Executor | None, Callable[[str
 
 @contextmanager
 def as_before() -> Iterator[None]:
-    """Give back the streams, even closed ones, the functions that trace, and NumPy's; InputError if NumPy's are others.
+    """Give back streams, closed ones too, and functions that trace, compute or write; InputError for what computes.
 
     No number that came out after somebody replaced :func:`numpy.random.default_rng` is one of dpcheck's.
     """
@@ -246,7 +246,7 @@ def as_before() -> Iterator[None]:
         for (module, name), function in functions.items():
             if getattr(sys.modules[module], name, None) is not function:
                 setattr(sys.modules[module], name, function)
-                replaced.append(f"{module}.{name}")
+                replaced += [f"{module}.{name}"] * (module not in _WRITE)
         broke = sys.exc_info()[1]
         lost = set(path) - set(sys.path)
         if lost:
@@ -255,11 +255,14 @@ def as_before() -> Iterator[None]:
             raise InputError("the code under test must leave sys.path as it is, got one that took from it") from broke
         if replaced and not isinstance(broke, KeyboardInterrupt):
             got = f"one that replaced {', '.join(replaced)[:200]}"
-            raise InputError(f"the code under test must leave NumPy alone, got {got}") from broke
+            raise InputError(f"the code under test must leave NumPy, SciPy and math alone, got {got}") from broke
+
+
+_COMPUTE, _WRITE = ("numpy", "numpy.random", "scipy.special", "math"), ("json", "os", "tempfile")
 
 
 def _functions() -> dict[tuple[str, str], Any]:
-    """Return what NumPy's modules hold that can be called, where they are loaded."""
-    loaded = [name for name in ("numpy", "numpy.random") if name in sys.modules]
+    """Return what can be called of modules that compute or write, where they are loaded."""
+    loaded = [name for name in (*_COMPUTE, *_WRITE) if name in sys.modules]
     held = ((name, key, value) for name in loaded for key, value in vars(sys.modules[name]).items())
     return {(name, key): value for name, key, value in held if callable(value)}

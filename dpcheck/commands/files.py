@@ -84,6 +84,7 @@ class Files:
         for one in self.named:
             for value in one.values:
                 if one.role is File.STORE:
+                    yield one.name, Path(value)  # which may be made
                     yield from ((one.name, Path(value, f"{file}{end}")) for file in _STORES for end in _OF_SQLITE)
                 elif one.role is File.CODE:
                     file = inputs.file_of(value.partition(":")[0])

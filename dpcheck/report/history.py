@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
@@ -69,7 +70,9 @@ def revision() -> str:
 
 
 def _git(*arguments: str) -> str:
-    result = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True, timeout=_PATIENCE)
+    places = os.pathsep.join(filter(os.path.isabs, os.get_exec_path()))  # the others lead into the working folder
+    program = shutil.which("git", path=places) or os.devnull
+    result = subprocess.run([program, *arguments], capture_output=True, text=True, check=True, timeout=_PATIENCE)
     return result.stdout.strip()
 
 

@@ -113,6 +113,8 @@ def test_files_of_lines_are_checked_where_they_are_marked(tmp_path: Path, capsys
             (tmp_path / name).write_text(text, "utf-8")
         with pytest.raises(InputError, match="file of lines"):
             lines.claims(str(tmp_path / name))
+    (tmp_path / "marked.txt").write_text("x <= x + 1", "utf-8-sig")  # by the one reader, which waits for no pipe
+    assert lines.claims(str(tmp_path / "marked.txt"))
 
 
 def test_the_command_decides_a_file_and_exits_by_the_worst_verdict(tmp_path: Path, capsys: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import subprocess
 from dataclasses import replace
@@ -217,11 +218,11 @@ def test_runs_are_found_by_number_and_commit(tmp_path: Path, monkeypatch: pytest
     assert [run["commit"] for run in history("runs")] == commits
 
 
-@pytest.mark.parametrize("trap", ["fsmonitor", "filter", "process", "hook"])
+@pytest.mark.parametrize("trap", ["fsmonitor", "filter", "process", "hook", "program"])
 def test_the_commit_of_a_hostile_folder_runs_none_of_its_code(
     trap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A watcher, a filter and a hook that leave a file behind, which plain git starts."""
+    """A watcher, filters, a hook and a program that leave a file behind, which plain git starts."""
     monkeypatch.chdir(tmp_path)
     git("init", "-q")
     Path("a.py").write_text("1\n")
@@ -233,6 +234,9 @@ def test_the_commit_of_a_hostile_folder_runs_none_of_its_code(
     script.chmod(0o755)
     if trap == "hook":
         script.rename(tmp_path / ".git" / "hooks" / "post-index-change")
+    elif trap == "program":
+        script.rename(tmp_path / "git")
+        monkeypatch.setenv("PATH", os.pathsep + os.environ["PATH"])
     else:
         name = {"fsmonitor": "core.fsmonitor", "filter": "filter.trap.clean", "process": "filter.trap.process"}[trap]
         git("config", name, str(script))

@@ -17,6 +17,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from test_fuzz_readers import fuzz
 
+from dpcheck import InputError
+from dpcheck.bounds.registry import claims, prove
+
 FUNCTIONS = wrong.functions()
 DRAWN = (
     st.sampled_from(sorted(wrong.WRONG)).map(lambda name: wrong.WRONG[name]())
@@ -51,13 +54,22 @@ FOUND = {
     "audits.clipping.audit_clipping": {"bound": 5e-324}, "audits.rates.fit_rate": {"factors": np.zeros((1, 0))},
     "audits.sequential.audit_sequential": {"epsilon": 2**64}, "audits.tables.audit_tables": {"data": wrong.Silent()},
     "audits.training_step.audit_training_step": {"steps": 1, "scheme": np.ma.masked_array([1.0, 2.0])},
-    "checks.check": {"names": np.zeros(3)},
+    "checks.check": {"names": np.zeros(3)}, "accounting.certify": {"released": wrong.Silent()},
+    "audits.membership.audit_privacy": {"claim": wrong.Silent(), "epsilon": None, "delta": 0.0},
+    "bounds.registry.prove": {"target": np.zeros(0)},
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FOUND)
 def test_what_long_runs_found_is_mended(name: str) -> None:
     assert not wrong.wrong_with(FUNCTIONS[f"dpcheck.{name}"], FOUND[name])
+
+
+def test_a_name_that_none_could_have_is_refused_by_its_length() -> None:
+    with pytest.raises(InputError, match="up to 200 letters"):
+        prove("q " * 101)
+    listed = claims("dong2022")[0].statement
+    assert str(listed) is str(listed)  # printing all of them for each refusal took most of its time
 
 
 def test_the_table_of_long_runs_names_what_is_there() -> None:

@@ -45,6 +45,7 @@ def test_the_table_is_of_these_trials() -> None:
 
 BROKEN = {  # what code under test does -> exit code, words of the result or of the only line that says why
     "closes streams": ("0", "consistent"), "no streams": ("0", "consistent"),
+    "no JSON": ("0", "consistent"),
     "raises a mute error": ("2", "Mute that has no text"), "traces": ("2", "ValueError: trace at m.py:"),
     "other generators": ("2", "replaced numpy.random.default_rng"), "closes files": ("2", "Bad file descriptor"),
 }  # fmt: skip

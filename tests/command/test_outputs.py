@@ -134,6 +134,8 @@ def test_no_output_is_an_input(
             assert main(given) == 2
             assert capsys.readouterr().err.splitlines() == [f"dpcheck: error: {said}"]
         trials += 1
+    if (read.type, written.type) == (File.STORE, File.WRITTEN):  # both to be made
+        assert "another file than" in refusal(line(command, **{name_of(read): "new", name_of(written): "./new"}))
     assert trials == 9 * len(files)
     assert all(Path(name).read_text() == "kept" for name in files)
 
