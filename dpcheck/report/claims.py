@@ -16,7 +16,6 @@ from rich.table import Table
 from rich.text import Text
 
 from dpcheck import __version__
-from dpcheck.audits.bugs.bug import Bug, Examination
 from dpcheck.bounds.kind import TYPED
 from dpcheck.bounds.ledger import SHARES, ClaimResult
 from dpcheck.errors import InputError
@@ -26,8 +25,8 @@ from dpcheck.report.terminal import listed, paragraph, say, wrapped
 from dpcheck.shown import readable
 
 if TYPE_CHECKING:
+    from dpcheck.audits.bugs.bug import Bug, Examination
     from dpcheck.bounds.claim import Claim
-    from dpcheck.bounds.ledger import ClaimResult
     from dpcheck.bounds.theorem import Theorem
 
 
