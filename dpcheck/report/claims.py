@@ -114,7 +114,7 @@ def _word(result: ClaimResult) -> Text:
 
 
 def _claim_explained(result: ClaimResult, width: int, code: str) -> str:
-    """The verdict, the statement, what breaks or saves it, and every step; a formula stays on its line."""
+    """The verdict, the statement, what breaks or saves it, and every step; LaTeX stays on its line."""
     claim, evidence = result.claim, result.evidence
     lines = wrapped(
         f"{claim.id}  {standing(result.verdict).sign} {result.verdict}  ({result.method}, {result.seconds:.1f} s)",
@@ -136,7 +136,7 @@ def _claim_explained(result: ClaimResult, width: int, code: str) -> str:
     lines += [line for head, text in parts for line in wrapped(f"  {head}{text}", width)]
     for number, step in enumerate(evidence["steps"], 1):
         lines += wrapped(f"  {number}. [{step['kind']}, {step['trust']}] {step['says']}", width)
-        lines.append(f"       {step['formula']}")
+        lines += wrapped(f"       {step['formula']}", width)
         if step["kind"] != "cited":
             lines.append(f"       ${step['latex']}$")
         if "tightness" in step:
