@@ -123,11 +123,11 @@ class _Reader:
             return [sign, *self._argument()]
         if raw in _ENCLOSED:
             end, name = _ENCLOSED[raw]
-            found = self._call(name, lambda: self._closed(end))
+            called = self._call(name, lambda: self._closed(end))
             if name == "norm" and self._next == "_":  # the Euclidean norm is the only one
                 self._at += 1
                 self._expect("2")
-            return found
+            return called
         if raw[0] == "\\":
             return self._command(raw[1:])
         if raw[0].isalpha():
