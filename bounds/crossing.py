@@ -21,7 +21,7 @@ from dpcheck.bounds import terms, wording
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region
 from dpcheck.bounds.calibration import NotPrivate, Private
 from dpcheck.bounds.claim import Claim
-from dpcheck.bounds.coq import kernel, scripts
+from dpcheck.bounds.coq import kernel
 from dpcheck.bounds.coq.statement import statement
 from dpcheck.bounds.decision import BY_HAND, Basis, Decision, decided
 from dpcheck.bounds.evidence import (
@@ -204,6 +204,8 @@ def answer(request: Mapping[str, Any], known: Callable[[Any], object] = lambda a
     limit.deadline = time.monotonic() + _OF_THE_TIME * float(request.get("seconds", "inf"))
     reached = result(stated, relations, lambda early: known((named, early.fields())))
     if request.get("library") or request.get("export"):
+        from dpcheck.bounds.coq import scripts
+
         steps = stated.decision().evidence.steps or relations
         proofs = scripts.prove(steps, _session(request["library"])) if request.get("library") else {}
         if request.get("library"):

@@ -72,6 +72,16 @@ class _Plain(StrPrinter):  # type: ignore[misc]  # sympy carries no types
         text: str = super()._print_Pow(expr, rational)
         return text.replace("**", "^")
 
+    def _print_Sum(self, expr: Any) -> str:
+        return self._over_ranges("sum", expr)
+
+    def _print_Product(self, expr: Any) -> str:
+        return self._over_ranges("prod", expr)
+
+    def _over_ranges(self, name: str, expr: Any) -> str:
+        ranges = "".join(f", {letter} = {self._print(low)}..{self._print(high)}" for letter, low, high in expr.limits)
+        return f"{name}({self._print(expr.function)}{ranges})"
+
     def _print_Relational(self, expr: Any) -> str:
         sign = {"==": "=", "!=": "!="}.get(expr.rel_op, expr.rel_op)
         return f"{self._print(expr.lhs)} {sign} {self._print(expr.rhs)}"

@@ -115,7 +115,7 @@ def _counterexample(step: Step) -> Counterexample | None:
         point = step.outcome().point
         if point is None:
             return None
-        return _broken(step.relation(), tuple(point.items()))
+        return _broken(step.relation(), tuple(point.items()), wording.relation(step))
     if isinstance(step, Below):
         broken = _broken(sympy.Lt(step.smaller, step.larger, evaluate=False), ())
         return broken if broken.holds() else None
@@ -129,10 +129,10 @@ def _counterexample(step: Step) -> Counterexample | None:
     return next((failure for values in _points(letters) if (failure := _broken(relation, values)).holds()), None)
 
 
-def _broken(relation: Any, values: tuple[tuple[Any, Any], ...]) -> Counterexample:
+def _broken(relation: Any, values: tuple[tuple[Any, Any], ...], text: str = "") -> Counterexample:
     """Return the counterexample, which says what fails and where: what an author says of a step may be anything."""
     at = ", ".join(f"{letter} = {plain(value)}" for letter, value in values)
-    return Counterexample(f"{plain(relation)} fails{f' at {at}' if at else ''}", relation, values)
+    return Counterexample(f"{text or plain(relation)} fails{f' at {at}' if at else ''}", relation, values)
 
 
 def _points(letters: list[Any]) -> Iterator[tuple[tuple[Any, Any], ...]]:

@@ -1,8 +1,9 @@
 """LaTeX as tokens of the grammar of :mod:`dpcheck.bounds.text`, every one with its place in what was typed.
 
 Read are ``\\frac \\sqrt[n] \\binom``, ``\\log \\ln \\exp \\min \\max ...`` with or without brackets, powers, indices,
-``\\sum_{t=1}^{T}`` and ``\\prod``, ``\\le \\leq \\ge \\geq < > =``, ``\\cdot \\times``, ``\\left \\right``, bars,
-``\\lfloor \\lceil``, Greek letters, ``\\text{for integer } n``, ``\\forall n \\in \\mathbb{Z}``, ``\\in [0, 1)``.
+``\\sum_{t=1}^{T}`` and ``\\prod``, ``\\le \\leq \\ge \\geq < > = <= >=``, ``\\cdot \\times``, ``\\left \\right``,
+bars, ``\\|x\\|``, ``\\langle x, y \\rangle``, ``\\lfloor \\lceil``, Greek letters, ``\\text{for integer } n``,
+``\\forall n \\in \\mathbb{Z}``, ``\\in [0, 1)``.
 The body of a sum is the product after it. ``\\log n^2`` is the logarithm of the square; ``\\log 2 n`` is refused.
 """
 
@@ -15,7 +16,7 @@ from typing import NoReturn
 from dpcheck.bounds.tokens import FUNCTIONS, SIGNS, SUMS, WORDS, TextError, Token, plain_name
 from dpcheck.bounds.tokens import tokens as plain_tokens
 
-_RAW = re.compile(r"\\(?:[A-Za-z]+|.)|\s+|\d+(?:\.\d+)?|\.\d+|[^\W\d_]+|.", re.DOTALL)
+_RAW = re.compile(r"\\(?:[A-Za-z]+|.)|\s+|\d+(?:\.\d+)?|\.\d+|[^\W\d_]+|[<>=]=|.", re.DOTALL)
 _RELATIONS = {
     "le": "<=", "leq": "<=", "leqslant": "<=", "lt": "<", "ge": ">=", "geq": ">=", "geqslant": ">=", "gt": ">",
 }  # fmt: skip
@@ -35,7 +36,10 @@ _GREEK = {
 _TEXT = {"text", "mathrm", "operatorname", "textrm", "mathit", "textit", "mathsf"}
 _SETS = {"R": ("real",), "Z": ("integer",), "Q": ("rational",)}
 _OPEN, _CLOSE = ("(", "[", "\\{"), (")", "]", "\\}")
-_ENCLOSED = {"\\lfloor": ("\\rfloor", "floor"), "\\lceil": ("\\rceil", "ceil")}
+_ENCLOSED = {
+    "\\lfloor": ("\\rfloor", "floor"), "\\lceil": ("\\rceil", "ceil"), "\\langle": ("\\rangle", "inner"),
+    "\\|": ("\\|", "norm"), "\\lVert": ("\\rVert", "norm"), "\\Vert": ("\\Vert", "norm"),
+}  # fmt: skip
 
 
 def tokens(text: str) -> list[Token]:
@@ -119,21 +123,23 @@ class _Reader:
             return [sign, *self._argument()]
         if raw in _ENCLOSED:
             end, name = _ENCLOSED[raw]
-            return self._call(name, lambda: self._closed(end))
+            called = self._call(name, lambda: self._closed(end))
+            if name == "norm" and self._next == "_":  # the Euclidean norm is the only one
+                self._at += 1
+                self._expect("2")
+            return called
         if raw[0] == "\\":
             return self._command(raw[1:])
         if raw[0].isalpha():
             return self._word(raw)
         token = plain_tokens(raw)[0] if raw != "_" and raw != "'" else self._fail("an index must follow a letter")
-        if raw in "<>" and self._at + 1 < len(self._raw) and self._raw[self._at + 1][0] == "=":
-            self._fail(f"write \\{'le' if raw == '<' else 'ge'}")
         found = Token(token.kind, token.text, self._place, True)
         self._at += 1
         return [found]
 
     def _closed(self, shut: str) -> list[Token]:
         self._at += 1
-        inner = self.until()
+        inner = self.until(shut)
         self._expect(shut)
         return inner
 
@@ -171,7 +177,9 @@ class _Reader:
             self._at += 1
             return [Token("word", raw, place, True)]
         if len(raw) > 1 and raw.isascii():
-            known = f"\\{raw}" if raw in FUNCTIONS or raw in _GREEK else f"{' '.join(raw)}, or \\mathrm{{{raw}}}"
+            known = (
+                f"\\{raw}" if raw in {*FUNCTIONS, *_GREEK, *SUMS, "sqrt"} else f"{' '.join(raw)}, or \\mathrm{{{raw}}}"
+            )
             self._fail(f"{raw} is {len(raw)} letters in LaTeX: write {known}")
         return self._letter(raw)
 

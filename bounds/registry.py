@@ -38,11 +38,11 @@ from typing import TYPE_CHECKING, Any
 from dpcheck.arguments import checked
 from dpcheck.bounds import ledger
 from dpcheck.bounds.ledger import ClaimResults
-from dpcheck.bounds.theorem import Theorem
 from dpcheck.errors import InputError, one_line, raised, require
 
-if TYPE_CHECKING:  # what a run of an algorithm looks up is a theorem, without a claim and its provers
+if TYPE_CHECKING:  # neither a claim, with its provers, nor a theorem before one is looked up
     from dpcheck.bounds.claim import Claim
+    from dpcheck.bounds.theorem import Theorem
 
 GROUP = "dpcheck.papers"  # the entry points of papers, each a package or a module
 _LONGEST = 200  # letters of a name, or of words

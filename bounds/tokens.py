@@ -71,7 +71,8 @@ def tokens(text: str) -> list[Token]:
     while place < len(text):
         match = _TOKEN.match(text, place)
         if match is None:
-            raise TextError(f"unknown sign {one_line(text[place])!r}", text, place)
+            braces = " (write sum(1/t, t = 1..T), or all of it in LaTeX)" if text[place] in "{}" else ""
+            raise TextError(f"unknown sign {one_line(text[place])!r}{braces}", text, place)
         kind, word = str(match.lastgroup), match.group()
         raised = [at for at, c in enumerate(word) if kind == "word" and c.isnumeric() and not c.isdecimal()]
         if raised:  # x² is no letter of that name

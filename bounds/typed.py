@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -230,21 +231,26 @@ class Formulas:
 
     def _factorial(self, top: Tree) -> Tree:
         """Return 1*2*...*top as a product; one that runs backwards, as for a top below 0, is not decided."""
-        return self._counted(top, lambda k: k)
+        count = self._small(top)
+        return number(math.factorial(count)) if count is not None else self._counted(top, lambda k: k)
 
     def _binomial(self, top: Tree, chosen: Tree) -> Tree:
         """Return the product of (top + 1 - j)/j for j from 1 to ``chosen``: a binomial coefficient for any top."""
+        count = self._small(chosen)
+        if count is not None:
+            terms = top[1:] if top[0] == "Add" else [top]
+            factors = [top, *(["Add", *terms, number(-j)] for j in range(1, count))][:count]
+            below = [["Pow", number(math.factorial(count)), MINUS]] if count > 1 else []
+            return _product([*factors, *below]) if factors else number(1)
+        return self._counted(chosen, lambda j: ["Mul", ["Add", top, number(1), _negative(j)], ["Pow", j, MINUS]])
 
-        def factor(j: Tree) -> Tree:
-            return ["Mul", ["Add", top, number(1), _negative(j)], ["Pow", j, MINUS]]
-
-        return self._counted(chosen, factor)
+    def _small(self, count: Tree) -> int | None:
+        """Return a number of factors that are written out."""
+        known = value_of(count)
+        return int(known) if known is not None and known.denominator == 1 and 0 <= known <= _WRITTEN_OUT else None
 
     def _counted(self, count: Tree, factor: Callable[[Tree], Tree]) -> Tree:
-        """Return the product of the factors 1 to ``count``, written out where it is a small number."""
-        known = value_of(count)
-        if known is not None and known.denominator == 1 and 0 <= known <= _WRITTEN_OUT:
-            return _product([number(1), *(factor(number(j)) for j in range(1, int(known) + 1))])
+        """Return the product of the factors 1 to ``count``."""
         typed = {token.text for token in self._tokens} | self._counters
         name = next(name for name in ("j", "i", *(f"j_{k}" for k in range(len(typed) + 1))) if name not in typed)
         self._counters.add(name)

@@ -45,13 +45,17 @@ def quantified(step: Any) -> str:
     return ""
 
 
+def relation(step: Inequality) -> str:
+    """Return an inequality without its domain."""
+    left, right = _sides(*step.sides())
+    return f"{left} {step.sign} {right}"
+
+
 def _text(step: Any) -> str:
     over = quantified(step)
     end = f" for {over}" if over else ""
     if isinstance(step, Inequality):
-        smaller, larger = step.sides()
-        left, right = _sides(smaller, larger)
-        return f"{left} {step.sign} {right}{end}{_defined(smaller, larger)}"
+        return f"{relation(step)}{end}{_defined(*step.sides())}"
     if isinstance(step, Identity):
         return f"{plain(step.left)} = {plain(step.right)}{end}{_defined(step.left, step.right)}"
     if isinstance(step, AtMost):

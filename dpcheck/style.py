@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -43,6 +41,7 @@ def small(axis: Any) -> None:
 
 def ticks_at(axis: Any, levels: Any, *, most: int = _TICKS) -> None:
     """Write plain numbers below an axis, at levels that were measured."""
+    import numpy as np
     from matplotlib.ticker import NullLocator
 
     levels = np.unique(levels)
@@ -67,6 +66,4 @@ def plain_logs(axis: Any) -> None:
 def not_positive(axis: Any, x: Any, words: str) -> None:
     """Mark at the foot of a logarithmic axis the means that have no place on it."""
     foot = axis.get_xaxis_transform()
-    axis.plot(
-        x, np.full(len(x), 0.03), "v", transform=foot, color=MEASURED, fillstyle="none", markersize=4, label=words
-    )
+    axis.plot(x, [0.03] * len(x), "v", transform=foot, color=MEASURED, fillstyle="none", markersize=4, label=words)

@@ -4,7 +4,6 @@ from typing import Any
 
 import sympy
 from sympy.concrete.gosper import gosper_term
-from sympy.integrals.manualintegrate import manualintegrate
 
 _LARGE = 30  # operations of a summand for which integrals and hypergeometric terms are looked for
 
@@ -83,6 +82,8 @@ def integral(g: Any, x: Any) -> Any:
             return factor * base ** (power + 1) / (slope * (power + 1))
     if g.count_ops() > _LARGE:
         return None
+    from sympy.integrals.manualintegrate import manualintegrate  # its many rules take a while to load
+
     try:
         found = manualintegrate(g, x)
     except (NotImplementedError, ValueError, TypeError, RecursionError):

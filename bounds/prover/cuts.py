@@ -20,6 +20,7 @@ from sympy import Rational
 
 from dpcheck.bounds.prover import ball, ranges
 from dpcheck.bounds.prover.domain import Domain
+from dpcheck.bounds.prover.numeric import numeric
 from dpcheck.bounds.prover.search import Samples
 from dpcheck.bounds.prover.signs import Box, sign
 
@@ -329,7 +330,7 @@ def _scaled(f: Any, box: Box) -> tuple[Any, Box] | None:
 
 def _degree(f: Any, box: Box, weights: dict[Any, int]) -> Any:
     """Return the power of the scale by which ``f`` seems to change, at three points."""
-    function = sympy.lambdify(list(box), f, modules=["scipy", "numpy"])
+    function = numeric(list(box), f)
     powers = []
     for k in (1, 2, 3):
         point = [_inner(ends, k + i / 7) for i, ends in enumerate(box.values())]

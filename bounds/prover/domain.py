@@ -329,9 +329,9 @@ class Domain:
             below = "<" if (high == 0 and letter.is_negative) or high in left_out else "<="
             left = "" if low == -sympy.oo else f"{low} {above} "
             right = "" if high == sympy.oo else f" {below} {high}"
-            any_real = "any real " * bool(not (left or right) and letter.is_integer is None)
+            unbounded = "" if left or right else "any real " if letter.is_integer is None else "any "
             parts.append(
-                f"{letter} >= {low}" if left.endswith("<= ") and not right else f"{any_real}{left}{letter}{right}"
+                f"{letter} >= {low}" if left.endswith("<= ") and not right else f"{unbounded}{left}{letter}{right}"
             )
         for relation in self.where:
             letter, end, _ = bound_of(relation) or (None, None, False)

@@ -89,7 +89,7 @@ class Inequality:
         """Return the inequality, where it is claimed, and what shows it."""
         smaller, larger = self.sides()
         outcome = self.outcome()
-        shown = outcome.idea or "; ".join(map(str, outcome.certificates)) or outcome.note or outcome.method
+        shown = outcome.idea or "; ".join(map(str, outcome.certificates)) or outcome.note or outcome.sentence
         if outcome.point is not None:  # an inequality without letters fails as it stands
             at = ", ".join(f"{letter} = {value}" for letter, value in outcome.point.items())
             shown = f"fails at {at or 'these numbers'}"

@@ -20,6 +20,7 @@ import sympy
 
 from dpcheck.bounds.prover import ball, vectors
 from dpcheck.bounds.prover.domain import Domain
+from dpcheck.bounds.prover.numeric import numeric
 from dpcheck.errors import require
 
 _DRAWS = 20_000
@@ -213,7 +214,7 @@ def _float(end: Any) -> float:
 def _numeric(expression: Any, letters: list[Any]) -> Any:
     beyond = [number for number in expression.atoms(sympy.Rational) if max(abs(number.p), number.q) > _WHOLE]
     rounded = expression.xreplace({number: sympy.Float(number, 17) for number in beyond})  # to inf where it is larger
-    return sympy.lambdify(letters, rounded, modules=["scipy", "numpy"])
+    return numeric(letters, rounded)
 
 
 _TRIED = 200  # points of the search
@@ -371,7 +372,7 @@ def way(values: Any) -> int | None:
 def _function(f: Any, letters: tuple[Any, ...]) -> Any:
     large = [number for number in f.atoms(sympy.Rational) if max(abs(number.p), number.q) > 2**50]
     rounded = f.xreplace({number: sympy.Float(number, 17) for number in large})
-    return sympy.lambdify(letters, rounded, modules=["scipy", "numpy"])
+    return numeric(letters, rounded)
 
 
 @functools.lru_cache(maxsize=20_000)

@@ -9,6 +9,7 @@ import numpy as np
 import sympy
 
 from dpcheck.bounds.prover.domain import Domain
+from dpcheck.bounds.prover.numeric import numeric
 
 _COUNTS = (0, 1, 2, 3, 4, 6, 9, 19, 49, 99, 299, 999, 2999, 9999)  # above the least value of an upper end
 _VALUES = tuple(sympy.Rational(k, 100) for k in (50, 100, 10, 90, 200, 1, 99, 150, 1000, 10_000, 0, -100, 25))
@@ -67,7 +68,7 @@ class _Value:
         self._inner: dict[Any, tuple[Any, ...]] = {}
         named = self._named(expression)
         names = [*letters, *self._inner]
-        self._terms = [sympy.lambdify(names, term, ["scipy", "numpy"]) for term in sympy.Add.make_args(named)]
+        self._terms = [numeric(names, term) for term in sympy.Add.make_args(named)]
         self._letters = letters
 
     def _named(self, expression: Any) -> Any:
@@ -82,7 +83,7 @@ class _Value:
             self._inner[letter] = (
                 outer, *(sympy.lambdify(outer, end, "math") for end in (low, high)),
                 _Value(expression.function, [t, *outer]) if within
-                else sympy.lambdify([t, *outer], expression.function, ["scipy", "numpy"]),
+                else numeric([t, *outer], expression.function),
                 np.prod if isinstance(expression, sympy.Product) else np.sum,
             )  # fmt: skip
             return letter

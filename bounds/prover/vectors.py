@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import sympy
 
+from dpcheck.bounds.prover.numeric import numeric
 from dpcheck.errors import InputError, require
 
 _NAME = re.compile(r"<(?P<first>[^<>,]+), (?P<second>[^<>,]+)>")
@@ -280,9 +281,9 @@ def points(
         warnings.simplefilter("ignore")
         inside = np.ones(_DRAWS, dtype=bool)
         for fact in domain.differences():
-            inside &= np.asarray(sympy.lambdify(letters, fact, ["scipy", "numpy"])(*drawn)) >= -1e-12
+            inside &= np.asarray(numeric(letters, fact)(*drawn)) >= -1e-12
         if failing:
-            value = sympy.lambdify(letters, expressions[0], ["scipy", "numpy"])(*drawn)
+            value = numeric(letters, expressions[0])(*drawn)
             inside &= np.broadcast_to(value, _DRAWS) < 0
     for k in np.flatnonzero(inside)[:_LOOKED_AT]:
         at = {letter: sympy.Rational(*float(column[k]).as_integer_ratio()) for letter, column in columns.items()}

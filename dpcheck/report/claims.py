@@ -16,7 +16,6 @@ from rich.table import Table
 from rich.text import Text
 
 from dpcheck import __version__
-from dpcheck.audits.bugs.bug import Bug, Examination
 from dpcheck.bounds.kind import TYPED
 from dpcheck.bounds.ledger import SHARES, ClaimResult
 from dpcheck.errors import InputError
@@ -26,8 +25,8 @@ from dpcheck.report.terminal import listed, paragraph, say, wrapped
 from dpcheck.shown import readable
 
 if TYPE_CHECKING:
+    from dpcheck.audits.bugs.bug import Bug, Examination
     from dpcheck.bounds.claim import Claim
-    from dpcheck.bounds.ledger import ClaimResult
     from dpcheck.bounds.theorem import Theorem
 
 
@@ -115,7 +114,7 @@ def _word(result: ClaimResult) -> Text:
 
 
 def _claim_explained(result: ClaimResult, width: int, code: str) -> str:
-    """The verdict, the statement, what breaks or saves it, and every step; a formula stays on its line."""
+    """The verdict, the statement, what breaks or saves it, and every step; LaTeX stays on its line."""
     claim, evidence = result.claim, result.evidence
     lines = wrapped(
         f"{claim.id}  {standing(result.verdict).sign} {result.verdict}  ({result.method}, {result.seconds:.1f} s)",
@@ -137,7 +136,7 @@ def _claim_explained(result: ClaimResult, width: int, code: str) -> str:
     lines += [line for head, text in parts for line in wrapped(f"  {head}{text}", width)]
     for number, step in enumerate(evidence["steps"], 1):
         lines += wrapped(f"  {number}. [{step['kind']}, {step['trust']}] {step['says']}", width)
-        lines.append(f"       {step['formula']}")
+        lines += wrapped(f"       {step['formula']}", width)
         if step["kind"] != "cited":
             lines.append(f"       ${step['latex']}$")
         if "tightness" in step:

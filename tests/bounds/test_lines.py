@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -42,6 +44,8 @@ def judged(line: str, **more: Any) -> ClaimResult:
     ("line", "verdict", "statement"),
     [("log(n) <= sqrt(n) for integer n >= 1", "proved", "log(n) <= sqrt(n) for n >= 1, n integer"),
      ("x/2 + x/2 <= x", "proved", "x/2 + x/2 <= x for any real x"),
+     ("sum(t, t = 1..n) <= n^2/2 for integer n >= 1", "refuted", "sum(t, t = 1..n) <= n^2/2 for n >= 1, n integer"),
+     ("binomial(n, 2) <= n^2/2 for even n", "refuted", "n (n - 1)/2 <= n^2/2 for any n, n even"),
      ("x <= 2 for real x < 1", "proved", "x <= 2 for x < 1"),
      ("x < 1 for 0 <= x < 1", "proved", "x < 1 for 0 <= x < 1"),
      ("x < 1 for 0 <= x <= 1", "refuted", "x < 1 for 0 <= x <= 1"),
@@ -60,6 +64,16 @@ def test_a_line_gets_a_verdict_and_is_printed_as_it_was_judged(line: str, verdic
     if statement:
         again = judged(statement)
         assert (again.verdict, again.statement) == (verdict, statement)
+
+
+def test_the_process_that_judges_starts_before_anything_is_loaded_for_it() -> None:
+    """Until a line has been read, a first call has loaded neither sympy nor NumPy, which take a second."""
+    code = (
+        "import sys, dpcheck.cli, dpcheck.report.claims, dpcheck.bounds.registry, dpcheck.bounds.workers;"
+        "from dpcheck.bounds import lines; lines.claims('x <= 1');"
+        "sys.exit(bool({'sympy', 'numpy'} & sys.modules.keys()))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
 
 
 @pytest.mark.parametrize("line", ["x1 <= x_1", "A <= Α", "х <= 1", "x <= 1 for x > 0, x < 0", "x <= 1 for even odd x"])

@@ -92,7 +92,9 @@ def test_what_never_ends_is_refused(start: str) -> None:
      ("x <= 1 for integr x >= 1", "unknown word integr (did you mean integer?)", 12),
      (r"\log n \le \sqroot{n}", r"unknown command \sqroot", 12),
      (r"\log 2 n \le 1", r"write brackets around what \log is taken of", 8),
-     ("x <= nT(1)", "unknown function nT", 6)],
+     ("x <= nT(1)", "unknown function nT", 6),
+     ("sum_{t=1}^T t <= T^2", "unknown sign '{' (write sum(1/t, t = 1..T), or all of it in LaTeX)", 5),
+     ("sum_{t=1}^{T} t <= T^2", r"sum is 3 letters in LaTeX: write \sum", 1)],
 )  # fmt: skip
 def test_an_unknown_word_is_named_with_its_column(text: str, named: str, column: int) -> None:
     with pytest.raises(TextError, match=rf"at column {column} of") as refused:
@@ -140,7 +142,9 @@ def test_a_domain_says_what_letters_are(domain: str, facts: dict[str, set[str]],
      (r"\lfloor x \rfloor < \lceil x \rceil + \binom{n}{k}", "floor(x) < ceil(x) + binomial(n, k)"),
      (r"\sqrt[3]{x} \log^2 n \le \varepsilon_{1} \eta_t'", "x^(1/3) log(n)^2 <= varepsilon_1 eta'_t"),
      (r"\log_{2} n \le \ln(n)^2 n(n+1)", "log(n)/log(2) <= log(n)^2 n (n + 1)"),
-     (r"\mathrm{eps} \, x \le \pi \left|x\right|", "eps x <= pi |x|")],
+     (r"\mathrm{eps} \, x \le \pi \left|x\right|", "eps x <= pi |x|"),
+     (r"\langle x, 2 y \rangle <= \left\|x\right\| \lVert 2y \rVert_2^2 + \sum_{t=1}^T t for vectors x, y; T >= 1",
+      "inner(x, 2 y) <= norm(x) norm(2 y)^2 + sum(t, t = 1..T) for vectors x, y; T >= 1")],
 )  # fmt: skip
 def test_latex_is_the_same_as_plain_text(latex: str, plain: str) -> None:
     one, other = parse(latex), parse(plain)
@@ -164,7 +168,7 @@ def _flat(part: Any) -> Any:
     "latex",
     [r"nT \le 1", r"x^10 \le 1", r"\frac12 x \le 1", r"\sum_{t} t \le 1", r"\begin{x} \le 1", r"x \le 1}", r"\frac{1",
      r"\left( x \le 1", r"\mathbb{N} \le 1", r"n \in \mathbb{N} \le 1", r"x_ \le 1", r"\log \le 1", r"x \le",
-     r"\exec{x} \le 1"],
+     r"\exec{x} \le 1", r"\|x\|_1 \le 1 for vector x", r"\|x \le 1"],
 )  # fmt: skip
 def test_latex_that_is_read_in_two_ways_or_in_none_is_refused(latex: str) -> None:
     with pytest.raises(TextError):
