@@ -115,10 +115,11 @@ def drawn(experiment: Experiment, others: pd.DataFrame | None) -> tuple[int, dic
     return fewest, shares(experiment, known, pools) if fewest else {}
 
 
-def kept_with(before: pd.DataFrame, rows: list[dict]) -> pd.DataFrame:
-    """The table with these rows in place of those of the same factors, in its order."""
+def kept_with(before: pd.DataFrame, rows: list[dict], rates: pd.DataFrame) -> pd.DataFrame:
+    """The table with these rows in place of those of the same factors, of what is attained, in the order of rates."""
     keys = ["algorithm", "experiment", "factor"]
-    return pd.concat([before, pd.DataFrame(rows)]).groupby(keys, sort=False, as_index=False, dropna=False).last()
+    after = pd.concat([before, pd.DataFrame(rows)]).drop_duplicates(keys, keep="last")
+    return rates[rates.verdict == "attained"][keys].merge(after, on=keys)
 
 
 def main() -> None:
@@ -156,7 +157,7 @@ def main() -> None:
             for factor in attained
         ]  # fmt: skip
         print(*rows, sep="\n", flush=True)
-        kept = kept_with(kept, rows)
+        kept = kept_with(kept, rows, rates)
         tables.write("rate_shares", kept)
         SHIPPED.write_text(json.dumps(shipped_of(kept), indent=1) + "\n", "utf-8")
 
