@@ -49,7 +49,7 @@ def expected_certificates() -> dict[str, float]:
 
 @cache
 def attained_in() -> dict[str, float]:
-    """Return in which share of repeats each factor of an experiment came out attained, as was measured before."""
+    """Return in which share of repeats, measured or estimated, each factor of an experiment is attained."""
     found: dict[str, float] = json.loads(resources.files("dpcheck.checks").joinpath("rate_shares.json").read_text())
     return found
 

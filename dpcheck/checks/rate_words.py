@@ -55,7 +55,7 @@ class Factor:
     margin: float = MARGIN
     why: str = ""  # why it is untested, or not attained
     tied: tuple[str, ...] = ()  # the factors from which the grid cannot tell it
-    share: float | None = None  # of repeats of the whole measurement in which it came out attained
+    share: float | None = None  # of repeats of the whole measurement, measured or estimated, in which it is attained
 
     @property
     def varied(self) -> bool:
@@ -99,7 +99,8 @@ class Factor:
         slow = f"{self.name}^{self.claimed + sign * self.too_slow:.2f}"
         fast = "none" if self.too_fast is None else f"{self.name}^{self.claimed - sign * self.too_fast:.2f}"
         if self.word == "attained":
-            seldom = "" if self.share is None or self.share >= OFTEN else f", in {self.share:.0%} of repeats"
+            often = self.share is None or self.share >= OFTEN
+            seldom = "" if often else f"; about {self.share:.0%} of repeats would say so"
             return f"{at} attains {claim} within {room:g} (claims of {fast} and {slow} are rejected{seldom})"
         return f"{at} does not exceed {claim} by more than {room:g} (of faster claims, {fast} is the first rejected)"
 

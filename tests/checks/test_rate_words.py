@@ -135,7 +135,7 @@ def test_a_clause_names_the_claims_that_are_rejected():
     assert "untested" not in str(vanishing)
 
 
-@pytest.mark.parametrize(("share", "said_of_it"), [(None, ""), (0.9, ""), (0.6, ", in 60% of repeats")])
+@pytest.mark.parametrize(("share", "said_of_it"), [(None, ""), (0.9, ""), (0.6, "; about 60% of repeats would say so")])
 def test_a_word_that_few_repeats_give_says_so(share, said_of_it):
     found = replace(only(table(ALONG_N)), share=share)
     assert str(found).endswith(f"are rejected{said_of_it})")
