@@ -28,7 +28,6 @@ TOGETHER = {  # compile the same
     "test_missing_constants.py": "test_mlp.py",
     "test_docstrings.py": "test_dp_sgda.py",
 }
-RATE_FAULTS = 20  # at least so many are planted
 OUTPUTS = {"json": "report.json", "junit": "report.xml", "sarif": "report.sarif", "html": "report.html"}
 
 # In force in every Python process that has its folder on PYTHONPATH: connections fail and are noted.
@@ -90,10 +89,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Keep what became of planted rate errors, where all of them were planted."""
-    rows = getattr(sys.modules.get("rate_faults"), "ROWS", [])
-    if len(rows) >= RATE_FAULTS and session.config.getoption("keep_tables"):
-        tables.write("rate_faults", pd.DataFrame(rows))
+    """Keep what became of planted rate errors."""
+    faults = sys.modules.get("rate_faults")
+    if faults and faults.ROWS and session.config.getoption("keep_tables"):
+        tables.write("rate_faults", faults.kept_with(tables.read("rate_faults"), faults.ROWS))
 
 
 @pytest.fixture(scope="session")

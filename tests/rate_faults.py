@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import sys
 from dataclasses import replace
 
 import mutants
+import pandas as pd
 
 from dpcheck.checks.context import Context
-from dpcheck.checks.expected import expected_verdicts
+from dpcheck.checks.expected import expected_verdicts, missing
 from dpcheck.checks.rates import stages
 from dpcheck.running.executor import cores
 from dpcheck.solvers import algorithm
 
 
 def findings(name, *, part="", seed=0, tables=None):
-    """What the experiments whose titles hold ``part`` find, each with the verdict that is expected of it."""
+    """What the experiments whose titles hold ``part`` find, each with the verdict that is expected of it.
+
+    As in a check, a finding that is expected of them and is not there is one, too.
+    """
     context = Context("quick", seed, cores())
     made = {} if tables is None else tables
-    wanted = [stage for title, stage in stages(context, name, made) if part in title]
-    found = [finding for stage in wanted for finding in stage()]
+    wanted = {title: stage for title, stage in stages(context, name, made) if part in title}
+    found = [finding for stage in wanted.values() for finding in stage()]
     assert found, f"no experiment of {name} has {part!r} in its title"
-    return [replace(finding, expected=expected_verdicts().get(finding.id)) for finding in found]
+    lacking = [each for each in missing(found, [name], []) if f"rate of {each.id.split('.', 2)[-1]}" in wanted]
+    return [replace(each, expected=expected_verdicts().get(each.id)) for each in found] + lacking
 
 
 def plant(monkeypatch, *edits, of=None):
@@ -46,20 +52,38 @@ def assert_there_once(*edits):
 
 
 ROWS: list[dict[str, str]] = []
-"""A row for each planted fault of the session; with ``--keep-tables`` and all of them, ``measured/rate_faults.csv``."""
+"""A row for each planted fault of the session; with ``--keep-tables`` they replace those of the same faults in
+``measured/rate_faults.csv``, as all of them take half an hour of a core."""
+
+
+def kept_with(before, rows):
+    """The table with these rows in place of those of the same faults of the same algorithms."""
+    keys = ["algorithm", "fault"]
+    after = pd.concat([before, pd.DataFrame(rows)], ignore_index=True).drop_duplicates(keys, keep="last")
+    return after.sort_values(keys, ignore_index=True)
+
+
+def exponents(finding):
+    """What the changed code's measurements say of each factor, beside the exponent that the theorem claims."""
+    known = [each for each in finding.evidence["factors"] if each["measured"] is not None]
+    said = [f"{e['factor']} {e['measured']:.3f} for {e['claimed']:.3f}: {e['verdict']}" for e in known]
+    return f"{finding.id.partition('.')[2]}: {', '.join(said) or 'none can be told'}"
 
 
 def assert_red(found):
     """At least one finding is not as expected; returns those."""
     red = [finding for finding in found if not finding.ok]
-    test = os.environ["PYTEST_CURRENT_TEST"].partition("::")[2].partition(" (call)")[0]
+    name, _, given = os.environ["PYTEST_CURRENT_TEST"].partition("::")[2].partition(" (call)")[0].partition("[")
     ROWS.append(
         {
-            "fault": test.partition("[")[2].rstrip("]") or test.removeprefix("test_").replace("_", " "),
+            "fault": given.rstrip("]").partition(", ")[2] or name.removeprefix("test_").replace("_", " "),
             "algorithm": found[0].id.partition(".")[0],
+            "measured": datetime.date.today().isoformat(),
             "red": "; ".join(f"{each.id}: {each.verdict} where {each.expected} is expected" for each in red),
             "as expected": "; ".join(f"{each.id}: {each.verdict}" for each in found if each.ok),
+            "exponents": "; ".join(exponents(each) for each in found if each.evidence.get("factors")),
         }
     )
+    print(ROWS[-1], flush=True)  # minutes each: a log holds what is known so far
     assert red, [(finding.id, finding.verdict, finding.reason) for finding in found]
     return red

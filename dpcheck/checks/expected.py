@@ -47,6 +47,13 @@ def expected_certificates() -> dict[str, float]:
     return found
 
 
+@cache
+def attained_in() -> dict[str, float]:
+    """Return in which share of repeats, measured or estimated, each factor of an experiment is attained."""
+    found: dict[str, float] = json.loads(resources.files("dpcheck.checks").joinpath("rate_shares.json").read_text())
+    return found
+
+
 def with_expected(finding: Finding) -> Finding:
     """Return the finding, and what is expected of it."""
     return replace(

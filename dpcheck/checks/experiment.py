@@ -94,6 +94,11 @@ class Experiment:
     unreachable: str = ""  # why no grid point of a few minutes can show the theorem's order
 
     @property
+    def id(self) -> str:
+        """Its algorithm and its name."""
+        return f"{self.algorithm}.{self.name}"
+
+    @property
     def statement(self) -> Theorem:
         """The theorem itself, without its number where that is not claimed."""
         stated = theorem(self.theorem)

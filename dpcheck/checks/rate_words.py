@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 MARGIN = 0.1  # by which a claim is wrong that an attained exponent rejects, on both sides
 WORST = ("contradicted", "untested", "not exceeded", "attained")
+OFTEN = 0.9  # share of repeats from which on a word does not say how many give it
 TO_ZERO = ("epsilon",)  # factors of experiments along which rates are claimed as they go to 0
 _PLANTED = tuple(k / 100 for k in range(1001))  # wrong by so much
 _FAR = 50.0  # a claim so fast that every law that can be judged contradicts it
@@ -54,6 +55,7 @@ class Factor:
     margin: float = MARGIN
     why: str = ""  # why it is untested, or not attained
     tied: tuple[str, ...] = ()  # the factors from which the grid cannot tell it
+    share: float | None = None  # of repeats of the whole measurement, measured or estimated, in which it is attained
 
     @property
     def varied(self) -> bool:
@@ -80,6 +82,7 @@ class Factor:
         """Return the columns of a table of rates that are about a factor."""
         kept = asdict(self)
         name, word, tied = kept.pop("name"), kept.pop("word"), kept.pop("tied")
+        kept["share"] = self.share if word == "attained" else None
         return {"factor": name, **kept, "tied": ", ".join(tied), "verdict": word}
 
     def __str__(self) -> str:
@@ -96,7 +99,9 @@ class Factor:
         slow = f"{self.name}^{self.claimed + sign * self.too_slow:.2f}"
         fast = "none" if self.too_fast is None else f"{self.name}^{self.claimed - sign * self.too_fast:.2f}"
         if self.word == "attained":
-            return f"{at} attains {claim} within {room:g} (claims of {fast} and {slow} are rejected)"
+            often = self.share is None or self.share >= OFTEN
+            seldom = "" if often else f"; about {self.share:.0%} of repeats would say so"
+            return f"{at} attains {claim} within {room:g} (claims of {fast} and {slow} are rejected{seldom})"
         return f"{at} does not exceed {claim} by more than {room:g} (of faster claims, {fast} is the first rejected)"
 
 

@@ -33,6 +33,7 @@ from dpcheck.algorithms.registry import modules
 from dpcheck.audits.rates import fit_rate
 from dpcheck.checks.context import Batch, Context, Stage, Tables
 from dpcheck.checks.declared import Declared
+from dpcheck.checks.expected import attained_in
 from dpcheck.checks.experiment import LOG_DELTA, Cell, Experiment, Grid, Premise, level, slopes
 from dpcheck.checks.rate_words import Factor, judged, said, worst
 from dpcheck.report.findings import Finding
@@ -113,7 +114,7 @@ def _known(experiment: Experiment, cell: Cell) -> Point:
 
 def _batch(experiment: Experiment, point: Point, seeds: int, context: Context, stream: tuple[int, ...]) -> Batch:
     """Independent measurements at one grid point; the same for any number of workers."""
-    name = crc32(f"{experiment.algorithm}.{experiment.name}".encode())
+    name = crc32(experiment.id.encode())
     return Batch(
         ["rate", experiment.algorithm, experiment.name, sorted(point.cell.items()), stream],
         partial(_chunk, experiment, point.cell, point.solver), seeds, max(1, -(-seeds // experiment.chunks)),
@@ -166,6 +167,7 @@ def _judged(experiment: Experiment, found: list[Point]) -> tuple[list[Finding], 
         if experiment.unreachable:
             factors = [factor.unknown(experiment.unreachable) for factor in factors]
         factors = [replace(f, why=experiment.loose) if f.word == "not exceeded" else f for f in factors]
+        factors = [replace(f, share=attained_in().get(f"{experiment.id}.{f.name}")) for f in factors]
         verdict = worst(factors)
         if experiment.predicted is not None:
             own = _slopes(experiment, found, "predicted")

@@ -6,20 +6,28 @@ err with probability .01 each; the seed is fixed, so the outcomes are too.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import NamedTuple
 
 import mutants
+import numpy as np
 import pytest
 import rate_faults
 import sympy
+import tables
 from mutants import Edit
+from rate_shares import of_seed_0
 
 from dpcheck.bounds.registry import theorem
 from dpcheck.bounds.symbols import d
 from dpcheck.catalogue.xu2026 import rate_escape
 from dpcheck.catalogue.zhang2022 import algorithms
 from dpcheck.checks import experiment as declarations
+from dpcheck.checks.expected import expected_verdicts
+from dpcheck.checks.experiment import level
+from dpcheck.checks.rate_words import MARGIN, TO_ZERO, judged
+from dpcheck.checks.rates import _CONFIDENCE, Point, _frame, _slopes, experiments
 from dpcheck.solvers import algorithm
 
 AS_GOOD = ("supported", "attained", "not exceeded")
@@ -290,3 +298,61 @@ def test_a_bound_without_its_power_of_d_is_red(name, id, part, false, monkeypatc
     red = rate_faults.assert_red(rate_faults.findings(name, part=part))
     rates = {finding.id.split(".")[1]: finding.verdict for finding in red}
     assert rates["rate"] not in AS_GOOD
+
+
+OLD_WORDS = "2026-11-23"  # when rows were measured whose words for a rate are those of fit_rate, on the code of then
+
+
+def test_the_kept_table_has_every_fault_and_those_planted_since_in_todays_words():
+    kept, expected = tables.read("rate_faults"), expected_verdicts()
+    planted = {(fault.algorithm, name.partition(", ")[2]) for name, fault in FAULTS.items()}
+    planted |= {(name, "a bound without its power of d is red") for name in ("output_perturbation", SGDA)}
+    planted |= {("dp_rgda", "a perturbation that is left out is caught")}
+    assert {*kept[["algorithm", "fault"]].itertuples(index=False, name=None)} == planted
+    assert kept.red.notna().all()
+    for row in kept[kept.measured > OLD_WORDS].itertuples():
+        for red in row.red.split("; "):
+            id, verdict, wanted = re.fullmatch(r"(\S+): (.+) where (.+) is expected", red).groups()
+            assert expected[id] == wanted and verdict not in wanted.split(" or ")
+
+
+def attained_of(each):
+    """The rows of the kept table of rates in which a factor of the experiment is attained."""
+    kept = tables.read("rates")
+    here = kept[(kept.algorithm == each.algorithm) & (kept.experiment == each.name)]
+    return here[here.verdict == "attained"]
+
+
+MEASURED = [
+    pytest.param(each, id=each.id, marks=() if each.algorithm == "nseg" else pytest.mark.thorough)
+    for each in experiments()
+    if len(attained_of(each))
+]
+
+
+@pytest.mark.parametrize("each", MEASURED)
+def test_exponents_planted_in_what_was_measured_are_rejected_from_the_kept_number_on(each):
+    """What is shipped is multiplied by factor^x: .01 below the number of the table a claim stands, there it falls.
+
+    At .1 to either side nothing is called attained any more.
+    """
+    points = []
+    for cell in each.grid.cells:
+        order, _ = each.terms(each.sample(cell, np.random.default_rng(0)), cell)
+        points.append(Point(cell, None, np.nan, order, np.nan, np.nan, (), np.empty(0)))
+    values = of_seed_0(each, points)
+    assert min(map(len, values)) in (each.grid.seeds, 4 * each.grid.seeds)
+
+    def planted(factor, by):
+        power = -by if factor in TO_ZERO else by
+        changed = [replace(p, values=v * level(p.cell, factor) ** power) for p, v in zip(points, values, strict=True)]
+        found = judged(_frame(changed), "measured", _slopes(each, changed, "order"), confidence=_CONFIDENCE)[0]
+        return next(one for one in found if one.name == factor)
+
+    for row in attained_of(each).itertuples():
+        for side, way in (("too_fast", 1), ("too_slow", -1)):
+            least = getattr(row, side)
+            assert least <= MARGIN
+            assert getattr(planted(row.factor, way * least), side) in (0, None)  # None where nothing is said any more
+            assert getattr(planted(row.factor, way * (least - 0.01)), side) != 0
+            assert planted(row.factor, way * MARGIN).word != "attained"

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -132,6 +133,14 @@ def test_a_clause_names_the_claims_that_are_rejected():
     vanishing = only(table(ALONG_N, n=-12.0))
     assert (vanishing.word, vanishing.too_fast, vanishing.too_slow) == ("not exceeded", None, 0)
     assert "untested" not in str(vanishing)
+
+
+@pytest.mark.parametrize(("share", "said_of_it"), [(None, ""), (0.9, ""), (0.6, "; about 60% of repeats would say so")])
+def test_a_word_that_few_repeats_give_says_so(share, said_of_it):
+    found = replace(only(table(ALONG_N)), share=share)
+    assert str(found).endswith(f"are rejected{said_of_it})")
+    assert found.to_dict()["share"] == share
+    assert replace(found, word="not exceeded").to_dict()["share"] is None
 
 
 def test_the_worst_word_is_that_of_all_factors():

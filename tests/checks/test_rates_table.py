@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import tables
-from rate_shares import shares
+from rate_shares import shares, shipped_of
 
 from dpcheck.bounds.registry import theorem
 from dpcheck.checks.context import Context
-from dpcheck.checks.expected import expected_verdicts
+from dpcheck.checks.expected import attained_in, expected_verdicts
 from dpcheck.checks.experiment import LOG_DELTA, level
 from dpcheck.checks.games import CONFIDENCE
 from dpcheck.checks.rate_words import MARGIN, TO_ZERO
@@ -224,9 +224,10 @@ def test_the_kept_words_follow_from_the_kept_intervals():
     assert kept[kept.verdict == "untested"].why.notna().all()
 
 
-def test_the_kept_table_of_factors_follows_from_that_of_rates():
-    kept = tables.read("rate_factors")
+def test_the_kept_table_of_factors_follows_from_that_of_rates(keep):
     wanted = of_theorems(tables.read("rates"), tables.read("rate_shares"))
+    keep("rate_factors", wanted)
+    kept = tables.read("rate_factors")
     pd.testing.assert_frame_equal(kept, wanted, check_dtype=False)
     print(f"{(kept.best == 'attained').mean():.0%} attained of {len(kept)}: {kept.best.value_counts().to_dict()}")
     print(kept[kept.share < 0.9].to_string())
@@ -239,6 +240,7 @@ def test_the_kept_shares_are_of_what_is_attained():
     assert {*kept[columns].itertuples(index=False)} == {*attained[columns].itertuples(index=False)}
     seeds = {(each.algorithm, each.name): each.grid.seeds for each in experiments()}
     assert all(seeds[row.algorithm, row.experiment] == row.first_look for row in kept.itertuples())
+    assert attained_in() == pytest.approx(shipped_of(kept)), "what the package ships"
     low = kept[kept.attained < 0.95]
     print(f"{len(low)} of {len(kept)} shares are below .95:", low.to_string(), sep="\n")
 

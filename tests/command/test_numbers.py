@@ -19,6 +19,8 @@ import pandas as pd
 import pytest
 import tables
 from files import ROOT
+from rate_laws import LARGE, most_support
+from rate_laws import Grid as Wider
 from scipy.stats import binom, binomtest
 
 import dpcheck
@@ -28,10 +30,12 @@ from dpcheck.audits.looks import CHANCE
 from dpcheck.audits.running import encoder
 from dpcheck.audits.tables import _LOOK, _TESTED, _fewest
 from dpcheck.bounds.registry import claims
+from dpcheck.checks.rate_words import OFTEN
 from dpcheck.events import Gaussian
 
 CERTIFY = "dpcheck/accounting/__init__.py"
-WORDS = {2: "two", 4: "four", 5: "five", 10: "ten", 11: "eleven", 16: "sixteen", 20: "twenty"}
+WORDS = dict(enumerate("none one two three four five six seven eight nine ten eleven".split()))  # noqa: SIM905
+WORDS |= {16: "sixteen", 20: "twenty"}
 
 
 def stopped_early() -> tuple[str, str]:
@@ -155,6 +159,76 @@ def looked_at() -> tuple[str, ...]:
         f"the first {encoder._GLANCED:,} cells",
         f"the first {encoder._MEMBERS} entries",
         {0.5: "or take longer than half a second"}[named_part._SECONDS],
+    )
+
+
+def loops_beside_numpy() -> tuple[str, ...]:
+    kept = tables.read("loops_beside_numpy")
+    small, large = kept[kept["loop"] != "of larger arrays"], kept[kept["loop"] == "of larger arrays"]
+    assert (large[["dpcheck over bare, NumPy", "dpcheck over bare, JAX"]] < 1.05).all(axis=None)
+    added = {name: 100 * (small[f"dpcheck over bare, {name}"] - 1) for name in ("JAX", "NumPy")}
+    compiled, eager = (small[small["JAX"].eq("eager") == is_eager]["JAX over NumPy, dpcheck"] for is_eager in (0, 1))
+    bare = small[small["JAX"] == "eager"]["JAX over NumPy, bare"]
+    return (
+        f"dpcheck added {added['JAX'].min():.0f} to {added['JAX'].max():.0f} % to a loop in JAX and "
+        f"{added['NumPy'].min():.0f} to {added['NumPy'].max():.0f} % to its twin in NumPy (on larger ones nothing",
+        f"took {compiled.min():.1f} to {compiled.max():.0f} times as long as its twin",
+        f"took {eager.min():.0f} to {eager.max():.0f} times as long",
+        f"without dpcheck it took {bare.median():.0f} times as long.",
+    )
+
+
+def beside_jax_privacy() -> tuple[str, str]:
+    kept = tables.read("one_run_beside_jax_privacy")
+    ahead = kept["dpcheck, in family"] > kept["jax_privacy, in family"]
+    even = kept[~ahead]
+    assert even[["mu", "canaries", "dpcheck, in family", "jax_privacy, in family"]].to_numpy().tolist() == [
+        [0.25, 100, 0, 0]
+    ]
+    (runs,) = set(kept["runs"])
+    assert set(kept["canaries"]) == {100, 1000}
+    mus = [f"{mu:g}" for mu in sorted(set(kept["mu"]))]
+    return (
+        f"the median of `in_family` over {runs} runs [is above](../tests/measured/one_run_beside_jax_privacy.csv) that",
+        f"at mu = {', '.join(mus[:-1])} and {mus[-1]}, with 100 canaries and with 1,000; only with 100 at 0.25 both",
+    )
+
+
+def one_term_from_two() -> tuple[str, ...]:
+    kept = tables.read("rate_laws").set_index(["levels", "seeds", "largest", "spread", "law"])
+    kept = kept.sort_index()
+    usual = kept.loc[8, 20, 16384, 0.2]
+    clean, sum_of_two = usual.loc[["n^-1/2", "n^-1"], "claim supported"], "1/sqrt(n) + 300/n"
+    sizes = LARGE.sizes
+    slope = np.polyfit(np.log(sizes), np.log(sizes**-0.5 + 300 / sizes), 1)[0]
+    return (
+        f"which looks like n^-{-slope:.2f} from n = {sizes[0]:g} to {sizes[-1]:g}, supports n^-.65 in "
+        f"{100 * usual.loc[sum_of_two, 'too fast supported']:.0f} % of tables".replace("-0.", "-."),
+        f"supported in {100 * clean.min():.0f} to {100 * clean.max():.0f} % of tables with 20 runs a size",
+        f"no rule exceeds {most_support(LARGE):.2f} and {most_support(Wider(8, 200)):.2f} ".replace(" 0.", " ."),
+        f"whose slower term is {100 / (1 + 300 / 4096**0.5):.0f} % of the mean at the end, supports n^-.65 in "
+        f"{100 * kept.loc[(6, 20, 4096, 0.1, sum_of_two), 'too fast supported']:.0f} % of tables",
+    )
+
+
+def least_rejected() -> tuple[str, str]:
+    """Of what the report calls attained, and how often other seeds do."""
+    kept = tables.read("rate_factors")
+    attained = kept[kept["best"] == "attained"]
+    low = (attained["share"] < OFTEN).sum()
+    return (
+        f"{len(attained)} of the {len(kept)} factors that theorems name are attained",
+        f"in fewer than nine of ten repeats are {WORDS.get(low, low)} of them",
+    )
+
+
+def planted_in_code() -> str:
+    kept = tables.read("rate_faults")
+    old = kept["measured"] == "2026-11-23"
+    assert kept["red"].notna().all()
+    return (
+        f"[{len(kept)} rate errors that were planted](../tests/measured/rate_faults.csv) in code turned these findings "
+        f"red: {(~old).sum()} on this code, {old.sum()} on that of 23 November"
     )
 
 
@@ -296,6 +370,11 @@ STATED: dict[Callable[[], str | tuple[str, ...]], str] = {
     parts_of_a_step: "docs/training_loop.md",
     one_run: "docs/training_loop.md",
     guesses_that_hang_together: "docs/audits.md",
+    loops_beside_numpy: "docs/training_loop.md",
+    beside_jax_privacy: "docs/audits.md",
+    one_term_from_two: "docs/rates.md",
+    least_rejected: "docs/rates.md",
+    planted_in_code: "docs/rates.md",
     killed: "docs/cluster.md",
     shares_of_a_search: "docs/audits.md",
     tables_docstring: "audits/tables.py",
