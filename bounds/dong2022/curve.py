@@ -28,9 +28,7 @@ ADVANTAGE = (exp(epsilon) - 1 + 2 * delta) / (exp(epsilon) + 1)
 GUESS = exp(epsilon) / N + delta
 
 POINT = (Parameter(epsilon, "privacy loss, natural log"), Parameter(delta, "probability of a larger loss"))
-BOTH = Assumption(
-    "orders", "the release is (epsilon, delta)-private in both orders of the neighbours", "definition"
-)
+BOTH = Assumption("orders", "the release is (epsilon, delta)-private in both orders of the neighbours", "definition")
 HERE = "not in the paper"
 
 THEOREMS = (
@@ -47,7 +45,7 @@ THEOREMS = (
     Theorem(
         id="dong2022.advantage",
         title="The advantage of the best membership attacker",
-        location="on (epsilon, delta) as lines",
+        location="on curves",
         parameters=POINT,
         assumptions=(BOTH,),
         bound_formula=ADVANTAGE,

@@ -44,7 +44,7 @@ def group() -> Decision:
     )  # fmt: skip
 
 
-@claim("G03", Kind.PRIVACY, location="on (epsilon, delta) as lines", first=(1 + h) * a + delta, second=1 - (1 - a - delta) / (1 + h))
+@claim("G03", Kind.PRIVACY, location="on curves", first=(1 + h) * a + delta, second=1 - (1 - a - delta) / (1 + h))
 def two_lines() -> Decision:
     """With h = e^epsilon - 1 a test has true positives of at most {first} and at most {second}."""
     return proved(
@@ -58,7 +58,7 @@ def two_lines() -> Decision:
     )  # fmt: skip
 
 
-@claim("G04", Kind.PRIVACY, location="on (epsilon, delta) as lines", most=ADVANTAGE)
+@claim("G04", Kind.PRIVACY, location="on curves", most=ADVANTAGE)
 @carries("dong2022.advantage", {"bound": ADVANTAGE})
 def advantage() -> Decision:
     """True minus false positives of a test are at most {most}."""
