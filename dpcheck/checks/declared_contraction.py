@@ -111,7 +111,7 @@ def _convexity(given: StrongConvexity, states: list[Any], pair: Pair, seed: int)
                 if distance := float(np.linalg.norm(apart)):
                     convex = float((there - here) @ apart) / distance**2
                     smooth = float(np.linalg.norm(there - here)) / distance
-                    size_here = float(np.linalg.norm(here) + given.L * np.linalg.norm(at))
+                    size_here = float(np.linalg.norm(here) + given.L * (1 + np.linalg.norm(at)))
                     lost = _precision(here) * size_here / distance
                     within &= convex >= given.mu - lost and smooth <= given.L + lost
                     least, most = min(least, convex), max(most, smooth)

@@ -153,7 +153,7 @@ def group(rng: Rng, most: int) -> Case:
     """One user's records under Poisson sampling: losses of one step on a grid, rounded down, steps by their FFT."""
     records, steps, rate = int(rng.integers(2, 9)), int(rng.integers(1, most + 1)), float(10 ** rng.uniform(-2, -0.3))
     z = float(10 ** rng.uniform(0.2, 1)) * math.sqrt(steps)
-    x = np.linspace(-9 * z, records + 9 * z, 200_001)
+    x = np.linspace(-9 * z, records + 9 * z, 40_001)
     chances = binom(records, rate).pmf(np.arange(records + 1))
     p = sum(chance * norm.pdf(x, k, z) for k, chance in enumerate(chances)) * (x[1] - x[0])
     q = norm.pdf(x, 0, z) * (x[1] - x[0])
