@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
+import tables
+from files import ROOT
 from scipy.special import gammaln, ndtr
 from scipy.stats import binom, norm
 from test_best_of_runs import drawn, exact_delta
@@ -231,6 +233,17 @@ def test_no_certificate_is_below_a_law_that_is_computed_another_way(keep: Callab
     keep("certificates_beside", frame)
     assert (frame["below"] == 0).all() and (frame["exceeded"] == 0).all(), frame
     assert (frame["settings"] == SETTINGS).all()
+
+
+def test_the_page_says_what_the_kept_table_has() -> None:
+    kept = tables.read("certificates_beside").set_index("certificate")
+    assert list(kept.index) == list(CASES) and (kept.settings == SETTINGS).all()
+    assert (kept.below == 0).all() and (kept.exceeded == 0).all()
+    page = (ROOT / "docs" / "algorithms.md").read_text("utf-8")
+    for name in CASES:
+        row = kept.loc[name]
+        shares = [f"{100 * row[column]:.2g} %" for column in ("median excess", "nearest audit")]
+        assert f"| {name} | {row.against} | {' | '.join(shares)} |" in page, (name, shares)
 
 
 @pytest.mark.parametrize("name", CASES)
