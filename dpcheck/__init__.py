@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # what type checkers and editors see of the names that load b
     from dpcheck.accounting import certify as certify
     from dpcheck.algorithms.declaration import Algorithm as Algorithm
     from dpcheck.algorithms.declaration import RateClaim as RateClaim
+    from dpcheck.algorithms.strong_convexity import StrongConvexity as StrongConvexity
     from dpcheck.audits.clipping import audit_clipping as audit_clipping
     from dpcheck.audits.constants import audit_constants as audit_constants
     from dpcheck.audits.evaluation_points import audit_evaluation_points as audit_evaluation_points
@@ -43,6 +44,7 @@ _HOME = {
     "Algorithm": "dpcheck.algorithms.declaration",
     "InputError": "dpcheck.errors",
     "RateClaim": "dpcheck.algorithms.declaration",
+    "StrongConvexity": "dpcheck.algorithms.strong_convexity",
     "audit_clipping": "dpcheck.audits.clipping",
     "audit_constants": "dpcheck.audits.constants",
     "audit_evaluation_points": "dpcheck.audits.evaluation_points",

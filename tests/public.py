@@ -18,10 +18,13 @@ from dpcheck.solvers import ALGORITHMS, algorithm
 # What users import from inner modules, as the README and the guides do.
 INNER = {
     "dpcheck.accounting": ("calibrate", "privacy_curve"),
+    "dpcheck.accounting.best_of_runs": ("Best", "NegativeBinomial", "PoissonRuns"),
+    "dpcheck.accounting.loaders": ("loaders",),
     "dpcheck.accounting.risk": ("risk",),
     "dpcheck.accounting.second_opinion": ("second_opinion",),
     "dpcheck.audits.bands": ("band_bound",),
     "dpcheck.audits.bayesian": ("credible_bound",),
+    "dpcheck.audits.canaries": ("along", "made_canaries", "planted"),
     "dpcheck.audits.claim": ("PrivacyClaim",),
     "dpcheck.audits.gaussian": ("gaussian_bound",),
     "dpcheck.audits.split": ("split_bound",),
@@ -33,16 +36,19 @@ INNER = {
     "dpcheck.audits.running.isolated": ("Limits",),
     "dpcheck.audits.running.other_python": ("OtherPython",),
     "dpcheck.audits.running.recorder": ("Recorder", "Silenced"),
+    "dpcheck.audits.running.sources": ("drawing_from", "replaced"),
     "dpcheck.catalogue.bases": ("optimum",),
     "dpcheck.bounds.claim": ("Claim", "Decision", "Evidence"),
     "dpcheck.bounds.evidence": (
         "Identity", "AtMost", "Below", "Enumerated", "Counterexample", "Searched", "Cited", "Quoted",
     ),
     "dpcheck.bounds.judge": ("judge",),
+    "dpcheck.bounds.prover.vectors": ("gram", "inner"),
     "dpcheck.bounds.registry": ("theorems", "claims", "find"),
     "dpcheck.bounds.statement": ("Statement", "stated"),
     "dpcheck.bounds.theorem": ("Theorem", "Parameter", "Assumption"),
     "dpcheck.problems": ("example",),
+    "dpcheck.problems.auc": ("auc_score",),
     "dpcheck.algorithms.problem": ("Problem", "with_record"),
     "dpcheck.solvers": ("algorithm", "configure"),
     "dpcheck.algorithms.run": ("Run", "History"),
@@ -68,7 +74,7 @@ def public() -> dict[str, object]:
     found += [base for name in ALGORITHMS for base in reversed(algorithm(name).__mro__) if base is not object]
     for each in found:  # grows while it is read
         found += [other for other in _told_of(each) if other not in found]
-    return {f"{each.__module__}.{each.__qualname__}": each for each in found}
+    return {f"{each.__module__}.{each.__qualname__}": each for each in found if not each.__name__.startswith("_")}
 
 
 def methods(cls: type) -> Iterator[tuple[str, FunctionType]]:

@@ -102,6 +102,11 @@ def drawing_from(rng: np.random.Generator, fresh: frozenset[tuple[str, str]] = f
     fresh : set of (name, place)
         The seedings of earlier runs that differ from run to run.
 
+    Yields
+    ------
+    None
+        Nothing, while the sources draw so.
+
     Examples
     --------
     >>> import random
@@ -201,7 +206,13 @@ def reached() -> frozenset[str]:
 
 @contextmanager
 def replaced() -> Iterator[None]:
-    """Keep the names replaced, so that many runs inside cost no more than one."""
+    """Keep the names replaced, so that many runs inside cost no more than one.
+
+    Yields
+    ------
+    None
+        Nothing, while they are.
+    """
     with _names.lock:
         _names.users += 1
     try:

@@ -14,7 +14,7 @@ a, b, s, x, y, u, v = symbols("a b s x y u v", positive=True)
 q = Symbol("q", positive=True)
 K = Symbol("K", integer=True, positive=True)
 ANY = 1 - (1 - q) ** K
-HERE = "Section 4, mixtures of Gaussians, derived anew"
+HERE = "on mixtures of Gaussians, derived anew"
 CHANCES = Domain({q: (0, 1), K: (1, oo)})
 
 

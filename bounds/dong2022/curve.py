@@ -1,7 +1,7 @@
 r"""What a point of a privacy curve means for a group of records, and for an attacker.
 
 Problem. A release is (epsilon, delta)-private between neighbours, in both orders. A test between them with false
-positives a then has true positives of at most e^epsilon a + delta, a line above all tests [1, Proposition 2.5].
+positives a then has true positives of at most e^epsilon a + delta, a line above all tests [1].
 
 Guarantee. k records are added, removed or replaced one after another: ``dong2022.group`` has the delta at k epsilon.
 ``dong2022.advantage`` has true minus false positives, and ``dong2022.guess`` the chance that one of N equally likely
@@ -28,16 +28,14 @@ ADVANTAGE = (exp(epsilon) - 1 + 2 * delta) / (exp(epsilon) + 1)
 GUESS = exp(epsilon) / N + delta
 
 POINT = (Parameter(epsilon, "privacy loss, natural log"), Parameter(delta, "probability of a larger loss"))
-BOTH = Assumption(
-    "orders", "the release is (epsilon, delta)-private in both orders of the neighbours", "Definition 2.1"
-)
+BOTH = Assumption("orders", "the release is (epsilon, delta)-private in both orders of the neighbours", "definition")
 HERE = "not in the paper"
 
 THEOREMS = (
     Theorem(
         id="dong2022.group",
         title="Several records of one person, by a chain of neighbours",
-        location="Theorem 2.14, for one line of the curve",
+        location="on groups, for one line of the curve",
         parameters=(*POINT, Parameter(k, "records of the person")),
         assumptions=(BOTH,),
         bound_formula=GROUP,
@@ -47,7 +45,7 @@ THEOREMS = (
     Theorem(
         id="dong2022.advantage",
         title="The advantage of the best membership attacker",
-        location="Proposition 2.5",
+        location="on curves",
         parameters=POINT,
         assumptions=(BOTH,),
         bound_formula=ADVANTAGE,

@@ -14,7 +14,7 @@ a, t, h, x, y, r, j, M, B, m, b = symbols("a t h x y r j M B m b", positive=True
 POINT = Cited("P(S) <= e^epsilon Q(S) + delta for every set S, and the same with P and Q exchanged", "definition")
 
 
-@claim("G01", Kind.PRIVACY, location="Theorem 2.14, for lines", both=m * (M * a + B) + b)
+@claim("G01", Kind.PRIVACY, location="on groups, for lines", both=m * (M * a + B) + b)
 def two_in_a_chain() -> Decision:
     """If a test between the first and the second data set has true positives of no more than M a + B at false positives
     a, and one between the second and the third no more than m a + b, then one between the first and the third has at
@@ -29,7 +29,7 @@ def two_in_a_chain() -> Decision:
     )  # fmt: skip
 
 
-@claim("G02", Kind.PRIVACY, location="Theorem 2.14, for one line of the curve", group=GROUP)
+@claim("G02", Kind.PRIVACY, location="on groups, for one line of the curve", group=GROUP)
 @carries("dong2022.group", {"bound": GROUP})
 def group() -> Decision:
     """k records, added, removed or replaced one after another, are (k epsilon, {group})-private."""
@@ -44,7 +44,7 @@ def group() -> Decision:
     )  # fmt: skip
 
 
-@claim("G03", Kind.PRIVACY, location="Proposition 2.5", first=(1 + h) * a + delta, second=1 - (1 - a - delta) / (1 + h))
+@claim("G03", Kind.PRIVACY, location="on curves", first=(1 + h) * a + delta, second=1 - (1 - a - delta) / (1 + h))
 def two_lines() -> Decision:
     """With h = e^epsilon - 1 a test has true positives of at most {first} and at most {second}."""
     return proved(
@@ -58,7 +58,7 @@ def two_lines() -> Decision:
     )  # fmt: skip
 
 
-@claim("G04", Kind.PRIVACY, location="Proposition 2.5", most=ADVANTAGE)
+@claim("G04", Kind.PRIVACY, location="on curves", most=ADVANTAGE)
 @carries("dong2022.advantage", {"bound": ADVANTAGE})
 def advantage() -> Decision:
     """True minus false positives of a test are at most {most}."""

@@ -40,6 +40,16 @@ def entry(first: Any, second: Any) -> Any:
 def gram(*vectors: Any) -> tuple[Any, ...]:
     """Return the letters for all inner products of some vectors, fit for ``over``.
 
+    Parameters
+    ----------
+    *vectors : Symbol
+        Letters that stand for vectors of one dimension, whatever it is.
+
+    Returns
+    -------
+    tuple of Symbol
+        One for each pair, the squared norms among them.
+
     Examples
     --------
     >>> from sympy import symbols
@@ -51,6 +61,18 @@ def gram(*vectors: Any) -> tuple[Any, ...]:
 
 def inner(first: Any, second: Any, vectors: Sequence[Any]) -> Any:
     """Return the inner product of two sums of multiples of ``vectors``, in the letters of :func:`gram`.
+
+    Parameters
+    ----------
+    first, second : Expr
+        The sums.
+    vectors : sequence of Symbol
+        The letters in them that stand for vectors; all others are numbers.
+
+    Returns
+    -------
+    Expr
+        A sum of multiples of the letters.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 Noise on the whole data set is felt once for each record; Poisson sampling draws each by its own coin, and the number of
 those that were drawn is binomial (``dpcheck.accounting.hits``). Any other release is bounded by a chain of
 data sets, each with one record more than the last. With g(a) the most true positives at false positives a of one
-record, the group's are at most g(g(... g(a))) (Dong, Roth and Su 2022, Theorem 2.14; claim G01). Each epsilon gives two
+record, the group's are at most g(g(... g(a))) (Dong, Roth and Su 2022; claim G01). Each epsilon gives two
 lines above g: e^epsilon a + delta and 1 - e^-epsilon (1 - delta - a). A chain of one line from each step is a line M a
 + B above the group's, and so a proof of (log M, B). The chain that is taken touches g from some first a on; B grows
 with a and M falls, so that the a at which B reaches delta is found by halving.

@@ -3,7 +3,7 @@
 Let T be the trade-off function of the certified curve: a test between two neighbours with false positives alpha has
 true positives of at most 1 - T(alpha), where T(alpha) is the largest, over epsilon >= 0, of
 1 - delta(epsilon) - e^epsilon alpha and e^-epsilon (1 - delta(epsilon) - alpha) (Dong, Roth and Su 2022,
-Proposition 2.5; claims G03 to G06). Each epsilon by itself gives a bound, so that a finite grid of them gives one, too.
+claims G03 to G06). Each epsilon by itself gives a bound, so that a finite grid of them gives one, too.
 
 A record drawn among N equally likely ones is guessed at most as often: let Q be the law of what is released without it,
 or with any fixed one in its place, and A_z the outputs at which z is guessed. These are disjoint, so that the mean of
@@ -135,7 +135,7 @@ def risk(
 
     References
     ----------
-    J. Dong, A. Roth, W. J. Su. Gaussian differential privacy. JRSS B 2022, Proposition 2.5.
+    J. Dong, A. Roth, W. J. Su. Gaussian differential privacy. JRSS B 2022.
 
     J. Hayes, S. Mahloujifar, B. Balle. Bounding training data reconstruction in DP-SGD. NeurIPS 2023.
 

@@ -14,6 +14,7 @@ from dpcheck.accounting import certify
 from dpcheck.accounting.certificates import Certificate
 from dpcheck.accounting.event_counts import count_events
 from dpcheck.accounting.other_events import between_replaced
+from dpcheck.accounting.sampling_below import sampled_epsilon_below
 from dpcheck.arguments import checked
 from dpcheck.errors import one_line
 from dpcheck.events import Event, Gaussian, Laplace, Repeated, Sampled, read_events
@@ -54,7 +55,7 @@ class SecondOpinion(Result):
         Of each other accountant: its epsilon for the same events and relation of neighbours, and how it differs.
     at_least : float or None
         A lower bound on the epsilon of the worst mechanism with these events: the certificate itself where that is
-        exact, else prv_accountant's; None where there is none.
+        exact, else the larger of prv_accountant's and of a pair's; None where there is none.
     """
 
     certificate: Certificate
@@ -119,8 +120,17 @@ def second_opinion(events: Any, delta: float = 1e-5) -> SecondOpinion:
     low, high, remark = _prv(singles, certificate)
     opinions = [Opinion(name, *_asked(ask)) for name, ask in peers.items()]
     exact = certificate.method.startswith("exact") or certificate.epsilon == 0
-    least = certificate.epsilon if exact else None if low is None else min(low, certificate.epsilon)
+    known = [bound for bound in (low, _below(singles, certificate)) if bound is not None]
+    least = certificate.epsilon if exact else min(max(known), certificate.epsilon) if known else None
     return SecondOpinion(certificate, (*opinions, Opinion("prv_accountant", high, remark)), least)
+
+
+def _below(singles: Sequence[tuple[Any, int]], certificate: Certificate) -> float | None:
+    """Return a lower bound of dpcheck's own on many steps of one kind, None where it has none."""
+    (event, count), *others = singles or [(None, 0)]
+    if isinstance(event, Sampled) and not others:
+        return sampled_epsilon_below(event, count, certificate.delta, certificate.epsilon)
+    return None
 
 
 def _asked(ask: Callable[[], tuple[float, str]]) -> tuple[float | None, str]:
@@ -237,6 +247,6 @@ def _prv(singles: Sequence[tuple[Any, int]], certificate: Certificate) -> tuple[
 
 def _compared(epsilon: float, certificate: Certificate, reason: str) -> str:
     ratio = epsilon / certificate.epsilon if certificate.epsilon else math.inf
-    if abs(ratio - 1) <= _SAME:
+    if epsilon == certificate.epsilon or abs(ratio - 1) <= _SAME:
         return "the same within 0.1 %"
     return f"{abs(ratio - 1):.1%} {'more' if ratio > 1 else 'less'}: {reason}"

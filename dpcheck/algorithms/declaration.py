@@ -21,6 +21,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from dpcheck.accounting.last_iterate import in_domain
+from dpcheck.algorithms.strong_convexity import StrongConvexity, lipschitz
 from dpcheck.arguments import has_records
 from dpcheck.arrays import Floats
 from dpcheck.audits.running import numbers
@@ -134,9 +135,11 @@ class Algorithm:
         draws them by other means than one ``rng.choice(n, ...)`` or ``rng.integers(n, ...)``.
     rate : RateClaim, optional
         A rate that is promised, too.
-    contraction, diameter : float, optional
-        As in :func:`dpcheck.certify`, for a certificate of the final output alone. A check looks for steps that expand
-        distances more.
+    contraction : float or StrongConvexity, optional
+        As in :func:`dpcheck.certify`, for a certificate of the final output alone, or what it follows from. A check
+        looks for steps that expand distances more.
+    diameter : float, optional
+        As in :func:`dpcheck.certify`.
 
     Raises
     ------
@@ -175,7 +178,7 @@ class Algorithm:
     replacements: Sequence[Any] | None = None
     sampler: Callable[[Any, np.random.Generator], Any] | None = None
     rate: RateClaim | None = None
-    contraction: float | None = None
+    contraction: float | StrongConvexity | None = None
     diameter: float | None = None
     relation: Neighbours = field(init=False, repr=False)
     place: str = field(init=False, repr=False)
@@ -199,7 +202,7 @@ class Algorithm:
             require(good, f"{what} of {self.name}", "be an array or a list of records", getattr(self, what))
         require(self.rate is None or isinstance(self.rate, RateClaim), "rate", "be a dpcheck.RateClaim", self.rate)
         if self.contraction is not None or self.diameter is not None:
-            in_domain(self.contraction, self.diameter)
+            in_domain(lipschitz(self.contraction), self.diameter)
             require(self.step is not None, f"contraction of {self.name}", "come with a step", "a run")
         events = None if self.events is None else read_events(self.events)
         theirs = events is not None and not all(isinstance(event, Event) for event in _listed(self.events))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 from zlib import crc32
@@ -19,6 +19,7 @@ from dpcheck.accounting import Certificate, calibrate, certify
 from dpcheck.accounting.last_iterate import why_not
 from dpcheck.algorithms.declaration import Algorithm, RateClaim
 from dpcheck.algorithms.problem import Array
+from dpcheck.algorithms.strong_convexity import StrongConvexity, lipschitz
 from dpcheck.audits.neighbours import Pair, with_record, with_records, without_record
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.checks.carried import Carried, carried
@@ -191,12 +192,14 @@ class Try:
         if unknown := why_not(self.events):
             return unknown
         if given.contraction is None:
-            return "declare contraction= if its steps contract"
+            return "declare contraction=, or dpcheck.StrongConvexity(...) in its place, if its steps contract"
         if self.contraction[0] != "consistent":
             return "the declared contraction is not what its steps show"
-        return certify(
-            self.events, given.delta, released="last", contraction=given.contraction, diameter=given.diameter
-        )
+        rate = lipschitz(given.contraction)
+        found = certify(self.events, given.delta, released="last", contraction=rate, diameter=given.diameter)
+        if isinstance(given.contraction, StrongConvexity):
+            return replace(found, method=f"{found.method}; {given.contraction.words}")
+        return found
 
     @cached_property
     def suspect(self) -> tuple[str, str]:

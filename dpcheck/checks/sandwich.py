@@ -147,8 +147,10 @@ def sandwich(context: Context, name: str, attempt: Any, trials: int) -> Iterator
         if part.what == "output" and not part.whole:
             if isinstance(attempt.last, Certificate):
                 certified, limit = attempt.last, attempt.last.epsilon * (1 + ROUNDING)
+                said = f"certified as the {attempt.last.method}"
             else:
-                part = part._replace(remark="; ".join(filter(None, (part.remark, f"{_NONE}: {attempt.last}"))))
+                said = f"{_NONE}: {attempt.last}"
+            part = part._replace(remark="; ".join(filter(None, (part.remark, said))))
         for stream in part.streams:
             kept = {} if replayed else Runs()
             if stream in seen:

@@ -25,13 +25,16 @@ is certified: the epsilon is that of fixed ones, and an audit bounds it from bel
 "compare" shows these and further loaders side by side: the best proven upper bound and the best known lower bound, with
 their sources, all with noise of --multiplier times C. With --encoder a run is one release, of the noise's deviation
 over the sensitivity of one step: its --multiplier.
+
 --released last: only the last iterate of z <- P(phi(z) + noise) is shown, with noise on all records, on "fixed"
 minibatches in one order, or on "poisson" samples. "dpcheck list theorems" has c and s of gradient and saddle steps:
 bok2024.saddle_step.
+
 --best-of: K such runs are made, each on its own, and only the one with the highest score is shown, as by tuning; K is
 drawn at random and kept secret. "geometric:.05" ends after each run with chance .05, a mean of 20 runs;
-"logarithmic:.05" and "SHAPE:.05" are the other truncated negative binomial laws, of shape 0 and SHAPE; "poisson:20"
-has a mean of 20 and may make no run. What is certified is the best run, whatever the score."""
+"logarithmic:.05" and "SHAPE:.05" are the other truncated negative binomial laws, of shape 0 and SHAPE
+(--best-of=-.5:.05); "poisson:20" has a mean of 20 and may make no run. What is certified is the best run, whatever the
+score."""
 _MANY = 100  # different events that are worth a line before they are composed
 _FEWER = ("batch", "population", "steps")
 _WITH_ENCODER = ("participations", "separation")
@@ -95,7 +98,7 @@ def _options(parser: ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--best-of", type=File.NONE, metavar="LAW:NUMBER",
-        help="only the best of a random number of such runs: geometric:STOP, logarithmic:STOP or poisson:MEAN",
+        help="only the best of a random number of runs: geometric:STOP, logarithmic:STOP, SHAPE:STOP, poisson:MEAN",
     )  # fmt: skip
     add_format(parser)
 

@@ -287,7 +287,18 @@ class AUC(Defaults):
 
 
 def auc_score(scores: Array, labels: Array) -> float:
-    """Return the area under the ROC curve, ties counted half.  scores, labels : (n,), labels in {-1, 1}."""
+    """Return the area under the ROC curve, ties counted half.
+
+    Parameters
+    ----------
+    scores, labels : ndarray, (n,)
+        The labels in {-1, 1}, both of them present.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+    """
     from scipy.stats import rankdata
 
     ranks = rankdata(scores)

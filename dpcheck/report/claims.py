@@ -234,7 +234,8 @@ def _numbers(theorem: Theorem, values: dict[str, float]) -> list[str]:
     """Return each quantity that these values determine; the error where they determine none."""
     lines: list[str] = []
     errors: list[InputError] = []
-    for method in (theorem.schedule, theorem.noise, theorem.bound):
+    stated = ((theorem.schedule, theorem.schedule_formulas), (theorem.noise, theorem.noise_formulas))
+    for method in (*(method for method, formulas in stated if formulas), theorem.bound):
         try:
             result = method(**values)
         except InputError as error:

@@ -20,6 +20,11 @@ STEPS, Z, DELTA = 20, 4.0, 1e-5
 EVENTS = Repeated(Gaussian(Z), STEPS)
 
 
+def changed(own: Algorithm, **fields: Any) -> Algorithm:
+    names = ("name", "data", "replacements", "epsilon", "delta", "start", "step", "steps", "events")
+    return Algorithm(**{name: getattr(own, name) for name in names} | fields)
+
+
 def loop(rate: float = 0.9, noise: Any = 1.0, **fields: Any) -> Algorithm:
     """Gradient steps of a quadratic in 2 dimensions: a record in [-1, 1]^2 moves a step by sqrt 8/8 at most."""
 
@@ -64,6 +69,84 @@ def test_one_that_they_do_not_show_is_not(own: Algorithm, verdict: str, word: st
     assert findings["mine.contraction"].verdict == verdict
 
 
+def descends(matrix: Any, eta: float = 0.1, bound: float = np.inf, **fields: Any) -> Algorithm:
+    """Steps along a linear operator, projected into a box, that declare it as their gradient."""
+
+    def gradient(z: Any, data: Any) -> Any:
+        return np.asarray(matrix) @ z - np.clip(data, -1, 1).mean(axis=0)
+
+    def step(z: Any, data: Any, rng: np.random.Generator) -> Any:
+        moved = z - eta * gradient(z, data) + rng.normal(scale=Z * eta * 8**0.5 / 8, size=2)
+        return np.clip(moved, -bound, bound)
+
+    convexity = dpcheck.StrongConvexity(**{"gradient": gradient, "eta": eta} | fields)
+    return changed(loop(), step=step, contraction=convexity)
+
+
+SADDLE, BOWL = ((1.0, 2.0), (-2.0, 1.0)), ((1.0, 0.5), (0.5, 2.0))
+
+
+def test_a_contraction_follows_from_strong_convexity_and_smoothness() -> None:
+    for own, c in (
+        (descends(SADDLE, mu=1.0, L=5**0.5, saddle=True), (1 - 0.2 + 0.05) ** 0.5),  # the saddle's own eigenvalues
+        (descends(SADDLE, mu=0.9, L=2.5, saddle=True), (1 - 0.18 + 0.0625) ** 0.5),
+        (descends(SADDLE, bound=0.1, mu=1.0, L=5**0.5, saddle=True), (1 - 0.2 + 0.05) ** 0.5),
+        (descends(BOWL, mu=0.79, L=2.21), 1 - 0.079),
+    ):
+        attempt = tried(own)
+        assert attempt.contraction[0] == "consistent", attempt.contraction
+        expected = dpcheck.certify(EVENTS, released="last", contraction=c)
+        assert isinstance(attempt.last, Certificate) and "follows from eta 0.1, mu" in attempt.last.method
+        assert attempt.last.epsilon == pytest.approx(expected.epsilon, rel=1e-9)
+        assert attempt.last.epsilon >= expected.epsilon
+
+
+@pytest.mark.parametrize(
+    ("own", "word"),
+    [
+        (descends(SADDLE, mu=1.01, L=2.5, saddle=True), "mu at most 1 "),
+        (descends(SADDLE, mu=1.0, L=2.2, saddle=True), "L at least 2.236"),
+        (descends(BOWL, mu=0.8, L=2.21), "mu at most 0.7929"),  # less convex between the axes than along them
+        (descends(BOWL, mu=0.79, L=2.2), "L at least 2.207"),
+        (descends(SADDLE, mu=1.0, L=2.5), "not symmetric"),
+        (changed(loop(), contraction=descends(BOWL, eta=0.3, mu=0.7, L=2.3).contraction), "up to 0.9 "),  # other steps
+    ],
+)
+def test_what_the_gradient_does_not_show_is_violated(own: Algorithm, word: str) -> None:
+    verdict, reason = tried(own).contraction
+    assert verdict == "violated" and word in reason, reason
+
+
+def test_curvature_that_only_far_states_show_is_seen_where_runs_come() -> None:
+    def gradient(z: Any, data: Any) -> Any:
+        return np.where(np.abs(z) < 1.0, z, np.sign(z)) + 0.1 * z - data.mean(axis=0)  # Huber's, flat outside
+
+    near = dpcheck.StrongConvexity(gradient=gradient, eta=0.1, mu=1.1, L=1.1)
+    given = changed(loop(), contraction=near)
+    assert tried(given).contraction[0] == "violated"
+    assert tried(changed(loop(), contraction=near, start=np.full(2, 3.0))).contraction[0] == "violated"
+
+
+def test_numbers_of_single_precision_are_not_blamed_for_their_rounding() -> None:
+    def gradient(z: Any, data: Any) -> Any:
+        return (np.float32(3) + np.asarray(z, np.float32)) - np.float32(3)  # mu = L = 1, rounded
+
+    given = changed(loop(), contraction=dpcheck.StrongConvexity(gradient=gradient, eta=0.1, mu=1.0, L=1.0))
+    assert tried(given).contraction[0] == "consistent"
+
+
+@pytest.mark.parametrize(
+    ("fields", "word"),
+    [({"eta": 1.0}, "eta <= 2/"), ({"mu": 3.0}, "mu <= L"), ({"mu": 0.0}, "mu"), ({"saddle": 1}, "saddle")],
+)
+def test_strong_convexity_outside_its_theorem_is_refused(fields: Any, word: str) -> None:
+    with pytest.raises(dpcheck.InputError, match=word):
+        descends(BOWL, **{"mu": 0.7, "L": 2.3} | fields)
+    wrong = dpcheck.StrongConvexity(gradient=lambda z, data: 1.0, eta=0.1, mu=1.0, L=1.0)
+    with pytest.raises(dpcheck.InputError, match="as many numbers as the state has, 2"):
+        _ = tried(changed(loop(), contraction=wrong)).contraction
+
+
 def test_states_of_several_parts_are_moved_part_by_part() -> None:
     def step(state: Any, data: Any, rng: np.random.Generator) -> Any:
         return {
@@ -78,11 +161,6 @@ def test_states_of_several_parts_are_moved_part_by_part() -> None:
     )  # fmt: skip
     assert tried(own).contraction[0] == "consistent"
     assert tried(changed(own, contraction=0.7)).contraction[0] == "violated"
-
-
-def changed(own: Algorithm, **fields: Any) -> Algorithm:
-    names = ("name", "data", "replacements", "epsilon", "delta", "start", "step", "steps", "events")
-    return Algorithm(**{name: getattr(own, name) for name in names} | fields)
 
 
 def test_the_row_has_the_certificate_of_the_output_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -172,6 +172,7 @@ def test_internal_error(call, monkeypatch):
     ("line", "named"),
     [
         ("show yang2022.theorem_1 n=10 epsilon=3 delta=1e-8 T=100 G_w=1 G_v=2", ("epsilon", "3")),
+        ("show bok2024.saddle_step eta=.1 mu=3 L=2", ("mu <= L", "3")),
         ("show yang2022.theorem2a", ("yang2022.theorem_2a",)), ("prove x<=1 --kernel --jobs 0", ("jobs", "0")),
         ("audit nosuch.py:f --data 1 --neighbour 0 --epsilon 1", ("mechanism", "nosuch.py")),
         ("rate nosuch.csv --response gap --factors n", ("nosuch.csv", "readable")), ("solve nosuch", ("algorithm",)),

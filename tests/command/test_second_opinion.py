@@ -45,7 +45,11 @@ def test_a_multiplier_that_is_taken_for_another_is_named():
     renyi = found.opinions[0]
     assert renyi.epsilon < 0.5 * found.certificate.epsilon < found.certificate.epsilon
     halved = float(renyi.remark.partition("2C; ")[2].partition(" with")[0])
-    assert halved > found.certificate.epsilon and found.at_least is None
+    assert halved > found.certificate.epsilon > found.at_least > 2 * renyi.epsilon  # so that 14.05 is no bound
+
+
+def test_where_nothing_is_released_all_agree() -> None:
+    assert {remark for epsilon, remark in by_name([]).values() if epsilon == 0} == {"the same within 0.1 %"}
 
 
 @pytest.mark.parametrize("events", [RandomAllocation(Gaussian(1.0), 20), Laplace(2.0)])
