@@ -28,12 +28,14 @@ The grammar (``[]`` may be left out, ``*`` may be repeated, ``|`` is or; what st
 
 A kind before a relation is that of its first letter, in the plural (``integers 1 <= m <= n``) that of all letters that
 stand alone in it; a letter without a kind takes that of the letter before (``integer m, n``). A letter of
-which nothing is said is a real number. ``0.1`` is one tenth. A product by a space after a ``/`` is refused, since
+which nothing is said is a real number, save one that the domain defines, as ``q = p/(p - 1)``: what it is stands in its
+place. ``0.1`` is one tenth. A product by a space after a ``/`` is refused, since
 ``a/2 b`` is read in two ways. LaTeX is read by :mod:`dpcheck.bounds.latex` and ends up in the same grammar.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from dpcheck.bounds import typed_vectors
@@ -109,6 +111,7 @@ class _Line(Formulas):
         for name in [name for name in self._letters if name not in said | self._stand_alone]:
             near = did_you_mean(name, WORDS)
             raise TextError(f"unknown word {name}{near}", self._text, self._first[name])
+        relations, conditions = self._with_definitions(relations, conditions)
         among = {name: known for name, known in self._letters.items() if "vector" in known}
         relations = [typed_vectors.told(tree, among) for tree in relations]
         conditions = [typed_vectors.told(tree, among) for tree in conditions]
@@ -119,6 +122,23 @@ class _Line(Formulas):
             self._tell_sign(condition, facts)
         settled = [[relation[0], *(_settled(side, facts) for side in relation[1:])] for relation in (*relations, *left)]
         return Typed(tuple(settled[: len(relations)]), facts, tuple(settled[len(relations) :]))
+
+    def _with_definitions(self, relations: list[Tree], conditions: list[Tree]) -> tuple[list[Tree], list[Tree]]:
+        """Put what a condition ``q = p/(p - 1)`` says of a letter in its place, save where a sum has that letter."""
+        bound = set(_bound_letters([*relations, *conditions]))
+
+        def defines(condition: Tree) -> bool:
+            head, left, right = condition
+            if head != "Equality" or left[0] != "letter" or self._letters.get(left[1], True):
+                return False
+            return left[1] not in _letters_of(right) and not bound & {left[1], *_letters_of(right)}
+
+        while defining := next(filter(defines, conditions), None):
+            _, (_, name, _), value = defining
+            conditions = [_put(condition, name, value) for condition in conditions if condition is not defining]
+            relations = [_put(relation, name, value) for relation in relations]
+            del self._letters[name]
+        return relations, conditions
 
     def _tell_sign(self, condition: Tree, facts: dict[str, dict[str, bool]]) -> None:
         """Add to the facts of a letter what an end of its interval, which stays, says of its sign."""
@@ -187,6 +207,8 @@ class _Line(Formulas):
                 if kinds and not names:
                     self._fail("expected a letter of this kind", self._tokens[start])
                 self._stand_alone.update(alone)
+                for head, left, right in found:
+                    self._stand_alone.update(_letters_of(right) if head == "Equality" and left[0] == "letter" else ())
             self._stand_alone.update(names)
             for name in names:
                 self._letters[name] |= dict.fromkeys(kinds, True)
@@ -231,7 +253,30 @@ class _Line(Formulas):
 
 
 def _has_letter(tree: Tree) -> bool:
-    return tree[0] == "letter" or any(isinstance(part, list) and _has_letter(part) for part in tree[1:])
+    return bool(_letters_of(tree))
+
+
+def _parts(tree: Tree) -> list[Tree]:
+    return [part for part in tree[1:] if isinstance(part, list)]
+
+
+def _letters_of(tree: Tree) -> set[str]:
+    return {tree[1]} if tree[0] == "letter" else set().union(*map(_letters_of, _parts(tree)))
+
+
+def _bound_letters(trees: Iterable[Tree]) -> Iterator[str]:
+    """The letters of sums and products."""
+    for tree in trees:
+        if tree[0] == "Tuple":
+            yield tree[1][1]
+        yield from _bound_letters(_parts(tree))
+
+
+def _put(tree: Tree, name: str, value: Tree) -> Tree:
+    """Return the tree with a value in the place of a letter."""
+    if tree[0] == "letter":
+        return value if tree[1] == name else tree
+    return [part if not isinstance(part, list) else _put(part, name, value) for part in tree]
 
 
 def _settled(tree: Tree, facts: dict[str, dict[str, bool]]) -> Tree:

@@ -64,7 +64,8 @@ def _linear(tree: Tree, vectors: Collection[str]) -> dict[str, Tree]:
         if len(among) == 1:
             scalars = [part for part in parts if part is not among[0]]
             return {name: _product([*scalars, factor]) for name, factor in _linear(among[0], vectors).items()}
-    raise InputError(f"what stands in norm(...) and inner(..., ...) must be a sum of the vectors {', '.join(vectors)}")
+    named = f"the vectors {', '.join(vectors)}" if vectors else "vectors, which the domain names: for vectors x, y"
+    raise InputError(f"what stands in norm(...) and inner(..., ...) must be a sum of {named}")
 
 
 def _has(tree: Tree, vectors: Collection[str]) -> bool:

@@ -113,6 +113,24 @@ def test_powers_products_and_signs_are_those_of_mathematics() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("x <= q for q = p/(p - 1), p > 1", "x <= p/(p - 1) for p > 1"),
+        ("x <= q for q = 2 r, r = s + 1, q > 0", "x <= 2 (s + 1) for 2 (s + 1) > 0"),
+        ("sum(q/t, t = 1..T) <= T for q = r, integer T", "sum(r/t, t = 1..T) <= T for integer T"),
+    ],
+)
+def test_a_letter_that_the_domain_defines_is_what_it_says(text: str, same: str) -> None:
+    assert parse(text) == parse(same)
+
+
+@pytest.mark.parametrize("text", ["q <= 1 for q = r, r = q", "sum(q, t = 1..3) <= q for q = t", "n <= 1 for n = n + 1",
+                                  "m <= 1 for integer m = n/2", "sum(q, q = 1..3) <= r for q = 2, r = q"])  # fmt: skip
+def test_what_defines_no_letter_stays_a_condition(text: str) -> None:
+    assert any(head == "Equality" for head, *_ in parse(text).conditions)
+
+
+@pytest.mark.parametrize(
     ("domain", "facts", "conditions"),
     [("integer n >= 1", {"n": {"integer", "positive"}}, 1), ("n integer, n > 0", {"n": {"integer", "positive"}}, 0),
      ("positive integers m <= n", {"m": {"integer", "positive"}, "n": {"integer", "positive"}}, 1),
