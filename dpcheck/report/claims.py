@@ -6,7 +6,7 @@ import io
 import shlex
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
@@ -235,8 +235,9 @@ def _numbers(theorem: Theorem, values: dict[str, float]) -> list[str]:
     """Return each quantity that these values determine; the error where they determine none."""
     lines: list[str] = []
     errors: list[InputError] = []
-    stated = ((theorem.schedule, theorem.schedule_formulas), (theorem.noise, theorem.noise_formulas))
-    for method in (*(method for method, formulas in stated if formulas), theorem.bound):
+    methods: list[Callable[..., float | dict[str, float]]] = [theorem.schedule] if theorem.schedule_formulas else []
+    methods += [theorem.noise] if theorem.noise_formulas else []
+    for method in (*methods, theorem.bound):
         try:
             result = method(**values)
         except InputError as error:
