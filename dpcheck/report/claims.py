@@ -234,7 +234,7 @@ def _numbers(theorem: Theorem, values: dict[str, float]) -> list[str]:
     """Return each quantity that these values determine; the error where they determine none."""
     lines: list[str] = []
     errors: list[InputError] = []
-    methods: list[Callable[..., Any]] = [theorem.schedule] if theorem.schedule_formulas else []
+    methods: list[Callable[..., float | dict[str, float]]] = [theorem.schedule] if theorem.schedule_formulas else []
     methods += [theorem.noise] if theorem.noise_formulas else []
     for method in (*methods, theorem.bound):
         try:

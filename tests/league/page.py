@@ -33,7 +33,7 @@ LEFT_OUT = {
     "a million runs": "not measured; 100,000 on a few cases alone, which are named there",
     "DP-Sniper": "on some cases alone, with 10,000 runs, where it was made for millions",
     "González et al. (arXiv 2509.07055; 331/920 and 264/562 runs) and Kutta et al. (arXiv 2602.06518)": "not "
-    "compared: the settings behind their numbers were not at hand",
+    "compared: only the beginnings of both papers could be opened, without the settings behind their numbers",
     "PATE-GAN's violations (arXiv 2406.13985)": "not compared: the library that has it did not install in time",
 }
 
