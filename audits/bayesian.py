@@ -100,6 +100,7 @@ def credible_bound(
     for name, count in (("hits", hits), ("other_hits", other_hits)):
         require_count(count, name, least=0)
         require(count <= trials, name, f"be at most trials = {trials}", count)
+    hits, other_hits, trials = int(hits), int(other_hits), int(trials)  # none of NumPy, whose small ones overflow
     require_delta(delta)
     require_confidence(credibility)
 

@@ -102,7 +102,8 @@ def gaussian_bound(
     require(bool(np.isfinite([a, b]).all()), "scores", "be finite", "NaN or infinity")
     n = a.size
     spread = math.sqrt((a.var(ddof=1) + b.var(ddof=1)) / 2)
-    require(spread > 0, "scores", "vary", "constant ones")
+    require(spread > 0 or math.isnan(spread), "scores", "vary", "constant ones")
+    require(math.isfinite(spread), "scores", "have a variance that float64 holds", spread)
     shift = float(a.mean() - b.mean()) / spread
     lower = _shift_lower(shift, n, 1 - confidence)
     return GaussianBound(gaussian_epsilon(lower, delta), lower, shift, n, delta, confidence)

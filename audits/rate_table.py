@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.arrays import real_numbers
-from dpcheck.errors import InputError, is_finite, one_line, require
+from dpcheck.errors import InputError, is_finite, one_line, require, short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,7 +106,7 @@ def _check_columns(frame: object, response: str, factors: Sequence[str], cluster
     require(cluster != response, "cluster", f"not be the response {response!r}", cluster)
     columns = frame.columns.tolist()
     for name in (response, *factors, *([] if cluster is None else [cluster])):
-        require(name in columns, "frame", f"have a column {name!r}", columns)
+        require(name in columns, "frame", f"have a column {short(name)!r}", columns)
         require(columns.count(name) == 1, "frame", f"have one column {name!r}", "several")
     require(len(frame) > 0, "frame", "have rows", "none")
 

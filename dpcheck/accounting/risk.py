@@ -151,7 +151,7 @@ def risk(
       record named at most    0.841345 among 2 equally likely, 0.389144 among 10 equally
                               likely, 0.0182985 among 1000 equally likely
     """
-    require(not isinstance(false_positives, str), "false_positives", "be numbers", false_positives)
+    require(not isinstance(false_positives, str | dict), "false_positives", "be numbers", false_positives)
     for rate in false_positives:
         require(is_number(rate) and 0 <= rate <= 1, "false_positives", "lie in [0, 1]", rate)
     for count in candidates:

@@ -56,7 +56,9 @@ FOUND = {
     "audits.training_step.audit_training_step": {"steps": 1, "scheme": np.ma.masked_array([1.0, 2.0])},
     "checks.check": {"names": np.zeros(3)}, "accounting.certify": {"released": wrong.Silent()},
     "audits.membership.audit_privacy": {"claim": wrong.Silent(), "epsilon": None, "delta": 0.0},
-    "bounds.registry.prove": {"target": np.zeros(0)},
+    "bounds.registry.prove": {"target": np.zeros(0)}, "audits.bayesian.credible_bound": {"hits": np.int8(3)},
+    "testing.assert_rate": {"response": "1" * 5_000}, "accounting.risk.risk": {"false_positives": {0.1: "n"}},
+    "audits.gaussian.gaussian_bound": {"scores": np.full(3, 1e308), "other_scores": np.full(3, 1e308)},
 }  # fmt: skip
 
 
