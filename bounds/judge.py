@@ -1,7 +1,7 @@
 """Claims whose verdict is the machine's own, since their statement is a list of relations."""
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -94,6 +94,8 @@ def judged(*steps: Step, note: str = "", repaired: str = "") -> Decision:
 
 
 _FOR_THE_ANSWER = 0.7  # of the time; the rest is for what is known of a claim that stays open
+_PLAIN = tuple(map(sympy.Rational, ("0", "1", "2", "1/2", "3", "1/10", "10", "-1", "1/100", "100")))
+_SHORT = 5  # signs of a value that a person reads at once
 _AUTHOR = "In the author's words: "
 unread = False  # set where a file is read whose claims another process decides
 
@@ -115,7 +117,7 @@ def _counterexample(step: Step) -> Counterexample | None:
         point = step.outcome().point
         if point is None:
             return None
-        return _broken(step.relation(), tuple(point.items()), wording.relation(step))
+        return _broken(step.relation(), tuple(_plainer(step, point).items()), wording.relation(step))
     if isinstance(step, Below):
         broken = _broken(sympy.Lt(step.smaller, step.larger, evaluate=False), ())
         return broken if broken.holds() else None
@@ -127,6 +129,18 @@ def _counterexample(step: Step) -> Counterexample | None:
         relation = sympy.Eq(step.left.doit(), step.right.doit(), evaluate=False)
     letters = sorted(relation.free_symbols, key=str)
     return next((failure for values in _points(letters) if (failure := _broken(relation, values)).holds()), None)
+
+
+def _plainer(step: Inequality, point: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return a point at which it fails too, with a plain number for each letter whose value is long, where one does."""
+    values = dict(point)
+    for letter in [letter for letter, value in point.items() if len(str(value)) > _SHORT]:
+        for plainer in _PLAIN:
+            tried = {**values, letter: plainer}
+            if step.over.contains(tried) and _broken(step.relation(), tuple(tried.items())).holds():
+                values = tried
+                break
+    return values
 
 
 def _broken(relation: Any, values: tuple[tuple[Any, Any], ...], text: str = "") -> Counterexample:

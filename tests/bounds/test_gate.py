@@ -225,3 +225,15 @@ def test_a_fault_of_dpcheck_itself_ends_the_wait_for_a_verdict(monkeypatch):
     monkeypatch.setattr(workers._Decider, "decide", fails)
     with pytest.raises(RuntimeError, match="planted"):
         dpcheck.prove("Y17")
+
+
+@pytest.mark.parametrize(
+    ("ends", "due"),
+    [((0, oo), 1), ((7, oo), 10), ((Rational(1, 10**6), Rational(1, 10**5)), None)],
+)
+def test_a_point_of_failure_is_plain_where_a_plain_one_fails(ends: Any, due: int | None) -> None:
+    """x <= x/2 fails everywhere: at the first plain number of the domain; where there is none, as it was found."""
+    (failure,) = judge(Inequality("", x, x / 2, Domain({x: ends})))().evidence.steps
+    (value,) = dict(failure.values).values()
+    assert failure.holds() and ends[0] <= value <= ends[1]
+    assert value == due if due is not None else value < 1
