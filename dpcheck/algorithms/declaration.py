@@ -110,9 +110,9 @@ class Algorithm:
         A small data set to check on. It is never changed.
     step : callable
         ``(state, data, rng) -> next state``, noise and sampling inside, all randomness from ``rng``; states are
-        numbers, arrays, or tuples, lists and dicts of these, and count as released. With ``update`` it returns what
-        it releases instead. It runs as it stands: a state that it changes in place stays changed, and is reported where
-        it carries records from step to step without noise.
+        numbers, arrays, or tuples, lists and dicts of these, and count as released unless ``last_only`` is set. With
+        ``update`` it returns what it releases instead. It runs as it stands: a state that it changes in place stays
+        changed, and is reported where it carries records from step to step without noise.
     start : state
         The first state; every run begins with a copy.
     steps : int
@@ -140,6 +140,9 @@ class Algorithm:
         looks for steps that expand distances more.
     diameter : float, optional
         As in :func:`dpcheck.certify`.
+    last_only : bool
+        Whether a run of ``step`` releases its last state alone, so that the claim is about that; its certificate needs
+        ``contraction``.
 
     Raises
     ------
@@ -180,6 +183,7 @@ class Algorithm:
     rate: RateClaim | None = None
     contraction: float | StrongConvexity | None = None
     diameter: float | None = None
+    last_only: bool = False
     relation: Neighbours = field(init=False, repr=False)
     place: str = field(init=False, repr=False)
 
@@ -204,6 +208,8 @@ class Algorithm:
         if self.contraction is not None or self.diameter is not None:
             in_domain(lipschitz(self.contraction), self.diameter)
             require(self.step is not None, f"contraction of {self.name}", "come with a step", "a run")
+        good = isinstance(self.last_only, bool) and (self.step is not None or not self.last_only)
+        require(good, f"last_only of {self.name}", "be true or false, and come with a step", self.last_only)
         events = None if self.events is None else read_events(self.events)
         theirs = events is not None and not all(isinstance(event, Event) for event in _listed(self.events))
         strange = [

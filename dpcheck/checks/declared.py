@@ -91,14 +91,18 @@ class Declared(Subject):
             reason = f"The events do not describe a run, so that nothing is certified from them: {unseen.reason}."
             yield self.finding("certificate", "accounting", subject, "inconclusive", reason)
             return
-        certificate = certify(given.events, delta=given.delta)
+        last = self.attempts(context)[0].last if given.last_only else ""
+        certificate = last if isinstance(last, Certificate) else certify(given.events, delta=given.delta)
         within = certificate.epsilon <= given.epsilon * (1 + ROUNDING)
-        reason = f"the declared events are certified at epsilon {certificate.epsilon:.4g} at delta {given.delta:g}, "
-        reason += (
-            f"within the claimed {given.epsilon:g}" if within else f"above the claimed {given.epsilon:g}{_more(given)}"
-        )
+        subject_of = "the last state alone is" if certificate is last else "the declared events are"
+        reason = f"{subject_of} certified at epsilon {certificate.epsilon:.4g} at delta {given.delta:g}, "
+        more = "" if given.last_only else _more(given)
+        reason += f"within the claimed {given.epsilon:g}" if within else f"above the claimed {given.epsilon:g}{more}"
+        if isinstance(last, str) and last:
+            reason += f", as if all states were released: {last}"
+        above = "inconclusive" if given.last_only else "violated"  # less may be true of the last state of these steps
         yield self.finding(
-            "certificate", "accounting", subject, "consistent" if within else "violated", reason,
+            "certificate", "accounting", subject, "consistent" if within else above, reason,
             certified=certificate.epsilon, claimed=float(given.epsilon), evidence=certificate.to_dict(),
             place=shown_place(given.place),
         )  # fmt: skip
@@ -207,9 +211,9 @@ class Try:
         return suspect(self.declared.algorithm, self.pair, self.seed)
 
     def parts(self, label: str, trials: int) -> Iterator[Part]:
-        """Yield everything that is released, and the output alone, or the output of what is declared as a whole."""
+        """Yield everything that is released, and the output alone, or the output where no more is released."""
         given, key, remark = self.declared.algorithm, crc32(label.encode()), f"where {self.pair.words}"
-        several = given.run is None and (given.steps > 1 or given.update is not None)
+        several = given.run is None and not given.last_only and (given.steps > 1 or given.update is not None)
         all_released, output = (tuple((key, kind, look) for look in range(2)) for kind in (_TRANSCRIPT, _OUTPUT))
         if several:
             yield Part(
@@ -217,7 +221,8 @@ class Try:
             )
             if given.update is None:  # the last state is the last release, so that the same runs serve
                 output = all_released
-        yield Part("output", f"{label}: final output only", given.output, trials, output, not several, remark)
+        whole = not several and not given.last_only  # of the last state alone less may be true than of the events
+        yield Part("output", f"{label}: final output only", given.output, trials, output, whole, remark)
 
 
 def candidates(given: Algorithm) -> list[Any]:
@@ -265,10 +270,11 @@ def _neighbours(given: Algorithm) -> Iterator[tuple[str, list[tuple[str, Any]]]]
 
 
 def _runs(given: Algorithm, data: Any, seed: int) -> list[Array]:
-    """Return everything that some runs release; all data sets get the same streams."""
+    """Return what some runs release; all data sets get the same streams."""
+    look = given.output if given.last_only else given.transcript
     if given.relation == "replace_one":
-        return [given.transcript(data, np.random.default_rng([seed, k])) for k in range(_STREAMS)]
-    return [given.transcript(data, Recorder(seed + k)) for k in range(_STREAMS)]  # the same at each call, too
+        return [look(data, np.random.default_rng([seed, k])) for k in range(_STREAMS)]
+    return [look(data, Recorder(seed + k)) for k in range(_STREAMS)]  # the same at each call, too
 
 
 def _noise(runs: list[list[Array]]) -> dict[int, Array]:

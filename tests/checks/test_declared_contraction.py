@@ -175,6 +175,36 @@ def test_the_row_has_the_certificate_of_the_output_alone(monkeypatch: pytest.Mon
     assert output.verdict == "violated" and "contraction" in output.reason
 
 
+def test_a_claim_of_the_last_state_alone_is_judged_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Try, "budget", (250, 250))
+    due = dpcheck.certify(EVENTS, released="last", contraction=0.9).epsilon
+    for epsilon, verdict in ((1.001 * due, "consistent"), (0.99 * due, "inconclusive")):
+        own = loop(epsilon=epsilon, last_only=True)
+        rows = {row.id.removeprefix("mine."): row for row in sandwiches(Context(), Declared(own))}
+        assert set(rows) == {"certificate", "contraction", "output"}
+        stated = rows["certificate"]
+        assert (stated.verdict, stated.certified) == (verdict, due) and "last state alone" in stated.reason
+        assert rows["output"].certified == due and rows["output"].verdict == "inconclusive"  # of 250 runs
+    everything = {finding.id: finding for finding in Declared(loop(epsilon=1.001 * due)).stated(Context())}
+    assert everything["mine.certificate"].verdict == "violated"
+
+
+def test_without_a_contraction_that_steps_show_the_last_state_is_charged_for_all() -> None:
+    all_released = dpcheck.certify(EVENTS).epsilon
+    for fields, word in (({"contraction": None}, "declare contraction="), ({"contraction": 0.5}, "not what its steps")):
+        own = loop(epsilon=1.001 * all_released, last_only=True, **fields)
+        stated = {finding.id: finding for finding in Declared(own).stated(Context())}["mine.certificate"]
+        assert (stated.verdict, stated.certified) == ("consistent", all_released)
+        assert "as if all states were released" in stated.reason and word in stated.reason
+
+
+@pytest.mark.parametrize("fields", [{"last_only": 1}, {"run": lambda data, rng: 0.0, "last_only": True}])
+def test_the_last_state_alone_is_of_a_step(fields: Any) -> None:
+    given = {"step": None, "start": None, "steps": 1} if "run" in fields else {}
+    with pytest.raises(dpcheck.InputError, match="last_only"):
+        changed(loop(), **given, **fields)
+
+
 def test_rows_without_one_say_why() -> None:
     assert "declare contraction=" in str(tried(loop(contraction=None)).last)
     mixed = (Repeated(Gaussian(Z), STEPS - 1), Gaussian(2 * Z))

@@ -1,8 +1,10 @@
-"""Each certificate of a run that shows less than all: 200 settings beside a law computed another way, and audits.
+"""Each certificate of a run that shows less than all, and each risk: 200 settings beside a law computed another way.
 
 ``pytest -n 0 -m thorough --keep-tables tests/solvers/test_certificates_beside.py`` writes the table. A setting draws an
 epsilon, computes from the law of one pair of neighbours the delta at which it is attained, and certifies epsilon there:
 below would be wrong, above is what the certificate gives away on that pair. An audit runs the same pair 10,000 times.
+Of a risk it draws the true positives and computes the false positives of the best test, or draws the advantage, or the
+chance that a record is named, and computes the noise at which it is attained; an audit is an attacker who plays.
 """
 
 from __future__ import annotations
@@ -18,25 +20,44 @@ import pandas as pd
 import pytest
 import tables
 from files import ROOT
+from scipy.optimize import brentq
 from scipy.special import gammaln, ndtr
-from scipy.stats import binom, norm
+from scipy.stats import binom, binomtest, laplace, norm
 from test_best_of_runs import drawn, exact_delta
 from test_last_iterate import grid_deltas, linear
 
 import dpcheck
 from dpcheck.accounting.best_of_runs import Best, PoissonRuns
+from dpcheck.accounting.risk import risk
 from dpcheck.events import Disjoint, Gaussian, Laplace, Repeated, Sampled
 
-SETTINGS, AUDITS, TRIALS, DELTA = 200, 20, 10_000, 1e-2
+SETTINGS, AUDITS, TRIALS, DELTA, CONFIDENCE = 200, 20, 10_000, 1e-2, 0.999
 Rng = np.random.Generator
 
 
 class Case(NamedTuple):
-    """One setting: what is certified at a delta, the delta at an epsilon of a pair's own law, and runs of the pair."""
+    """One setting: what is certified at a delta, the delta at an epsilon of a pair's own law, and runs of the pair.
+
+    A risk stands in epsilon's place, and what it depends on in delta's.
+    """
 
     certify: Callable[[float], float]
     delta: Callable[[float], float]
-    run: Callable[[float, Rng, int], Any]
+    run: Callable[[float, Rng, int], Any] | None = None
+    attack: Callable[[float, Rng], float] | None = None  # (delta) -> the risk that an attacker shows, from below
+    epsilons: tuple[float, float] = (0.1, 2.0)
+    deltas: tuple[float, float] = (1e-8, 0.3)
+
+    def audit(self, delta: float, seed: int) -> tuple[float, float]:
+        """Return what runs show at least, and what is certified there."""
+        if self.attack is not None:
+            return self.attack(delta, np.random.default_rng(seed)), self.certify(delta)
+        claim = self.certify(DELTA)
+        audit = dpcheck.audit_privacy(
+            self.run, 1.0, 0.0, epsilon=claim, delta=DELTA, trials=TRIALS, confidence=CONFIDENCE, seed=seed,
+            vectorized=True,
+        )  # fmt: skip
+        return audit.epsilon_lower, claim
 
 
 def last(events: Any, c: float, diameter: float | None = None) -> Callable[[float], float]:
@@ -181,6 +202,131 @@ def group(rng: Rng, most: int) -> Case:
     return Case(lambda d: dpcheck.certify(events, d, group=records).epsilon, delta, run)
 
 
+class Told(NamedTuple):
+    """A number with noise that tells a record's presence best where it is large: a Gaussian, sampled or not, a Laplace.
+
+    Both laws are closed forms; the record moves it by 1, if it was drawn. No other test is better than a threshold.
+    """
+
+    noise: Any  # of scipy.stats, at scale 1
+    steps: int
+    rate: float
+
+    @classmethod
+    def drawn(cls, rng: Rng) -> Told:
+        noise = laplace if rng.random() < 0.3 else norm
+        sampled = noise is norm and rng.random() < 0.5
+        return cls(noise, 1 if sampled or noise is laplace else int(rng.integers(1, 50)),
+                   float(10 ** rng.uniform(-1, 0)) if sampled else 1.0)  # fmt: skip
+
+    def events(self, scale: float) -> Any:
+        if self.noise is laplace:
+            return Laplace(scale)
+        sampled = Sampled((Gaussian(scale),), "poisson", 10**6, 10**6 * self.rate)
+        return sampled if self.rate < 1 else Repeated(Gaussian(scale), self.steps)
+
+    def above(self, at: float, scale: float, moved: bool) -> float:
+        """The chance of a number above ``at``, of the mean of all steps."""
+        noise = scale / math.sqrt(self.steps)
+        with_it, without = (float(self.noise.sf(at, where, noise)) for where in (1.0, 0.0))
+        return self.rate * with_it + (1 - self.rate) * without if moved else without
+
+    def noises(self, scale: float, rng: Rng, size: Any) -> Any:
+        return self.noise.rvs(0, scale / math.sqrt(self.steps), size, random_state=rng)
+
+    def played(self, scale: float, rng: Rng, moved: bool) -> Any:
+        return self.noises(scale, rng, TRIALS) + moved * (rng.random(TRIALS) < self.rate)
+
+
+def limits(hits: Any, share: float = 1.0) -> tuple[float, float]:
+    """Bound the chance of what happened in ``hits`` of all trials, from both sides."""
+    found = binomtest(int(hits), TRIALS).proportion_ci(1 - 2 * (1 - CONFIDENCE) * share)
+    return float(found.low), float(found.high)
+
+
+def scale_at(risk_of: Callable[[float], float], least: float = 1e-3, most: float = 1e5) -> Callable[[float], float]:
+    """Return where a risk that falls with the scale of the noise has a value."""
+    return lambda value: math.exp(brentq(lambda z: risk_of(math.exp(z)) - value, math.log(least), math.log(most)))
+
+
+def true_positives(rng: Rng) -> Case:
+    """Of the two tests, that the record is there and that it is not, the better one."""
+    told, scale = Told.drawn(rng), float(10 ** rng.uniform(-0.5, 0.5))
+
+    def tests(false: float) -> tuple[float, float, bool]:
+        """True positives, threshold, and whether numbers above it or below it are the positives."""
+        found = []
+        for present in (True, False):
+            above = false if present else 1 - false
+            at = brentq(lambda at, p=present, a=above: told.above(at, scale, not p) - a, -1e3, 1e3, xtol=1e-13)
+            hits = told.above(at, scale, present)
+            found.append((hits if present else 1 - hits, at, present))
+        return max(found)
+
+    def delta(hits: float) -> float:
+        least, most = 1e-7, 0.5
+        if not tests(least)[0] < hits < tests(most)[0]:
+            return math.nan
+        return math.exp(brentq(lambda false: tests(math.exp(false))[0] - hits, math.log(least), math.log(most)))
+
+    def attack(false: float, rng: Rng) -> float:
+        _, at, present = tests(false)
+        numbers = told.played(scale, rng, present)
+        return limits(np.sum(numbers > at if present else numbers < at))[0]
+
+    return Case(
+        lambda false: risk(told.events(scale), false_positives=[false]).true_positives[false], delta, None, attack,
+        (0.05, 0.95),
+    )  # fmt: skip
+
+
+def advantage(rng: Rng) -> Case:
+    """Of the threshold in the middle, where the densities are equal."""
+    told = Told.drawn(rng)
+
+    def attack(scale: float, rng: Rng) -> float:
+        hits, false = (np.sum(told.played(scale, rng, moved) > 0.5) for moved in (True, False))
+        return limits(hits, 0.5)[0] - limits(false, 0.5)[1]
+
+    return Case(
+        lambda scale: risk(told.events(scale)).advantage,
+        scale_at(lambda scale: told.above(0.5, scale, True) - told.above(0.5, scale, False)), None, attack,
+        (0.05 * told.rate, 0.95 * told.rate), (0, math.inf),
+    )  # fmt: skip
+
+
+def named(rng: Rng) -> Case:
+    """Records that lie apart as far as can be: corners of a simplex around none, or at distance 1 of one another."""
+    told = Told.drawn(rng)
+    count = 2 if told.noise is laplace else int(2 + rng.integers(2) * rng.integers(1, 31))
+    replaced = bool(told.rate == 1 and rng.random() < 0.5)
+    corners = np.array([[1.0], [-1.0]]) if count == 2 else np.eye(count) - 1 / count
+    corners *= (0.5 if count == 2 else 0.5**0.5) if replaced else 1 / np.linalg.norm(corners[0])
+
+    def chance(scale: float) -> float:
+        """The largest of ``count`` numbers is the one that is moved, or the record was not drawn."""
+        if told.noise is laplace:
+            right = 1 - math.exp(-(0.5 if replaced else 1.0) / scale) / 2
+        else:
+            apart = math.dist(corners[0], corners[1]) / 2**0.5 * math.sqrt(told.steps) / scale
+            x = np.linspace(-9, 9, 2_001)
+            right = float(norm.pdf(x) @ ndtr(x + apart) ** (count - 1) * (x[1] - x[0]))
+        return told.rate * right + (1 - told.rate) / count
+
+    def attack(scale: float, rng: Rng) -> float:
+        right = rng.integers(count, size=TRIALS)
+        seen = corners[right] * (rng.random((TRIALS, 1)) < told.rate)
+        seen = seen + told.noises(scale, rng, (TRIALS, corners.shape[1]))
+        return limits(np.sum(np.argmax(seen @ corners.T, axis=1) == right))[0]
+
+    relation = {"neighbours": "replace_one"} if replaced else {}
+    guess = (1 - 1 / count) * told.rate
+    return Case(
+        lambda scale: risk(told.events(scale), candidates=[count], **relation).guessed[count],
+        scale_at(chance), None, attack, (1 / count + 0.05 * guess, 1 / count + 0.95 * guess), (0, math.inf),
+    )  # fmt: skip
+
+
 CASES: dict[str, tuple[Callable[[Rng], Case], str]] = {
     "last iterate, all records": (lambda rng: full_or_cyclic(rng, 1), "law of a linear map"),
     "last iterate, fixed order": (lambda rng: full_or_cyclic(rng, int(rng.integers(2, 8))), "law of a linear map"),
@@ -193,6 +339,9 @@ CASES: dict[str, tuple[Callable[[Rng], Case], str]] = {
     "best of many runs": (best, "law of the best of K numbers with noise"),
     "group of one step": (lambda rng: group(rng, 1), "losses of a mixture on a grid"),
     "records of one user over up to 30 steps": (lambda rng: group(rng, 30), "losses of a mixture, by their transform"),
+    "risk: true positives at given false positives": (true_positives, "best test of a Gaussian or Laplace"),
+    "risk: advantage": (advantage, "best test of a Gaussian or Laplace"),
+    "risk: a record named among up to 32": (named, "best guess of corners of a simplex"),
 }  # fmt: skip
 ROUNDING = {"last iterate, bounded domain": 2e-3, "last iterate, bounded domain, Poisson samples": 2e-3}
 
@@ -202,9 +351,10 @@ def beside(name: str, settings: int, audits: int) -> dict[str, Any]:
     make, against = CASES[name]
     rng, excess, below, took, nearest, exceeded = np.random.default_rng(41), [], 0, 0.0, 0.0, 0
     while len(excess) < settings:
-        case, epsilon = make(rng), float(rng.uniform(0.1, 2))
-        delta = case.delta(epsilon)
-        if not 1e-8 < delta < 0.3:
+        case = make(rng)
+        epsilon = float(rng.uniform(*case.epsilons))
+        delta, (least, most) = case.delta(epsilon), case.deltas
+        if not least < delta < most:
             continue
         started = time.process_time()
         certified = case.certify(delta)
@@ -212,13 +362,9 @@ def beside(name: str, settings: int, audits: int) -> dict[str, Any]:
         below += certified < epsilon * (1 - ROUNDING.get(name, 1e-4))
         excess.append(certified / epsilon - 1)
         if len(excess) <= audits:
-            claim = case.certify(DELTA)
-            audit = dpcheck.audit_privacy(
-                case.run, 1.0, 0.0, epsilon=claim, delta=DELTA, trials=TRIALS, confidence=0.999, seed=len(excess),
-                vectorized=True,
-            )  # fmt: skip
-            exceeded += audit.epsilon_lower > claim
-            nearest = max(nearest, audit.epsilon_lower / claim if claim > 0.05 else 0.0)
+            shown, claim = case.audit(delta, len(excess))
+            exceeded += shown > claim
+            nearest = max(nearest, shown / claim if claim > 0.05 else 0.0)
     ranked = sorted(excess)
     return {
         "certificate": name, "against": against, "settings": settings, "below": below, "median excess":
@@ -242,7 +388,8 @@ def test_the_page_says_what_the_kept_table_has() -> None:
     page = (ROOT / "docs" / "algorithms.md").read_text("utf-8")
     for name in CASES:
         row = kept.loc[name]
-        shares = [f"{100 * row[column]:.2g} %" for column in ("median excess", "nearest audit")]
+        columns = ("median excess", "largest excess", "nearest audit")
+        shares = [f"{float(f'{100 * row[column]:.2g}'):g} %" for column in columns]
         assert f"| {name} | {row.against} | {' | '.join(shares)} |" in page, (name, shares)
 
 
