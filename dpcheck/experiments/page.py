@@ -28,6 +28,7 @@ Row = dict[str, Any]
 
 
 NO_NOISE, PAPERS, CERTIFIED = "no noise", "median", "median, certified noise"  # columns that are compared
+MARK = "†"  # of a number whose settings one lucky run may have won
 
 
 _NOISES = {NO_NOISE: "no noise", PAPERS: "the paper's noise", CERTIFIED: "certified noise"}
@@ -50,7 +51,7 @@ def text(experiment: Experiment, results: Sequence[Result], format: str) -> str:
         return to_json_text(to_dict(experiment, results))
     if format == "csv":
         return table(Table(experiment, results).rows, format)
-    lines = filled(Table(experiment, results).shown(details=format != "terminal"))
+    lines = filled(marked(Table(experiment, results), details=format != "terminal"))
     after = remarks(experiment, results)
     if format == "latex":
         return "\n".join([table(lines, format).rstrip(), *(f"% {line}" for line in after)])
@@ -97,7 +98,7 @@ def remarks(experiment: Experiment, results: Sequence[Result]) -> list[str]:
     lines += [f"({letter}) {sentence}" for letter, sentence in Table(experiment, results).causes.items()]
     return [
         *lines,
-        *older(experiment, results),
+        *(f"{MARK} {line}" for line in older(experiment, results)),
         *(f"not run: {part}: {why}" for part, why in not_run(experiment, results)),
     ]
 
@@ -343,6 +344,16 @@ def tuned_by_one_run(results: Sequence[Result]) -> dict[str, list[str]]:
         if noise not in CONTROLS and (stale(result) or cell.tuning.get(noise, TUNING_SEEDS) < TUNING_SEEDS):
             few.setdefault(noise, {})[cell.name] = None
     return {noise: list(cells) for noise, cells in few.items()}
+
+
+def marked(shown: Table, *, details: bool) -> list[dict[str, str]]:
+    """Return the rows as people read them, with a mark at each number of an older tuning."""
+    few, lines = tuned_by_one_run(shown.results), shown.shown(details=details)
+    for row, line in zip(shown.rows, lines, strict=True):
+        cell = next(one for one in shown.experiment.cells if one.keys.items() <= row.items())
+        for noise in (noise for noise, names in few.items() if cell.name in names):
+            line["certified noise" if f"{noise} noise" in line else "paper's noise"] += MARK
+    return lines
 
 
 def older(experiment: Experiment, results: Sequence[Result]) -> list[str]:
