@@ -189,11 +189,6 @@ def listing() -> list[dict[str, Any]]:
     return lines
 
 
-if __name__ == "__main__":
-    for file in map(Path, sys.argv[1:]):
-        write_text(file, renewed(file.read_text("utf-8")))
-
-
 def headlines() -> str:
     """Return table and sentences as Markdown."""
     experiments = [find(name) for name in ("yang2022.table_2", "zhang2025.table_1", "xu2026.table_2")]
@@ -210,7 +205,7 @@ def headlines() -> str:
     if few:
         parts.append(
             f"Cells measured with an older tuning, settings chosen by one run: {', '.join(few)}. `dpcheck report "
-            "EXPERIMENT` names them, and the commands that choose and run them anew."
+            f"EXPERIMENT` marks them with {MARK}, and names the commands that choose and run them anew."
         )
     return "\n\n".join(parts)
 
@@ -364,3 +359,8 @@ def older(experiment: Experiment, results: Sequence[Result]) -> list[str]:
         f"FOLDER {experiment.id} CELLS {noise}` runs cells with the choice"
         for noise, cells in tuned_by_one_run(results).items()
     ]
+
+
+if __name__ == "__main__":
+    for file in map(Path, sys.argv[1:]):
+        write_text(file, renewed(file.read_text("utf-8")))
