@@ -119,7 +119,7 @@ def kept_with(before: pd.DataFrame, rows: list[dict], rates: pd.DataFrame) -> pd
     """The table with these rows in place of those of the same factors, of what is attained, in the order of rates."""
     keys = ["algorithm", "experiment", "factor"]
     after = pd.concat([before, pd.DataFrame(rows)]).drop_duplicates(keys, keep="last")
-    return rates[rates.verdict == "attained"][keys].merge(after, on=keys)
+    return rates[rates.verdict == "attained"][keys].merge(after, on=keys).astype({"measurements": "Int64"})
 
 
 def main() -> None:

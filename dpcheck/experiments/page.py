@@ -28,6 +28,7 @@ Row = dict[str, Any]
 
 
 NO_NOISE, PAPERS, CERTIFIED = "no noise", "median", "median, certified noise"  # columns that are compared
+MARK = "†"  # of a number whose settings one lucky run may have won
 
 
 _NOISES = {NO_NOISE: "no noise", PAPERS: "the paper's noise", CERTIFIED: "certified noise"}
@@ -50,7 +51,7 @@ def text(experiment: Experiment, results: Sequence[Result], format: str) -> str:
         return to_json_text(to_dict(experiment, results))
     if format == "csv":
         return table(Table(experiment, results).rows, format)
-    lines = filled(Table(experiment, results).shown(details=format != "terminal"))
+    lines = filled(marked(Table(experiment, results), details=format != "terminal"))
     after = remarks(experiment, results)
     if format == "latex":
         return "\n".join([table(lines, format).rstrip(), *(f"% {line}" for line in after)])
@@ -97,7 +98,7 @@ def remarks(experiment: Experiment, results: Sequence[Result]) -> list[str]:
     lines += [f"({letter}) {sentence}" for letter, sentence in Table(experiment, results).causes.items()]
     return [
         *lines,
-        *older(experiment, results),
+        *(f"{MARK} {line}" for line in older(experiment, results)),
         *(f"not run: {part}: {why}" for part, why in not_run(experiment, results)),
     ]
 
@@ -188,11 +189,6 @@ def listing() -> list[dict[str, Any]]:
     return lines
 
 
-if __name__ == "__main__":
-    for file in map(Path, sys.argv[1:]):
-        write_text(file, renewed(file.read_text("utf-8")))
-
-
 def headlines() -> str:
     """Return table and sentences as Markdown."""
     experiments = [find(name) for name in ("yang2022.table_2", "zhang2025.table_1", "xu2026.table_2")]
@@ -209,7 +205,7 @@ def headlines() -> str:
     if few:
         parts.append(
             f"Cells measured with an older tuning, settings chosen by one run: {', '.join(few)}. `dpcheck report "
-            "EXPERIMENT` names them, and the commands that choose and run them anew."
+            f"EXPERIMENT` marks them with {MARK}, and names the commands that choose and run them anew."
         )
     return "\n\n".join(parts)
 
@@ -345,6 +341,16 @@ def tuned_by_one_run(results: Sequence[Result]) -> dict[str, list[str]]:
     return {noise: list(cells) for noise, cells in few.items()}
 
 
+def marked(shown: Table, *, details: bool) -> list[dict[str, str]]:
+    """Return the rows as people read them, with a mark at each number of an older tuning."""
+    few, lines = tuned_by_one_run(shown.results), shown.shown(details=details)
+    for row, line in zip(shown.rows, lines, strict=True):
+        cell = next(one for one in shown.experiment.cells if one.keys.items() <= row.items())
+        for noise in (noise for noise, names in few.items() if cell.name in names):
+            line["certified noise" if f"{noise} noise" in line else "paper's noise"] += MARK
+    return lines
+
+
 def older(experiment: Experiment, results: Sequence[Result]) -> list[str]:
     """Say which runs have an older tuning, and how settings are chosen anew and cells run again."""
     return [
@@ -353,3 +359,8 @@ def older(experiment: Experiment, results: Sequence[Result]) -> list[str]:
         f"FOLDER {experiment.id} CELLS {noise}` runs cells with the choice"
         for noise, cells in tuned_by_one_run(results).items()
     ]
+
+
+if __name__ == "__main__":
+    for file in map(Path, sys.argv[1:]):
+        write_text(file, renewed(file.read_text("utf-8")))

@@ -124,6 +124,7 @@ def parts_of_a_step() -> tuple[str, ...]:
     return (
         f"{step_sampling._MINIBATCHES} minibatches of the loader against the scheme that was accounted, and in "
         f"{step_sampling._COUNTED:,} or more how often each record is drawn",
+        f"take {10 * step_sampling.minibatches_to_count(2000, 10, 0.2 * 0.05 / 3, least=1000):,} draws to be seen",
         f"in up to {step_gradient._COORDINATES} coordinates",
         f"of more than {step_gradient._MOST_RECORDS} records, some of them",
         f"so many records that {training_step._KEPT} are drawn on average, and on at most {training_step._MOST_KEPT:,}",

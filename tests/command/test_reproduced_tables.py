@@ -6,6 +6,8 @@ import csv
 import json
 import math
 import re
+import runpy
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -129,10 +131,14 @@ def test_a_figure_without_some_of_its_panels_is_drawn():
 # The page
 
 
-def test_the_page_is_made_of_the_kept_runs():
+def test_the_page_is_made_of_the_kept_runs(tmp_path, monkeypatch):
     """``python -m dpcheck.experiments.page docs/reproduce.md`` changes nothing; table and sentences fit a screen."""
     written = (ROOT / "docs" / "reproduce.md").read_text("utf-8")
-    assert page.renewed(written) == written
+    copy = tmp_path / "reproduce.md"
+    copy.write_text(written.replace("of 10", "of 11"), "utf-8")
+    monkeypatch.setattr(sys, "argv", ["page", str(copy)])
+    runpy.run_path(page.__file__, run_name="__main__")
+    assert copy.read_text("utf-8") == written
     shown = re.search(r"<!-- kept: headlines -->(.*?)<!-- end -->", written, re.DOTALL)[1]
     assert len(re.findall("^- ", shown, re.MULTILINE)) == 3 and len(shown.splitlines()) < 30
 
@@ -280,7 +286,23 @@ def test_a_control_of_other_settings_is_no_control():
         mixed = [one if one.trial.noise == noise else new for one, new in zip(old, results, strict=True)]
         assert Table(experiment, mixed).rows[0]["no noise"] is None
         assert Table(experiment, mixed).rows[0]["noise"] is None
-    assert any(line.startswith("older tuning") and "epsilon 0.1" in line for line in page.remarks(experiment, old))
+    assert any(line.startswith("† older tuning") and "epsilon 0.1" in line for line in page.remarks(experiment, old))
+
+
+def test_each_number_of_an_older_tuning_is_marked_where_it_stands():
+    """As many as the page of headlines counts, and none where the settings are those of now."""
+    said = re.search(r"Cells measured with an older tuning.*", page.headlines())[0]
+    for name in ("yang2022.table_2", "zhang2025.table_1"):
+        experiment = find(name)
+        lines = page.marked(Table(experiment, runner.kept_runs(experiment)), details=False)
+        numbers = re.findall(rf"(\d+) of {experiment.place}", said)
+        assert sum(text.count("†") for line in lines for text in line.values()) == sum(map(int, numbers)) > 0
+        assert not any("†" in line["no noise"] + line["published"] for line in lines)
+    experiment, results = planted()
+    assert "†" not in str(page.marked(Table(experiment, results), details=True))
+    old = [replace(one, settings='{"eta": 7}') if one.trial.noise == CERTIFIED else one for one in results]
+    first, *_ = page.marked(Table(experiment, old), details=False)
+    assert first["certified noise"].endswith("†") and "†" not in first["paper's noise"]
 
 
 def test_each_headline_counts_what_the_kept_runs_say():
