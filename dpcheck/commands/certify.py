@@ -27,7 +27,7 @@ their sources, all with noise of --multiplier times C. With --encoder a run is o
 over the sensitivity of one step: its --multiplier.
 
 --released last: only the last iterate of z <- P(phi(z) + noise) is shown, with noise on all records, on "fixed"
-minibatches in one order, or on "poisson" samples. "dpcheck list theorems" has c and s of gradient and saddle steps:
+minibatches in one order, or on "poisson" samples. "dpcheck list theorems" has the contraction of gradient and saddle steps:
 bok2024.saddle_step.
 
 --best-of: K such runs are made, each on its own, and only the one with the highest score is shown, as by tuning; K is
