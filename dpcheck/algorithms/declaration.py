@@ -111,8 +111,8 @@ class Algorithm:
     step : callable
         ``(state, data, rng) -> next state``, noise and sampling inside, all randomness from ``rng``; states are
         numbers, arrays, or tuples, lists and dicts of these, and count as released unless ``last_only`` is set. With
-        ``update`` it returns what it releases instead. It runs as it stands: a state that it changes in place stays
-        changed, and is reported where it carries records from step to step without noise.
+        ``update`` it returns what it releases instead. A state that it changes in place stays changed, and is reported
+        where it carries records from step to step without noise.
     start : state
         The first state; every run begins with a copy.
     steps : int
@@ -135,14 +135,11 @@ class Algorithm:
         draws them by other means than one ``rng.choice(n, ...)`` or ``rng.integers(n, ...)``.
     rate : RateClaim, optional
         A rate that is promised, too.
-    contraction : float or StrongConvexity, optional
-        As in :func:`dpcheck.certify`, for a certificate of the final output alone, or what it follows from. A check
-        looks for steps that expand distances more.
-    diameter : float, optional
-        As in :func:`dpcheck.certify`.
+    contraction, diameter : float or StrongConvexity, and float, optional
+        As in :func:`dpcheck.certify`, for a certificate of the final output alone, or what the contraction follows
+        from. A check looks for steps that expand distances more.
     last_only : bool
-        Whether a run of ``step`` releases its last state alone, so that the claim is about that; its certificate needs
-        ``contraction``.
+        Whether a run of ``step`` releases its last state alone; the certificate then needs ``contraction``.
 
     Raises
     ------

@@ -27,8 +27,8 @@ their sources, all with noise of --multiplier times C. With --encoder a run is o
 over the sensitivity of one step: its --multiplier.
 
 --released last: only the last iterate of z <- P(phi(z) + noise) is shown, with noise on all records, on "fixed"
-minibatches in one order, or on "poisson" samples. "dpcheck list theorems" has c and s of gradient and saddle steps:
-bok2024.saddle_step.
+minibatches in one order, or on "poisson" samples. "dpcheck list theorems" has the contraction of gradient and saddle
+steps: bok2024.saddle_step.
 
 --best-of: K such runs are made, each on its own, and only the one with the highest score is shown, as by tuning; K is
 drawn at random and kept secret. "geometric:.05" ends after each run with chance .05, a mean of 20 runs;

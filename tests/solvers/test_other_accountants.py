@@ -9,10 +9,12 @@ import pytest
 from dp_accounting import dp_event as dp
 from dp_accounting.pld import PLDAccountant
 from dp_accounting.pld import privacy_loss_distribution as losses
+from files import ROOT
 from scipy.stats import laplace
 
 from dpcheck import InputError, certify
 from dpcheck.accounting import privacy_curve
+from dpcheck.accounting.best_of_runs import Best, NegativeBinomial
 from dpcheck.events import Gaussian, Laplace, RandomAllocation, Repeated, Sampled
 
 GAUSSIAN, LAPLACE = dp.GaussianDpEvent(2.0), dp.LaplaceDpEvent(4.0)
@@ -49,6 +51,15 @@ def test_the_lists_are_all_events_there_are() -> None:
 @pytest.mark.parametrize("event", OURS, ids=lambda event: type(event).__name__)
 def test_events_of_our_kinds_are_certified_here(event: dp.DpEvent) -> None:
     assert "dp_accounting" not in certify(event, 1e-5).method
+
+
+def test_the_page_says_what_renyi_divergences_bound_of_tuning() -> None:
+    run = dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(256 / 60_000, dp.GaussianDpEvent(4.0)), 1_000)
+    theirs = certify(dp.RepeatAndSelectDpEvent(run, mean=20, shape=1), 1e-5)
+    ours = certify(Best(Repeated(Sampled((Gaussian(4.0),), "poisson", 60_000, 256), 1_000), NegativeBinomial(1, 0.05)))
+    page = (ROOT / "docs" / "algorithms.md").read_text("utf-8")
+    assert f"it says {theirs.epsilon:.6g}, in" in page and f"epsilon <= {ours.epsilon:.6g} (one" in page
+    assert ours.epsilon < theirs.epsilon
 
 
 @pytest.mark.thorough
