@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from dpcheck.errors import InputError, one_line
+from dpcheck.errors import InputError, one_line, short
 
 FUNCTIONS = {
     "exp": "exp", "log": "log", "ln": "log", "abs": "Abs", "min": "Min", "max": "Max", "floor": "floor",
@@ -44,8 +44,8 @@ class TextError(InputError):
 
     def __init__(self, what: str, text: str, place: int) -> None:
         """Say what is wrong, and in which column."""
-        self.what, self.text, self.place = what, text, place
-        super().__init__(f"{what}, at column {place + 1} of: {one_line(text)[:200]}")
+        self.what, self.text, self.place = short(what, 350), text, place  # what was typed may be long
+        super().__init__(f"{self.what}, at column {place + 1} of: {one_line(text)[:200]}")
 
     @property
     def caret(self) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from dpcheck.arguments import checked
-from dpcheck.errors import InputError, require
+from dpcheck.errors import InputError, is_finite, require
 from dpcheck.source import place_of
 
 if TYPE_CHECKING:
@@ -96,8 +96,9 @@ def assert_private(
     from dpcheck.audits.membership import audit_privacy
     from dpcheck.audits.named_part import named_part
 
+    unnamed = claim is not None and is_finite(delta) and delta == 0
     audit = audit_privacy(
-        mechanism, data, neighbour, epsilon=epsilon, delta=None if claim is not None and delta == 0 else delta,
+        mechanism, data, neighbour, epsilon=epsilon, delta=None if unnamed else delta,
         claim=claim, trials=trials, confidence=confidence, seed=seed, seeded=seeded, jobs=jobs, vectorized=vectorized,
     )  # fmt: skip
     part = named_part(audit, mechanism, data, neighbour, vectorized=vectorized)

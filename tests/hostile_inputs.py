@@ -37,6 +37,7 @@ BODIES = {
     "no recursion": "sys.setrecursionlimit(60)",
     "other generators": "np.random.default_rng = None", "other sums": "np.sum = None",
     "other sorting": "np.sort = None",
+    "other mathematics": "import math, scipy.special as s; s.ndtr = math.exp = None",
     "no JSON": "import json, tempfile; json.dumps = os.replace = tempfile.mkstemp = None",
     "no modules": "sys.modules.clear()", "no path": "sys.path.clear()", "no arguments": "sys.argv.clear()",
     "prints": "print('violated\\n' * 3); print('x', file=sys.stderr)",

@@ -86,7 +86,7 @@ def second_opinion(events: Any, delta: float = 1e-5) -> SecondOpinion:
     events : event or sequence of events
         As :func:`dpcheck.certify` reads them: of dpcheck or dp_accounting, or an accountant or history of Opacus.
     delta : float
-        In (0, 1).
+        In [0, 1).
 
     Returns
     -------
@@ -138,7 +138,7 @@ def _asked(ask: Callable[[], tuple[float, str]]) -> tuple[float | None, str]:
         return ask()
     except ImportError as error:
         return None, f"not installed ({error.name})"
-    except (NotImplementedError, TypeError, ValueError, OverflowError) as error:
+    except (NotImplementedError, TypeError, ValueError, ArithmeticError) as error:
         return None, f"has no accounting of these events: {one_line(error)[:100]}"
 
 

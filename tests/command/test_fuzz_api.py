@@ -59,6 +59,8 @@ FOUND = {
     "bounds.registry.prove": {"target": np.zeros(0)}, "audits.bayesian.credible_bound": {"hits": np.int8(3)},
     "testing.assert_rate": {"response": "1" * 5_000}, "accounting.risk.risk": {"false_positives": {0.1: "n"}},
     "audits.gaussian.gaussian_bound": {"scores": np.full(3, 1e308), "other_scores": np.full(3, 1e308)},
+    "accounting.second_opinion.second_opinion": {"delta": 0.0},
+    "testing.assert_private": {"claim": "", "delta": np.zeros(0)},
 }  # fmt: skip
 
 

@@ -109,7 +109,9 @@ def test_a_spoilt_file_is_read_or_refused(name: str) -> None:
         ("events", {"class_name": "Gaussian", "9" * 999: 1}), ("events", {"class_name": "9" * 999}),
         ("what a worker says", [[""], readers.ANSWER[1]]), ("what a worker says", [3, readers.ANSWER[1]]),
         ("what a worker says", [[], None]), ("what a worker says", [[], 3]),
+        ("lines to prove", f"```dpcheck\nx > 1 for x in [0, 1]{'9' * 999}\n```"),
     ],
 )  # fmt: skip
 def test_what_long_runs_found_is_refused(name: str, content: object, tmp_path: Path) -> None:
-    assert not read_or_refused(name, tmp_path / "file.json", json.dumps(content).encode())
+    text = content if isinstance(content, str) else json.dumps(content)
+    assert not read_or_refused(name, tmp_path / f"file{readers.READERS[name][1]}", text.encode())

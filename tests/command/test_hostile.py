@@ -47,7 +47,8 @@ BROKEN = {  # what code under test does -> exit code, words of the result or of 
     "closes streams": ("0", "consistent"), "no streams": ("0", "consistent"),
     "no JSON": ("0", "consistent"),
     "raises a mute error": ("2", "Mute that has no text"), "traces": ("2", "ValueError: trace at m.py:"),
-    "other generators": ("2", "replaced numpy.random.default_rng"), "closes files": ("2", "Bad file descriptor"),
+    "other generators": ("2", "replaced numpy.random.default_rng"),
+    "other mathematics": ("2", "replaced scipy.special.ndtr, math.exp"), "closes files": ("2", "Bad file descriptor"),
 }  # fmt: skip
 
 
@@ -62,7 +63,8 @@ def test_code_that_breaks_what_it_can_reach_is_told_so(body: str, tmp_path: Path
     if code == "0":
         assert ended.out.startswith(words)
     else:
-        assert ended.out == "" and words in ended.err and len(ended.err.splitlines()) == 1, ended.err
+        lines = [line for line in ended.err.splitlines() if line != "dpcheck: audit ..."]  # said of what takes long
+        assert ended.out == "" and words in ended.err and len(lines) == 1, ended.err
 
 
 @pytest.mark.parametrize(
