@@ -3,9 +3,7 @@
 A file or folder is trusted that belongs to this user or to root, and that nobody else can write. A group may write
 where it is the user's own, as on systems whose umask is 002: this process runs with it, it has the user's name (or
 number, where it has no name), and no other members. The group of root counts as root. Where this process is root, as in
-a container, the owner of the working folder is trusted too: the code there is run anyway. No folder further up may be
-one that everybody can write, unless it is sticky as /tmp is: anybody could put another in place of what lies in it. Who
-owns those folders, and their groups, are not looked at: that is root or a project on most systems.
+a container, the owner of the working folder is trusted too: the code there is run anyway.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ NEW_FOLDER, NEW_FILE = 0o755, 0o644  # whatever the umask is, nobody else writes
 
 
 def distrusted(path: Path) -> str:
-    """Say why a file, or a folder it lies in, may hold what another user wrote, and how to mend that; "" if not."""
+    """Say why a file, or the folder it lies in, may hold what another user wrote, and how to mend that; "" if not."""
     if os.name != "posix":
         return ""
     for place in (path.parent, path):
@@ -40,11 +38,6 @@ def distrusted(path: Path) -> str:
             who = "everybody" if found.st_mode & stat.S_IWOTH else f"group {found.st_gid}"
             return (f"{shown} must be writable by you alone, got a {kind} that {who} can write: "
                     f"remove what is in doubt, and chmod go-w {shown}; or use another folder")  # fmt: skip
-    for place in (*path.absolute().parents[1:], *Path(os.path.realpath(path)).parents):  # of a link and of its target
-        with suppress(OSError):
-            if place.stat().st_mode & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH:
-                return (f"{(shown := one_line(place))} must not be writable by everybody, who can replace what lies in "
-                        f"it: remove what is in doubt, and chmod +t {shown}; or use another folder")  # fmt: skip
     return ""
 
 

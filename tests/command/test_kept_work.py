@@ -242,22 +242,6 @@ def test_what_others_can_write_is_told(tmp_path: Path) -> None:
         assert f"chmod go-w {place}" in said
 
 
-def test_a_folder_that_everybody_can_replace_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Who can write the folder further up can rename the one that nobody else can write, unless the first is sticky."""
-    above, link = tmp_path / "above", tmp_path / "link"
-    (above / "mine" / "kept").mkdir(parents=True)
-    link.symlink_to(above / "mine")
-    (above / "mine" / "out").symlink_to(tmp_path)
-    for mode, good in ((0o777, False), (0o1777, True), (0o775, True)):
-        above.chmod(mode)
-        for folder in (above / "mine", above / "mine" / "kept", above / "mine" / "out", link / "kept", link):
-            assert distrusted(folder / FILE).startswith(f"{above} must not be writable by everybody") != good
-    above.chmod(0o777)
-    said = refused([*MEASURE, "--store", str(link)], capsys)
-    assert said.startswith("dpcheck: error: the store is not used: ") and f"chmod +t {above}" in said
-    assert not (above / "mine" / FILE).exists()
-
-
 @root
 def test_what_belongs_to_others_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "file"
