@@ -34,7 +34,7 @@ def test_a_squared_norm_is_no_root_and_equal_terms_are_counted():
         ("norm(exp(x)) <= 1 for vector x", "sum of the vectors"),
         ("norm(x) <= 1 for vector x, x > 0", "vector x must stand within"),
         ("inner(x) <= 1 for vector x", "inner must have 2 arguments"),
-        ("norm(c) <= 1 for c > 0", "sum of the vectors"),
+        ("norm(c) <= 1 for c > 0", "sum of vectors, which the domain names"),
     ],
 )
 def test_what_is_no_sum_of_vectors_is_refused(line, word):

@@ -58,7 +58,7 @@ def test_the_page_says_what_renyi_divergences_bound_of_tuning() -> None:
     theirs = certify(dp.RepeatAndSelectDpEvent(run, mean=20, shape=1), 1e-5)
     ours = certify(Best(Repeated(Sampled((Gaussian(4.0),), "poisson", 60_000, 256), 1_000), NegativeBinomial(1, 0.05)))
     page = (ROOT / "docs" / "algorithms.md").read_text("utf-8")
-    assert f"it says {theirs.epsilon:.6g}, in" in page and f"epsilon <= {ours.epsilon:.6g} (one" in page
+    assert f"it says {theirs.epsilon:.6g}." in page and f"epsilon <= {ours.epsilon:.6g} (one" in page
     assert ours.epsilon < theirs.epsilon
 
 
