@@ -6,10 +6,12 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+import sympy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpcheck.bounds import terms
+from dpcheck.bounds.formula import plain
 from dpcheck.bounds.printed import printed
 from dpcheck.bounds.text import parse
 from dpcheck.bounds.tokens import TextError
@@ -122,6 +124,14 @@ def test_powers_products_and_signs_are_those_of_mathematics() -> None:
 )
 def test_a_letter_that_the_domain_defines_is_what_it_says(text: str, same: str) -> None:
     assert parse(text) == parse(same)
+
+
+@pytest.mark.parametrize("kind", [sympy.Sum, sympy.Product])
+def test_a_sum_is_printed_as_it_is_typed(kind: Any) -> None:
+    t, T, x = sympy.symbols("t T x")
+    printed = plain(kind(x / t, (t, 2, T)))
+    head = "sum" if kind is sympy.Sum else "prod"
+    assert parse(f"{printed} <= x for integer T") == parse(f"{head}(x/t, t = 2..T) <= x for integer T")
 
 
 @pytest.mark.parametrize("text", ["q <= 1 for q = r, r = q", "sum(q, t = 1..3) <= q for q = t", "n <= 1 for n = n + 1",
