@@ -99,11 +99,11 @@ def chances(experiment, measured: pd.DataFrame) -> list[dict]:
     """A row for each finding of one experiment; ``measured`` holds its measurements at all seeds."""
     from dpcheck.checks.context import Context
     from dpcheck.checks.expected import expected_verdicts
-    from dpcheck.checks.rates import _MORE, _judged, _known, _undecided
+    from dpcheck.checks.rates import _MORE, _judged, _undecided, unmeasured
 
     context = Context()
     seeds = experiment.grid.seeds
-    known = [_known(experiment, cell) for cell in experiment.grid.cells]
+    known = unmeasured(experiment, experiment.grid.cells, context)
     pools = [measured[measured.cell == json.dumps(dict(point.cell))].value.to_numpy() for point in known]
     rng = np.random.default_rng(context.seed)
     shares: dict[str, list[tuple[bool, bool, bool]]] = {}

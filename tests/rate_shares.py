@@ -32,10 +32,10 @@ from dpcheck.checks.rates import (
     Point,
     _batch,
     _frame,
-    _known,
     _slopes,
     experiments,
     findings,
+    unmeasured,
 )  # fmt: skip
 
 DRAWS = 40
@@ -102,7 +102,7 @@ def fresh(experiment: Experiment, repeats: int, file: Path) -> list[dict[str, st
 
 def drawn(experiment: Experiment, others: pd.DataFrame | None) -> tuple[int, dict[str, float]]:
     """The fewest measurements at a grid point, and the share of draws from them in which each factor is attained."""
-    known = [_known(experiment, cell) for cell in experiment.grid.cells]
+    known = unmeasured(experiment, experiment.grid.cells, Context())
     pools = of_seed_0(experiment, known)
     if others is not None:
         here = others[(others.algorithm == experiment.algorithm) & (others.experiment == experiment.name)]

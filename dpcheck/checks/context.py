@@ -87,9 +87,9 @@ class Context:
         return found
 
     def _shipped(self, key: list[Any], work: Works, at: Portion) -> Any:
-        """Return what the package ships of a chunk, None for nothing; the first of a stage is measured again."""
+        """Return what the package ships of a chunk, None for nothing; a stage's first of a kind is measured again."""
         known = None if self.measurements is None else self.measurements.get(key)
-        if known is None or self.measurements is None or not self.measurements.unchecked:
+        if known is None or self.measurements is None or not self.measurements.unchecked(key):
             return known
         with self._workers(1) as workers:
             [(_, again)] = workers.finished(work, [at])

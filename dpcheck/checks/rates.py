@@ -18,7 +18,7 @@ The premises of an experiment are tested first; independent runs at every grid p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from types import ModuleType
@@ -76,7 +76,7 @@ def grid_of(experiment: Experiment, context: Context) -> Grid:
 
 def points(experiment: Experiment, context: Context) -> list[Point]:
     """All grid points, measured, or without measurements if one of them breaks a premise."""
-    known = [_known(experiment, cell) for cell in grid_of(experiment, context).cells]
+    known = unmeasured(experiment, grid_of(experiment, context).cells, context)
     if any(not premise.holds for point in known for premise in point.premises):
         return known
     return more(experiment, context, known, 0, 1)
@@ -93,11 +93,35 @@ def more(experiment: Experiment, context: Context, found: list[Point], look: int
     ]
 
 
-def _known(experiment: Experiment, cell: Cell) -> Point:
-    problem = experiment.sample(cell, np.random.default_rng(0))  # for its constants, which no record decides
+def unmeasured(experiment: Experiment, cells: Sequence[Cell], context: Context) -> list[Point]:
+    """Return grid points with what is known of them before anything runs."""
+    predicted = [float("nan")] * len(cells)
+    if experiment.predicted is not None:
+        batches = [
+            Batch(
+                ["prediction", experiment.algorithm, experiment.name, sorted(cell.items())],
+                partial(_predicted, experiment, cell), 1, 1, np.random.SeedSequence(0),
+            )
+            for cell in cells
+        ]  # fmt: skip
+        predicted = [number for [[number]] in context.all_measured(batches)]
+    return [*map(partial(_known, experiment), cells, predicted)]
+
+
+def _predicted(experiment: Experiment, cell: Cell, rng: np.random.Generator, size: int) -> list[float]:
+    assert experiment.predicted is not None
+    return [float(experiment.predicted(_instance(experiment, cell), cell))]
+
+
+def _instance(experiment: Experiment, cell: Cell) -> Any:
+    """Return a problem of this grid point for its constants, which no record decides."""
+    return experiment.sample(cell, np.random.default_rng(0))
+
+
+def _known(experiment: Experiment, cell: Cell, predicted: float) -> Point:
+    problem = _instance(experiment, cell)
     solver = experiment.solver(problem, cell)
     start = experiment.measure(problem, problem.start[None])
-    predicted = float("nan") if experiment.predicted is None else experiment.predicted(problem, cell)
     premises = list(experiment.premises(problem, cell))
     order, others = experiment.terms(problem, cell)
     if experiment.regime is not None:

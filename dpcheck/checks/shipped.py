@@ -2,8 +2,9 @@
 
 The package ships both, and shows them for as long as they are of this code: claims while ``bounds``, what it imports
 and the versions of what decides are the same; measurements while solvers, problems, accountant and rates are the same,
-and while the first part of each rate, which every check measures again, comes out alike. Claims come else from the
-user's cache; else they are decided, and kept only where all verdicts are expected. ``dpcheck prove`` reads neither.
+and while the first measurement and the first prediction of each rate, which every check makes again, come out alike.
+Claims come else from the user's cache; else they are decided, and kept only where all verdicts are expected.
+``dpcheck prove`` reads neither.
 ``python -m dpcheck.checks.shipped`` writes both files, in minutes.
 """
 
@@ -74,32 +75,33 @@ def claims_of(paper: str) -> dict[str, dict[str, Any]] | None:
 
 
 class Measurements:
-    """What the rates measured before, by the key of each chunk; a stage trusts them once its first chunk agrees."""
+    """What the rates measured before, by the key of each chunk; a stage trusts them once its first of a kind agrees."""
 
     def __init__(self) -> None:
         found = _read(MEASUREMENTS)
         self._chunks: dict[str, Any] = found["chunks"] if found.get("code") == measuring_digest() else {}
-        self._alike: bool | None = None
-        self.stages: dict[str, bool] = {}
+        self.stages: dict[str, bool] = {}  # those that repeated something, and whether it came out alike
         self._stage = ""
+        self._repeated = set[str]()  # kinds of chunks, in this stage
 
     def begin(self, stage: str) -> None:
         """Trust nothing yet in this stage."""
-        self._stage, self._alike = stage, None
+        self._stage, self._repeated = stage, set()
 
     def get(self, key: list[Any]) -> Any:
         """Return what a chunk measured; None where it is not known, or where this stage came out otherwise."""
-        return None if self._alike is False else self._chunks.get(name_of(key))
+        return self._chunks.get(name_of(key)) if self.stages.get(self._stage, True) else None
 
-    @property
-    def unchecked(self) -> bool:
-        """Whether this stage has repeated nothing so far."""
-        return self._alike is None
+    def unchecked(self, key: list[Any]) -> bool:
+        """Whether this stage has repeated no chunk of this kind so far."""
+        return _kind(key) not in self._repeated
 
     def compare(self, key: list[Any], again: Any) -> bool:
         """Say whether a chunk that was measured again came out alike; if not, the stage is measured anew."""
-        self._alike = self.stages[self._stage] = _alike(self._chunks[name_of(key)], json.loads(json.dumps(again)))
-        return self._alike
+        self._repeated.add(_kind(key))
+        alike = _alike(self._chunks[name_of(key)], json.loads(json.dumps(again)))
+        self.stages[self._stage] = alike and self.stages.get(self._stage, True)
+        return alike
 
     def said(self, names: list[str]) -> list[str]:
         """Return a sentence on the rates of these algorithms that were shown, and one on those that were not."""
@@ -117,6 +119,11 @@ class Measurements:
                 "came out otherwise than the package has it."
             )
         return said
+
+
+def _kind(key: list[Any]) -> str:
+    """Return what a chunk's key says that it is: a measurement or a prediction."""
+    return str(key[3])  # behind the word chunk, the profile and the seed
 
 
 def name_of(key: list[Any]) -> str:

@@ -22,7 +22,7 @@ from dpcheck.checks.expected import attained_in, expected_verdicts
 from dpcheck.checks.experiment import LOG_DELTA, level
 from dpcheck.checks.games import CONFIDENCE
 from dpcheck.checks.rate_words import MARGIN, TO_ZERO
-from dpcheck.checks.rates import LEADS, TABLE, _known, experiments, stages
+from dpcheck.checks.rates import LEADS, TABLE, experiments, stages, unmeasured
 from dpcheck.running.executor import cores
 from dpcheck.solvers import ALGORITHMS
 
@@ -167,8 +167,8 @@ def test_premises_hold_all_over_the_grid(each):
         order, others = each.terms(problem, cell)
         assert each.regime is None or order >= LEADS * others
     ends = [choose(each.grid.cells, key=lambda c, f=f: level(c, f)) for f in each.factors for choose in (min, max)]
-    for cell in {tuple(sorted(cell.items())): cell for cell in ends or cells[:1]}.values():
-        point = _known(each, cell)
+    distinct = {tuple(sorted(cell.items())): cell for cell in ends or cells[:1]}
+    for point in unmeasured(each, [*distinct.values()], Context()):
         assert not [str(premise) for premise in point.premises if not premise.holds]
         assert point.promised > 0
         assert each.predicted is None or 0 < point.predicted < math.inf
@@ -249,7 +249,7 @@ def test_the_kept_shares_are_of_what_is_attained():
 def test_shares_tell_what_is_attained_from_what_is_not():
     """Measurements with the order, and with n^-.2 times that."""
     each, rng = experiments("nseg")[0], np.random.default_rng(0)
-    known = [_known(each, cell) for cell in each.grid.cells]
+    known = unmeasured(each, each.grid.cells, Context())
     pools = [point.order * rng.gamma(400, 1 / 400, 1000) for point in known]
     assert shares(each, known, pools, draws=5) == {"n": 1.0}
     faster = [pool * point.cell["n"] ** -0.2 for pool, point in zip(pools, known, strict=True)]

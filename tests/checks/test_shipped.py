@@ -96,6 +96,18 @@ def test_the_first_chunk_of_a_stage_is_measured_again_and_the_others_are_shown(k
     assert measurements.stages == {"stage": True}
 
 
+def test_the_first_chunk_of_each_kind_is_measured_again():
+    of_kinds, _ = measured(Work(), None)
+    keys = [["chunk", "quick", 0, kind, k, 8, 2, str(k), n] for k, kind in enumerate("ab") for n in range(4)]
+    known = {name_of(key): of_kinds[key[4]][key[-1]] for key in keys}
+    measurements, work = Measurements(), Work()
+    measurements._chunks = known
+    measurements.begin("stage")
+    batches = [Batch([kind, k], work, 8, 2, np.random.SeedSequence(k)) for k, kind in enumerate("ab")]
+    assert Context(measurements=measurements).all_measured(batches) == of_kinds
+    assert work.calls == 2
+
+
 @pytest.mark.parametrize("change", [1 + 1e-5, 2.0])
 def test_a_stage_whose_first_chunk_differs_is_measured_anew(known, change):
     work = Work(change)
