@@ -9,7 +9,7 @@ from dataclasses import asdict
 from html import escape
 from typing import Any
 
-_WIDTH = 88
+_WIDTH = 80
 _LONGEST = 3 * _WIDTH  # characters of a fact
 _PAGE = 40  # lines in all; to_dict has the rest
 _LEFT_OUT = ("verdict", "reason", "version")  # said in the sentence, or of no use to a reader

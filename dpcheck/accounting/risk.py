@@ -144,12 +144,12 @@ def risk(
     >>> from dpcheck.accounting.risk import risk
     >>> from dpcheck.events import Gaussian
     >>> print(risk(Gaussian(1.0)))
-    an attacker who sees what was released and knows all else tells two neighbours apart
-      with an advantage of at most 0.382925
+    an attacker who sees what was released and knows all else tells two neighbours
+      apart with an advantage of at most 0.382925
       true positives at most  0.0182985 at false positives 0.001, 0.0923624 at false
                               positives 0.01, 0.389144 at false positives 0.1
-      record named at most    0.841345 among 2 equally likely, 0.389144 among 10 equally
-                              likely, 0.0182985 among 1000 equally likely
+      record named at most    0.841345 among 2 equally likely, 0.389144 among 10
+                              equally likely, 0.0182985 among 1000 equally likely
     """
     require(not isinstance(false_positives, str | dict), "false_positives", "be numbers", false_positives)
     for rate in false_positives:
