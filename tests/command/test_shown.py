@@ -87,7 +87,7 @@ def test_print_says_what_was_found(name):
     found = make()
     text, page = str(found), found._repr_html_()
     for each in words:
-        assert each in " ".join(text.split())
+        assert " ".join(each.split()) in " ".join(text.split())
     assert text != repr(found)
     assert "object at 0x" not in text
     assert max(map(len, text.splitlines())) <= 200
