@@ -18,7 +18,6 @@ from sympy.polys.polyerrors import BasePolynomialError
 from dpcheck.bounds.coq.expression import UntranslatedError, Writer, names
 from dpcheck.bounds.coq.space import Space
 from dpcheck.bounds.evidence import AtMost, Inequality
-from dpcheck.bounds.formula import formula
 from dpcheck.bounds.prover import ball
 
 _GRAIN = 1000  # numbers that are not rational are enclosed to one part in this many
@@ -43,7 +42,7 @@ class Problem:
 def problem(step: Inequality | AtMost) -> Problem:
     """Return the inequality as a problem, before anything is named."""
     if isinstance(step, AtMost):
-        smaller, larger = formula(step.smaller), formula(step.larger)
+        smaller, larger = step.smaller, step.larger
         letters = names(sorted(smaller.free_symbols | larger.free_symbols, key=str))
         return Problem(
             larger - smaller, {x: sympy.Integer(0) if x.is_positive else -sympy.oo for x in letters}, (), letters

@@ -26,7 +26,6 @@ from dpcheck.bounds.asymptotics import Dominated
 from dpcheck.bounds.calibration import NotPrivate, Private
 from dpcheck.bounds.coq.expression import UntranslatedError, Writer, names
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Domain, Enumerated, Identity, Inequality
-from dpcheck.bounds.formula import formula
 from dpcheck.bounds.prover import vectors
 
 
@@ -143,7 +142,7 @@ def statement(step: Any) -> Statement | None:
 
 
 def _identity(step: Identity) -> Statement:
-    left, right = formula(step.left), formula(step.right)
+    left, right = step.left, step.right
     body, at = (left.expr, left) if isinstance(left, sympy.Subs) else (left, None)
     if isinstance(body, sympy.Derivative):
         return _derivative(body, at, right)
@@ -179,14 +178,14 @@ def _relation(left: Any, sign: str, right: Any) -> Statement:
 def _not_private(step: NotPrivate) -> Statement:
     """State that the privacy curve of the Gaussian release lies above delta."""
     write = Writer({})
-    s, e, delta = (formula(side) for side in (step.multiplier, step.epsilon, step.delta))
+    s, e, delta = step.multiplier, step.epsilon, step.delta
     write.conditions(s, e, delta)
     return Statement((), (), f"{write(delta)} < gaussian_curve {write.argument(s)} {write.argument(e)}")
 
 
 def _private(step: Private) -> Statement:
     """State that the privacy curve of the Gaussian release lies nowhere above delta."""
-    s, e, delta = (formula(side) for side in (step.multiplier, step.epsilon, step.delta))
+    s, e, delta = step.multiplier, step.epsilon, step.delta
     return _on(
         step.over, (s, e, delta),
         lambda write: f"gaussian_curve {write.argument(s)} {write.argument(e)} <= {write(delta)}",
@@ -247,8 +246,8 @@ def _interval(write: Writer, letter: Any, ends: tuple[Any, Any]) -> Iterator[str
 
 def _counterexample(step: Counterexample) -> Statement:
     """State that the relation is false at the values; letters without one are any of their kind."""
-    values = {letter: formula(value) for letter, value in step.values}
-    left, right = (formula(side) for side in step.claimed.args)
+    values = dict(step.values)
+    left, right = step.claimed.args
     used = left.free_symbols.union(right.free_symbols, values, *(value.free_symbols for value in values.values()))
     letters = names(ordered(used))
     write = Writer(letters)
@@ -264,7 +263,7 @@ def _counterexample(step: Counterexample) -> Statement:
 
 def _dominated(step: Dominated) -> Statement:
     """State that one constant bounds the terms by the rate on the whole region."""
-    terms, rate = formula(step.terms), step.needed_rate()
+    terms, rate = step.terms, step.needed_rate()
     relations = step.region.relations
     used = terms.free_symbols.union(rate.free_symbols, *(relation.free_symbols for relation in relations))
     letters = names(ordered(used))
@@ -300,8 +299,8 @@ def _flags(letters: Mapping[Any, str]) -> Iterator[str]:
 
 _KINDS: dict[type, Callable[[Any], Statement]] = {
     Identity: _identity, Inequality: _inequality,
-    AtMost: lambda step: _relation(formula(step.smaller), "<=", formula(step.larger)),
-    Below: lambda step: _relation(formula(step.smaller), "<", formula(step.larger)),
+    AtMost: lambda step: _relation(step.smaller, "<=", step.larger),
+    Below: lambda step: _relation(step.smaller, "<", step.larger),
     Counterexample: _counterexample, Dominated: _dominated, Private: _private, NotPrivate: _not_private,
     Enumerated: _enumerated,
 }  # fmt: skip

@@ -149,12 +149,17 @@ def semidefinite(values: Mapping[Any, Any]) -> bool:
     return all(ball.sign(minor, {}) in (0, 1) for minor in minors(square))
 
 
-def proof(difference: Any, domain: Any) -> tuple[tuple[Any, ...], str] | None:
-    """Return plain inequalities that show the difference to be nonnegative, and the idea; or ``None``."""
+def settled(
+    difference: Any, domain: Any, genuine: Callable[[Mapping[Any, Any]], Any]
+) -> tuple[Any, tuple[tuple[Any, ...], str] | None]:  # fmt: skip
+    """Return inner products of explicit vectors, and values of the other letters, at which the difference is negative
+    for certain; else plain inequalities that show that it is not, and the idea.
+    """
+    point = next(points(domain, (difference,), genuine), None)
     found = named(domain.intervals)
-    if len(set[str]().union(*found)) > _MOST:
-        return None
-    return _linear(difference, domain, found) or _with_minors(difference, domain, found)
+    if point is not None or len(set[str]().union(*found)) > _MOST:
+        return point, None
+    return None, _linear(difference, domain, found) or _with_minors(difference, domain, found)
 
 
 def _linear(difference: Any, domain: Any, found: Mapping[frozenset[str], Any]) -> tuple[tuple[Any, ...], str] | None:
@@ -272,11 +277,6 @@ def _with_minors(
 
 def _sign(letter: Any) -> dict[str, bool]:
     return {"nonnegative": True} if letter.is_nonnegative else {"real": True}
-
-
-def refuted(difference: Any, domain: Any, genuine: Callable[[Mapping[Any, Any]], Any]) -> Mapping[Any, Any] | None:
-    """Return inner products of explicit vectors, and values of the other letters, at which it fails for certain."""
-    return next(points(domain, (difference,), genuine), None)
 
 
 def points(
