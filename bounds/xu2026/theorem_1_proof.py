@@ -219,16 +219,14 @@ def step_length() -> Decision:
 def one_inner_step() -> Decision:
     """K = {INNER} inner step serves, with s_t the best k in {{0}}."""
     return refuted(
-        Enumerated(
-            "F = x y - y^2/2 at x = 1: y after 1000 outer steps from 0, K = 1", dual_after, (1000, INNER), Fraction(0)
-        ),
+        Enumerated("F = x y - y^2/2 at x = 1: y after 1000 outer steps from 0, K = 1", dual_after, (1000, INNER), 0),
         Counterexample("where y stays at 0, the maximiser is 1", Eq(excess, allowed), {excess: 0, allowed: 1}),
         Enumerated("K = 2 moves: after 3 outer steps", dual_after, (3, 2), 1 - Fraction(5, 6) ** 3),
         Enumerated(
             "the smallest among k = 1, ..., K, as (41) has it: for K = 1 there is no v_{t,1}, u_{t,1}",
             has_estimate,
             (1, INNER),
-            Fraction(0),
+            0,
         ),
         Cited("y_{t+1} = y_{t,s}, v_t = v_{t,s}, u_t = u_{t,s}, k = 0 to K - 1", "Algorithm 3, lines 12 to 18"),
         readings={
@@ -266,7 +264,7 @@ def theorem() -> Decision:
             "another: slopes at most 4, all derivatives bounded, mu = 1",
             "Assumptions 1 to 4 hold",
         ),
-        Enumerated("K = 1: y stays where it starts, here for 1000 steps", dual_after, (1000, 1), Fraction(0)),
+        Enumerated("K = 1: y stays where it starts, here for 1000 steps", dual_after, (1000, 1), 0),
         Identity(
             "v is made of grad_x F at (x_t, y_0) and (x_{t-1}, y_0) and of noise: z is not in it",
             Derivative(GAME, x, z),

@@ -55,7 +55,7 @@ def letters(level: Any) -> tuple[Step, ...]:
         ),
         Inequality(
             "log n is log 2 at least from n = 2 on, so that K = log n is 1/2 at least to a base of at most 4",
-            log(Integer(2)),
+            log(2),
             COUNT,
             over(n >= 2),
         ),
