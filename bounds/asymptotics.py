@@ -353,22 +353,26 @@ def _program(costs: list[float], equations: list[tuple[list[Fraction], Fraction]
     if program.status != 0:
         return None
     support = [i for i, value in enumerate(program.x) if value > 1e-9]
-    exact = sympy.Matrix([[rational(row[i]) for i in support] for row, _ in equations])
-    target = sympy.Matrix([rational(value) for _, value in equations])
-    letters = sympy.symbols(f"x:{len(support)}")
-    solved = list(sympy.linsolve((exact, target), *letters)) if support else []
-    if not solved:
-        return None
-    # A degenerate basis may leave letters free; they take the value the program found, as a simple fraction.
-    guesses = [Fraction(float(program.x[i])).limit_denominator(64) for i in support]
-    free = {x: rational(guess) for x, guess in zip(letters, guesses, strict=True)}
-    values = [Fraction(int(v.p), int(v.q)) for v in (value.subs(free) for value in solved[0])]
-    if any(value < 0 for value in values):
+    rows = [[rational(row[i]) for i in support] for row, _ in equations]
+    values = solved(rows, [rational(value) for _, value in equations], [float(program.x[i]) for i in support], 64)
+    if values is None:
         return None
     solution = [Fraction(0)] * len(costs)
     for i, value in zip(support, values, strict=True):
-        solution[i] = value
+        solution[i] = Fraction(int(value.p), int(value.q))
     return solution
+
+
+def solved(rows: list[list[Any]], right: list[Any], guesses: list[float], grain: int) -> list[Any] | None:
+    """Return nonnegative rationals that solve the equations, or ``None``.
+
+    A degenerate basis may leave letters free; they take the value that was guessed, with a denominator up to ``grain``.
+    """
+    letters = sympy.symbols(f"x:{len(guesses)}")
+    found = list(sympy.linsolve((sympy.Matrix(rows), sympy.Matrix(right)), *letters)) if guesses else []
+    free = {x: sympy.Rational(guess).limit_denominator(grain) for x, guess in zip(letters, guesses, strict=True)}
+    values = [value.subs(free) for value in found[0]] if found else []
+    return values if values and all(value >= 0 for value in values) else None
 
 
 def _keep(step: Any) -> None:

@@ -25,7 +25,7 @@ import sympy
 
 from dpcheck.arguments import checked
 from dpcheck.bounds.asymptotics import Region
-from dpcheck.bounds.evidence import Below, Domain
+from dpcheck.bounds.evidence import Domain, Related
 from dpcheck.bounds.formula import plain
 from dpcheck.bounds.terms import exact
 from dpcheck.errors import require
@@ -163,16 +163,10 @@ def spoken_of(step: Any) -> Iterator[Any]:
 
     Not among them: its domain, see :func:`conditions_of`, and the settings of a search.
     """
-    sides = getattr(step, "sides", None)
-    if sides is not None:
-        yield from (*sides(), step.relation())
+    if isinstance(step, Related):
+        yield from (*step.sides(), step.relation())
     named = [getattr(step, field.name) for field in fields(step) if field.name not in _SETTINGS]
     yield from _expressions([value for value in named if not isinstance(value, Domain | Region)])
-    strict = sympy.Lt if isinstance(step, Below) else sympy.Le
-    for smaller, larger, relation in (("smaller", "larger", strict), ("left", "right", sympy.Eq)):
-        pair = (getattr(step, smaller, None), getattr(step, larger, None))
-        if sides is None and None not in pair:
-            yield relation(exact(pair[0]), exact(pair[1]), evaluate=False)
 
 
 def conditions_of(step: Any) -> Iterator[Any]:

@@ -16,7 +16,7 @@ import sympy
 
 from dpcheck.bounds.asymptotics import Dominated, Domination, dominate
 from dpcheck.bounds.calibration import NotPrivate, Private
-from dpcheck.bounds.coq import gram, kernel, ladder, products, ranges, roots
+from dpcheck.bounds.coq import gram, kernel, ladder, products, ranges
 from dpcheck.bounds.coq.expression import Writer, names
 from dpcheck.bounds.coq.statement import Statement, ordered, statement
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity, Inequality
@@ -69,7 +69,7 @@ def scripts(step: Any) -> Iterator[str]:
             yield script
     if isinstance(step, Inequality):
         yield from filter(None, [products.proof(step, tangents=True)])
-        yield from roots.scripts(step)
+        yield from products.by_root(step)
     if isinstance(step, Dominated):
         script = proof(step)
         if script is not None:

@@ -14,7 +14,7 @@ import inspect
 import itertools
 import json
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import resources
@@ -38,23 +38,17 @@ class Counterpart:
     """
 
     name: str
-    sorts: tuple[str, ...]
+    sorts: Sequence[str]
     sha256: str
-    helpers: tuple[str, ...] = ()
-    defaults: tuple[Any, ...] = ()
+    helpers: Sequence[str] = ()
+    defaults: Sequence[Any] = ()
 
 
 @functools.cache
 def counterparts() -> dict[str, Counterpart]:
     """Return the counterparts that somebody has read, by paper and function, in whatever file of the paper it is."""
     text = resources.files("dpcheck.bounds.coq").joinpath("counterparts.json").read_text("utf-8")
-    return {
-        key: Counterpart(
-            entry["name"], tuple(entry["sorts"]), entry["sha256"],
-            tuple(entry.get("helpers", ())), tuple(entry.get("defaults", ())),
-        )
-        for key, entry in json.loads(text).items()
-    }  # fmt: skip
+    return {key: Counterpart(**entry) for key, entry in json.loads(text).items()}
 
 
 def _enumerated(step: Enumerated) -> Statement:
@@ -68,7 +62,7 @@ def _enumerated(step: Enumerated) -> Statement:
     return Statement((), (), f"Enumeration.gives ({call}) {_whole(value.numerator)} {value.denominator}")
 
 
-def code(function: Callable[..., Any], helpers: tuple[str, ...] = ()) -> str:
+def code(function: Callable[..., Any], helpers: Sequence[str] = ()) -> str:
     """Return the hash of what the function and its helpers do: their code without docstrings."""
     module = importlib.import_module(function.__module__)
     return _hash(function, *(getattr(module, helper) for helper in helpers))
@@ -89,7 +83,8 @@ def _plain(function: Callable[..., Any]) -> str:
 
 def _arguments(counterpart: Counterpart, given: tuple[Any, ...]) -> Iterator[str]:
     missing = len(counterpart.sorts) - len(given)
-    complete = given + (counterpart.defaults[-missing:] if missing > 0 and counterpart.sorts[-1] != "list" else ())
+    more = counterpart.defaults[-missing:] if missing > 0 and counterpart.sorts[-1] != "list" else ()
+    complete = (*given, *more)
     for index, sort in enumerate(counterpart.sorts):
         if sort == "list":
             items = "".join(f"(cons {_ratio(item)} " for item in complete[index:])
@@ -299,8 +294,7 @@ def _flags(letters: Mapping[Any, str]) -> Iterator[str]:
 
 _KINDS: dict[type, Callable[[Any], Statement]] = {
     Identity: _identity, Inequality: _inequality,
-    AtMost: lambda step: _relation(step.smaller, "<=", step.larger),
-    Below: lambda step: _relation(step.smaller, "<", step.larger),
-    Counterexample: _counterexample, Dominated: _dominated, Private: _private, NotPrivate: _not_private,
-    Enumerated: _enumerated,
+    AtMost: lambda step: _relation(step.smaller, step.sign, step.larger),
+    Below: lambda step: _relation(step.smaller, step.sign, step.larger), Counterexample: _counterexample,
+    Dominated: _dominated, Private: _private, NotPrivate: _not_private, Enumerated: _enumerated,
 }  # fmt: skip

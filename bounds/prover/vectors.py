@@ -166,8 +166,8 @@ def _linear(difference: Any, domain: Any, found: Mapping[frozenset[str], Any]) -
     """Return a proof with multipliers of the conditions, for what is linear in the inner products."""
     entries = set(found.values())
     facts = [fact for fact in domain.differences() if fact.has(*entries)]
-    form = _form(difference, found)
-    forms = [_form(fact, found) for fact in facts]
+    form = form_of(difference, found)
+    forms = [form_of(fact, found) for fact in facts]
     if form is None:
         return None
     used = [(fact, shape) for fact, shape in zip(facts, forms, strict=True) if shape is not None]
@@ -182,7 +182,7 @@ def _linear(difference: Any, domain: Any, found: Mapping[frozenset[str], Any]) -
     return None
 
 
-def _form(expression: Any, found: Mapping[frozenset[str], Any]) -> tuple[Any, Any] | None:
+def form_of(expression: Any, found: Mapping[frozenset[str], Any]) -> tuple[Any, Any] | None:
     """Return the matrix S and the rest with which an expression is the sum of S_ij <v_i, v_j> and the rest."""
     expanded = sympy.expand(expression)
     entries = list(found.values())
