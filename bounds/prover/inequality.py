@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -170,27 +169,6 @@ class Inequality(Related):
             The verdict and how it was reached.
         """
         return self._varied().at(real(value, "the constant"))
-
-    def fails_beyond(self, critical: float, point: Mapping[Any, Any]) -> bool:
-        """Say whether the inequality half a per cent beyond a critical constant fails at a point.
-
-        It is evaluated by sympy in multiple precision: a second route beside the prover's balls.
-
-        Parameters
-        ----------
-        critical : float
-            The constant up to which it holds.
-        point : mapping of Symbol to number
-            A value for each letter.
-
-        Returns
-        -------
-        bool
-            Whether it fails there.
-        """
-        varied = self._varied()
-        beyond = varied.beyond(critical, varied.grows())
-        return bool(sympy.N(varied.general.xreplace({varied.letter: beyond, **point}), 50) < 0)
 
     def tightness(self) -> Tightness:
         """Find where the constant stops working; never an error, whatever the sides are."""
