@@ -330,13 +330,13 @@ def formulas(theorem: Theorem) -> dict[str, Any]:
 
 
 def carries(
-    theorem: str, formulas: Mapping[str, Any], where: Mapping[Any, Any] | None = None
+    theorem: str | tuple[str, ...], formulas: Mapping[str, Any], where: Mapping[Any, Any] | None = None
 ) -> Callable[[Decider], Decider]:  # fmt: skip
-    """Say below ``@claim(...)`` that the claim is about formulas of a registered theorem.
+    """Say below ``@claim(...)`` that the claim is about formulas of a registered theorem, or of several.
 
     Parameters
     ----------
-    theorem : str
+    theorem : str or tuple of str
         Its id, such as ``"zhang2022.theorem_4_5"``.
     formulas : mapping of str to sympy expression
         The formulas as the claim has them, by field: ``"bound"``, ``"rate privacy"``, a letter of the schedule.
@@ -348,7 +348,11 @@ def carries(
     callable
         A decorator of the function that decides the claim.
     """
-    steps = tuple(Carried(theorem, field, formula, tuple((where or {}).items())) for field, formula in formulas.items())
+    steps = tuple(
+        Carried(id, field, formula, tuple((where or {}).items()))
+        for id in ((theorem,) if isinstance(theorem, str) else theorem)
+        for field, formula in formulas.items()
+    )
 
     def marked(function: Decider) -> Decider:
         function.__dict__["carries"] = (*steps, *getattr(function, "carries", ()))

@@ -73,12 +73,8 @@ SAMPLED = MOVE * UNIT
 
 
 @claim("002:Alg3 l.1-2", Kind.CALIBRATION, location="Algorithm 3, lines 1 and 2")
-@carries("xu2026.theorem_1", {"sigma_omega": DEVIATION}, REFRESHES)
-@carries("xu2026.theorem_1", {"sigma_zeta": DEVIATION}, DIFFERENCES)
-@carries("xu2026.theorem_3", {"sigma_omega": DEVIATION}, REFRESHES)
-@carries("xu2026.theorem_3", {"sigma_zeta": DEVIATION}, DIFFERENCES)
-@carries("xu2026.theorem_2", {"sigma_omega": DEVIATION}, REFRESHES)
-@carries("xu2026.theorem_2", {"sigma_zeta": DEVIATION}, DIFFERENCES)
+@carries(("xu2026.theorem_1", "xu2026.theorem_3", "xu2026.theorem_2"), {"sigma_omega": DEVIATION}, REFRESHES)
+@carries(("xu2026.theorem_1", "xu2026.theorem_3", "xu2026.theorem_2"), {"sigma_zeta": DEVIATION}, DIFFERENCES)
 def constant() -> Decision:
     """Noise of deviation {DEVIATION}, with constant 1, makes the count queries of sensitivity {SENSITIVITY} (epsilon,
     delta)-DP.

@@ -21,6 +21,7 @@ from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditi
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import L, T, c, d, delta, epsilon, k, mu, n
 
+EMPIRICAL = ("xu2026.theorem_1", "xu2026.theorem_3")  # whose schedules are one
 ERROR = sqrt(d * log(1 / delta)) / (n * epsilon)
 
 
@@ -73,10 +74,8 @@ def has_estimate(k: int, inner: int) -> Fraction:
 
 
 @claim("002:Lem5 T,q", Kind.SCHEDULE, location="Lemma 5")
-@carries("xu2026.theorem_1", {"T": ceiling(Max(LONG, 1 / a)), "q": Max(1, floor(PERIOD))}, {a: ERROR})
-@carries("xu2026.theorem_1", {"S_1": n})
-@carries("xu2026.theorem_3", {"T": ceiling(Max(LONG, 1 / a)), "q": Max(1, floor(PERIOD))}, {a: ERROR})
-@carries("xu2026.theorem_3", {"S_1": n})
+@carries(EMPIRICAL, {"T": ceiling(Max(LONG, 1 / a)), "q": Max(1, floor(PERIOD))}, {a: ERROR})
+@carries(EMPIRICAL, {"S_1": n})
 def schedule() -> Decision:
     """T = {STEPS} and q = {PERIOD}, rounded down, give a gradient norm of the order {ORDER}, a = {ERROR}."""
     short = Region(L * F_0 <= M**2 * a, a <= 1)  # where 1/a is the larger
@@ -160,8 +159,7 @@ def schedule() -> Decision:
 
 
 @claim("002:Lem5 S2", Kind.SCHEDULE, location="Lemma 5 and Theorem 1", needed=n / sqrt(T))
-@carries("xu2026.theorem_1", {"S_2": ceiling(Max(FIRST, WITH_EPSILON))})
-@carries("xu2026.theorem_3", {"S_2": ceiling(Max(FIRST, WITH_EPSILON))})
+@carries(EMPIRICAL, {"S_2": ceiling(Max(FIRST, WITH_EPSILON))})
 def batch() -> Decision:
     """S_2 >= {BATCH} ensures S_2 >= {needed}, T as in the proof."""
     needed = n / sqrt(T)
@@ -192,8 +190,7 @@ def batch() -> Decision:
 
 
 @claim("002:Lem5 eta=1/(2L)", Kind.SCHEDULE, location="Lemma 5")
-@carries("xu2026.theorem_1", {"eta": LENGTH})
-@carries("xu2026.theorem_3", {"eta": LENGTH})
+@carries(EMPIRICAL, {"eta": LENGTH})
 def step_length() -> Decision:
     """eta = {LENGTH} serves Algorithm 2, whose descent steps are -(eta/|v|) v."""
     return refuted(
@@ -214,8 +211,7 @@ def step_length() -> Decision:
 
 
 @claim("002:K=1", Kind.SCHEDULE, location="Section 4.2 and Appendix B.1")
-@carries("xu2026.theorem_1", {"K": INNER})
-@carries("xu2026.theorem_3", {"K": INNER})
+@carries(EMPIRICAL, {"K": INNER})
 def one_inner_step() -> Decision:
     """K = {INNER} inner step serves, with s_t the best k in {{0}}."""
     return refuted(
@@ -248,8 +244,7 @@ SLOPE = -sin(x) + cos(x) * (sin(x) + z)
 
 
 @claim("002:Thm1", Kind.UTILITY, location="Theorem 1")
-@carries("xu2026.theorem_1", {"rate privacy": ORDER}, {a: ERROR})
-@carries("xu2026.theorem_3", {"rate privacy": ORDER}, {a: ERROR})
+@carries(EMPIRICAL, {"rate privacy": ORDER}, {a: ERROR})
 def theorem() -> Decision:
     """Algorithm 2 with the published parameters is (epsilon, delta)-DP and finds an (alpha, root of rho_Phi
     alpha)-second-order stationary point, alpha of the order {ORDER} up to logarithms, a = {ERROR}, with probability at

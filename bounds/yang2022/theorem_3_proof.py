@@ -120,8 +120,7 @@ def powers(count: int, power: int) -> Fraction:
 
 
 @claim("Y32", Kind.ASSUMPTION, location="proof of Theorem 8", w=PRIMAL, slope=SLOPE, v=DUAL, most=1 / L)
-@carries("yang2022.theorem_3", AGAIN)
-@carries("yang2022.theorem_5", AGAIN)
+@carries(("yang2022.theorem_3", "yang2022.theorem_5"), AGAIN)
 def first_step() -> Decision:
     """eta_w = {w} is at most {slope} and eta_v = {v} at most {most}, from t = 1 on."""
     wall = {L: 10, rho: 10, mu: 200, kappa: 1, t: 1}

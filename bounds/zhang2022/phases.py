@@ -121,9 +121,7 @@ FULL = Eq(Integer(2) ** COUNT, n)
 
 
 @claim("Z17", Kind.SCHEDULE, location="Algorithms 2, 4 and 5", count=COUNT, full=FULL)
-@carries("zhang2022.theorem_3_4", {"K": floor(log(n) / log(2))})
-@carries("zhang2022.theorem_4_5", {"K": floor(log(n) / log(2))})
-@carries("zhang2022.corollary_b_6", {"K": floor(log(n) / log(2))})
+@carries(("zhang2022.theorem_3_4", "zhang2022.theorem_4_5", "zhang2022.corollary_b_6"), {"K": floor(log(n) / log(2))})
 def base_two() -> Decision:
     """With K = {count} phases 2^K is n, that is {full}, so that mu_K = mu n."""
     return conditional(
