@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 
 import sympy
 
-from dpcheck.bounds.formula import formula
 from dpcheck.bounds.kind import Method
 from dpcheck.bounds.terms import distinct, exact, free
 from dpcheck.errors import InputError, require
@@ -52,7 +51,7 @@ class Region:
     def rows(self, *expressions: Any) -> list[Monomial]:
         """Return each relation as a monomial that is at most one, for what these expressions speak of too."""
         sides = [relation.lts / relation.gts for relation in self.relations]
-        letters = set().union(*(formula(expression).free_symbols for expression in (*sides, *expressions)))
+        letters = set().union(*(expression.free_symbols for expression in (*sides, *expressions)))
         whole = sorted((letter for letter in letters if letter.is_integer), key=str)
         return [as_monomial(quotient) for quotient in (*sides, *(1 / letter for letter in whole))]
 
@@ -89,7 +88,6 @@ class Region:
 
 def terms_of(expression: Any) -> tuple[Any, ...]:
     """Return the terms of a sum, or of a maximum."""
-    expression = formula(expression)
     if expression.func is sympy.Max:
         return tuple(part for argument in expression.args for part in terms_of(argument))
     return tuple(sympy.Add.make_args(sympy.expand(expression)))
@@ -97,7 +95,7 @@ def terms_of(expression: Any) -> tuple[Any, ...]:
 
 def as_monomial(expression: Any) -> Monomial:
     """Return the coefficient and the powers; refuse what is not a monomial."""
-    expression = sympy.powsimp(sympy.powdenest(formula(expression), force=True), force=True)
+    expression = sympy.powsimp(sympy.powdenest(expression, force=True), force=True)
     coefficient = sympy.Integer(1)
     powers: dict[Any, Fraction] = {}
     for factor in sympy.Mul.make_args(sympy.expand_power_base(expression, force=True)):
@@ -214,7 +212,7 @@ class Dominated:
         """Return the rate with the powers of further letters that it needs."""
         powers = self.extra() if self.up_to else {}
         needed = [letter ** rational(power) for letter, power in powers.items() if power]
-        return sympy.Mul(formula(self.rate), *needed) if needed else formula(self.rate)
+        return sympy.Mul(self.rate, *needed) if needed else self.rate
 
     def _proofs(self) -> tuple[Domination | None, ...]:
         return tuple(dominate(term, terms_of(self.rate), self.region, self.up_to) for term in terms_of(self.terms))
@@ -279,15 +277,12 @@ class Exceeds:
         return bool(_limit(self._ratio(path)) == sympy.oo)
 
     def _ratio(self, path: Mapping[Any, Any]) -> Any:
-        return sympy.simplify(formula(self.terms).subs(path) / formula(self.rate).subs(path))
+        return sympy.simplify(self.terms.subs(path) / self.rate.subs(path))
 
     def _path(self) -> dict[Any, Any]:
-        letters = set().union(
-            *(formula(side).free_symbols for side in (self.terms, self.rate)),
-            *(relation.free_symbols for relation in self.region.relations),
-        )
+        letters = set().union(*(part.free_symbols for part in (self.terms, self.rate, *self.region.relations)))
         if self.path is not None:
-            return {letter: formula(self.path.get(letter, 1)) for letter in sorted(letters, key=str)}
+            return {letter: self.path.get(letter, sympy.S.One) for letter in sorted(letters, key=str)}
         for term in terms_of(self.terms):
             direction = escape(term, terms_of(self.rate), self.region)
             if direction is not None:
@@ -358,22 +353,26 @@ def _program(costs: list[float], equations: list[tuple[list[Fraction], Fraction]
     if program.status != 0:
         return None
     support = [i for i, value in enumerate(program.x) if value > 1e-9]
-    exact = sympy.Matrix([[rational(row[i]) for i in support] for row, _ in equations])
-    target = sympy.Matrix([rational(value) for _, value in equations])
-    letters = sympy.symbols(f"x:{len(support)}")
-    solved = list(sympy.linsolve((exact, target), *letters)) if support else []
-    if not solved:
-        return None
-    # A degenerate basis may leave letters free; they take the value the program found, as a simple fraction.
-    guesses = [Fraction(float(program.x[i])).limit_denominator(64) for i in support]
-    free = {x: rational(guess) for x, guess in zip(letters, guesses, strict=True)}
-    values = [Fraction(int(v.p), int(v.q)) for v in (value.subs(free) for value in solved[0])]
-    if any(value < 0 for value in values):
+    rows = [[rational(row[i]) for i in support] for row, _ in equations]
+    values = solved(rows, [rational(value) for _, value in equations], [float(program.x[i]) for i in support], 64)
+    if values is None:
         return None
     solution = [Fraction(0)] * len(costs)
     for i, value in zip(support, values, strict=True):
-        solution[i] = value
+        solution[i] = Fraction(int(value.p), int(value.q))
     return solution
+
+
+def solved(rows: list[list[Any]], right: list[Any], guesses: list[float], grain: int) -> list[Any] | None:
+    """Return nonnegative rationals that solve the equations, or ``None``.
+
+    A degenerate basis may leave letters free; they take the value that was guessed, with a denominator up to ``grain``.
+    """
+    letters = sympy.symbols(f"x:{len(guesses)}")
+    found = list(sympy.linsolve((sympy.Matrix(rows), sympy.Matrix(right)), *letters)) if guesses else []
+    free = {x: sympy.Rational(guess).limit_denominator(grain) for x, guess in zip(letters, guesses, strict=True)}
+    values = [value.subs(free) for value in found[0]] if found else []
+    return values if values and all(value >= 0 for value in values) else None
 
 
 def _keep(step: Any) -> None:

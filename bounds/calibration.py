@@ -17,7 +17,6 @@ from typing import Any, ClassVar
 import sympy
 from sympy import erfc, exp, log, sqrt
 
-from dpcheck.bounds.formula import formula
 from dpcheck.bounds.kind import Method
 from dpcheck.bounds.prover import ball, ranges, search
 from dpcheck.bounds.prover.decide import decide
@@ -30,7 +29,7 @@ _LEAST = sympy.Rational(1, 10**12)  # what is at least this is positive
 
 def curve(multiplier: Any, epsilon: Any) -> Any:
     """Return the least delta of one Gaussian release with noise ``multiplier`` times its sensitivity."""
-    s, e = formula(multiplier), formula(epsilon)
+    s, e = exact(multiplier), exact(epsilon)
     return _phi(1 / (2 * s) - e * s) - exp(e) * _phi(-1 / (2 * s) - e * s)
 
 

@@ -23,6 +23,7 @@ from dpcheck.bounds.prover.conditions import over as over
 from dpcheck.bounds.prover.domain import Domain as Domain
 from dpcheck.bounds.prover.domain import allows
 from dpcheck.bounds.prover.inequality import Inequality as Inequality
+from dpcheck.bounds.prover.inequality import Related as Related
 from dpcheck.bounds.terms import distinct, exact, free
 from dpcheck.errors import InputError, require
 
@@ -45,7 +46,7 @@ class Step(Protocol):
 
 
 @dataclass(frozen=True)
-class Identity:
+class Identity(Related):
     """Two expressions are equal wherever both are defined.
 
     Parameters
@@ -61,6 +62,7 @@ class Identity:
     left: Any
     right: Any
     METHOD: ClassVar[Method] = Method.ALGEBRA
+    sign = "="
 
     def __post_init__(self) -> None:
         """Keep the sides as written."""
@@ -68,18 +70,14 @@ class Identity:
         object.__setattr__(self, "right", written(self.right))
         distinct(self.left.atoms(sympy.Symbol) | self.right.atoms(sympy.Symbol))
 
-    def formula(self) -> str:
-        """Return the equation."""
-        return f"{self.left} = {self.right}"
+    def sides(self) -> tuple[Any, Any]:
+        """Return the sides."""
+        return self.left, self.right
 
     def empty(self) -> bool:
         """Say whether it says nothing, since both sides read the same."""
         left, right = self.formula().split(" = ", 1)
         return left == right
-
-    def latex(self) -> str:
-        """Return the equation."""
-        return f"{sympy.latex(self.left)} = {sympy.latex(self.right)}"
 
     def holds(self) -> bool:
         """Say whether the difference cancels to zero.
@@ -99,7 +97,7 @@ class Identity:
 
 
 @dataclass(frozen=True)
-class AtMost:
+class AtMost(Related):
     """An inequality ``smaller <= larger`` for every positive value of the letters.
 
     The certificate is the simplest there is: over a common denominator the difference is a sum of products of positive
@@ -118,19 +116,16 @@ class AtMost:
     smaller: Any
     larger: Any
     METHOD: ClassVar[Method] = Method.ALGEBRA
+    sign = "<="
 
     def __post_init__(self) -> None:
         """Keep exact sides."""
         _keep(self, "smaller", "larger")
         free(self.smaller, self.larger)
 
-    def formula(self) -> str:
-        """Return the inequality."""
-        return f"{self.smaller} <= {self.larger}"
-
-    def latex(self) -> str:
-        """Return the inequality."""
-        return rf"{sympy.latex(self.smaller)} \leq {sympy.latex(self.larger)}"
+    def sides(self) -> tuple[Any, Any]:
+        """Return the sides."""
+        return self.smaller, self.larger
 
     def holds(self) -> bool:
         """Say whether every coefficient of the difference is nonnegative."""
@@ -139,7 +134,7 @@ class AtMost:
 
 
 @dataclass(frozen=True)
-class Below:
+class Below(Related):
     """One exact number is strictly below another.
 
     Parameters
@@ -154,6 +149,7 @@ class Below:
     smaller: Any
     larger: Any
     METHOD: ClassVar[Method] = Method.ARITHMETIC
+    sign = "<"
 
     def __post_init__(self) -> None:
         """Keep exact sides, which are numbers."""
@@ -161,13 +157,9 @@ class Below:
         for side in (self.smaller, self.larger):
             require(not side.free_symbols, "a side", "be a number", side)
 
-    def formula(self) -> str:
-        """Return the inequality."""
-        return f"{self.smaller} < {self.larger}"
-
-    def latex(self) -> str:
-        """Return the inequality."""
-        return f"{sympy.latex(self.smaller)} < {sympy.latex(self.larger)}"
+    def sides(self) -> tuple[Any, Any]:
+        """Return the sides."""
+        return self.smaller, self.larger
 
     def holds(self) -> bool:
         """Say whether the difference is positive, in ball arithmetic."""
@@ -244,7 +236,7 @@ class Enumerated:
         The enumeration, which returns a :class:`~fractions.Fraction`.
     arguments : tuple of int or Fraction
         Its arguments.
-    value : Fraction
+    value : int or Fraction
         Its value.
 
     Raises
@@ -256,7 +248,7 @@ class Enumerated:
     says: str
     function: Callable[..., Fraction]
     arguments: tuple[int | Fraction, ...]
-    value: Fraction
+    value: int | Fraction
     METHOD: ClassVar[Method] = Method.ENUMERATION
 
     def __post_init__(self) -> None:

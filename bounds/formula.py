@@ -1,4 +1,4 @@
-"""Numbers and expressions as sympy takes them; text is refused, since sympy would execute it."""
+"""Formulas in real numbers, as their authors wrote them and as plain text."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,28 +7,7 @@ import sympy
 from sympy.printing.str import StrPrinter
 
 from dpcheck.bounds.terms import exact
-from dpcheck.errors import InputError, one_line, require
-
-_DECIMALS_PER_BIT = 0.30103
-_LARGEST_EXPONENT = 4_000  # decimal digits of a floating-point number that are written out
-
-
-def formula(value: Any) -> Any:
-    """Return ``value`` as a sympy expression: a number, a fraction or an expression.
-
-    Floating-point numbers are taken as the decimals that were written: 0.1 is one tenth, and
-    ``Float("1e400")`` is the whole number.
-
-    Raises :class:`~dpcheck.errors.InputError` for anything else, text above all.
-    """
-    try:
-        expression = sympy.sympify(value, strict=True)
-    except sympy.SympifyError as error:
-        shown = one_line(value)[:80]
-        raise InputError(f"a formula must be a number or a sympy expression, got {shown!r}") from error
-    require(isinstance(expression, sympy.Basic), "a formula", "be a number or a sympy expression", value)
-    floats = expression.atoms(sympy.Float)
-    return expression.xreplace({number: _decimal(number) for number in floats}) if floats else expression
+from dpcheck.errors import require
 
 
 def real(value: Any, name: str) -> Any:
@@ -43,21 +22,6 @@ def real(value: Any, name: str) -> Any:
         bool(expression.free_symbols) or expression.is_real is not False, name, "be made of real numbers", expression
     )
     return expression
-
-
-def _decimal(number: Any) -> Any:
-    """Return the shortest decimal that is rounded to this number at its own precision, as a fraction."""
-    sign, man, exp, bits = number._mpf_
-    fits = abs(exp + bits) * _DECIMALS_PER_BIT < _LARGEST_EXPONENT
-    require(fits, "a floating-point number", f"have an exponent below {_LARGEST_EXPONENT}", "one beyond")
-    if number._prec <= 53 and sympy.Float(float(number), precision=number._prec) == number:
-        return sympy.Rational(repr(float(number)))
-    least = max(1, int(number._prec * _DECIMALS_PER_BIT))
-    for digits in range(least, least + 4):
-        text = str(sympy.Float(number, digits))
-        if sympy.Float(text, precision=number._prec) == number:
-            return sympy.Rational(text)
-    return sympy.Integer(-man if sign else man) * sympy.Integer(2) ** exp
 
 
 class _Plain(StrPrinter):  # type: ignore[misc]  # sympy carries no types
@@ -114,8 +78,7 @@ def plain(expression: Any) -> str:
     >>> plain(3 * sqrt(log(1 / delta)) / n**2)
     '3 sqrt(log(1/delta))/n^2'
     """
-    exact = expression if isinstance(expression, sympy.Basic) else formula(expression)
-    return str(_Plain({"order": "none"}).doprint(exact))
+    return str(_Plain({"order": "none"}).doprint(sympy.sympify(expression, strict=True)))
 
 
 def written(side: Any) -> Any:

@@ -118,15 +118,11 @@ def _counterexample(step: Step) -> Counterexample | None:
         if point is None:
             return None
         return _broken(step.relation(), tuple(_plainer(step, point).items()), wording.relation(step))
-    if isinstance(step, Below):
-        broken = _broken(sympy.Lt(step.smaller, step.larger, evaluate=False), ())
-        return broken if broken.holds() else None
-    if not isinstance(step, AtMost | Identity):
+    if not isinstance(step, AtMost | Below | Identity):
         return None
-    if isinstance(step, AtMost):
-        relation = sympy.Le(step.smaller, step.larger, evaluate=False)
-    else:
-        relation = sympy.Eq(step.left.doit(), step.right.doit(), evaluate=False)
+    relation = step.relation()
+    if isinstance(step, Identity):
+        relation = sympy.Eq(*(side.doit() for side in relation.args), evaluate=False)
     letters = sorted(relation.free_symbols, key=str)
     return next((failure for values in _points(letters) if (failure := _broken(relation, values)).holds()), None)
 

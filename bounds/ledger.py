@@ -239,11 +239,6 @@ def recorded() -> dict[str, dict[str, Any]]:
     return entries
 
 
-def text(results: Iterable[ClaimResult]) -> str:
-    """Return the ledger of these results, one line a claim."""
-    return _lines({result.claim.id: _entry(result) for result in results})
-
-
 def _lines(entries: dict[str, dict[str, Any]]) -> str:
     return "{\n" + ",\n".join(f"  {json.dumps(id)}: {json.dumps(entry)}" for id, entry in entries.items()) + "\n}\n"
 

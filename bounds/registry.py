@@ -47,30 +47,15 @@ if TYPE_CHECKING:  # neither a claim, with its provers, nor a theorem before one
 GROUP = "dpcheck.papers"  # the entry points of papers, each a package or a module
 _LONGEST = 200  # letters of a name, or of words
 _ENGINE = ("coq", "formulas", "prover")  # folders beside this file that are no papers
-
-
-def _folders() -> tuple[str, ...]:
-    """Return the papers that lie beside this file, those of the ledger first and in its order."""
-    here = {file.parent.name for file in Path(__file__).parent.glob("*/__init__.py")} - {*_ENGINE}
-    order = [entry["paper"] for entry in ledger.recorded().values()]
-    return tuple(dict.fromkeys(name for name in (*order, *sorted(here)) if name in here))
-
-
-PAPERS = _folders()
+_HERE = {file.parent.name for file in Path(__file__).parent.glob("*/__init__.py")} - {*_ENGINE}
+_KNOWN = [entry["paper"] for entry in ledger.recorded().values()]
+PAPERS = tuple(dict.fromkeys(name for name in (*_KNOWN, *sorted(_HERE)) if name in _HERE))  # in the ledger's order
 
 
 def papers() -> dict[str, str]:
-    """List every paper, those of installed packages last.
+    """Return the module of every paper by its name, those of installed packages last.
 
-    Returns
-    -------
-    dict of str to str
-        The module of each, by the paper's name.
-
-    Raises
-    ------
-    InputError
-        If a package registers a name that is taken.
+    Raises :class:`~dpcheck.errors.InputError` if a package registers a name that is taken.
     """
     modules = {paper: f"dpcheck.bounds.{paper}" for paper in PAPERS}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
@@ -227,16 +212,17 @@ def find(target: str | None = None) -> tuple[Claim, ...]:
     if target is not None and target.endswith(".py"):
         return _load(target)
     require(target is None or len(target) <= _LONGEST, "target", f"be a name of up to {_LONGEST} letters", target)
-    if target is None or _module(target):
+    known = ledger.recorded().get(target or "")  # for which no installed package has to be looked up
+    if target is None or (known is None and _module(target)):
         return claims(target)
     home, _, id = target.partition(".")
-    paper, id = (home, id) if _module(home) else (ledger.recorded().get(target, {}).get("paper"), target)
+    paper, id = (known["paper"], target) if known else (home, id) if _module(home) else (None, target)
     chosen = _alone(_module(paper), id) if paper else ()
     chosen = chosen or tuple(claim for claim in claims() if id == claim.id and paper in (None, claim.paper))
     chosen = chosen or carrying(target) or tuple(claim for claim in claims() if _says(claim, target.split()))
     if not chosen:
-        known = (*papers(), *(claim.id for claim in claims()), *(theorem.id for theorem in theorems()))
-        raise _unknown("paper, claim, theorem or words of a claim", target, known)
+        names = (*papers(), *(claim.id for claim in claims()), *(theorem.id for theorem in theorems()))
+        raise _unknown("paper, claim, theorem or words of a claim", target, names)
     return chosen
 
 

@@ -25,7 +25,7 @@ import sympy
 
 from dpcheck.arguments import checked
 from dpcheck.bounds.asymptotics import Region
-from dpcheck.bounds.evidence import Below, Domain
+from dpcheck.bounds.evidence import Domain, Related
 from dpcheck.bounds.formula import plain
 from dpcheck.bounds.terms import exact
 from dpcheck.errors import require
@@ -163,16 +163,10 @@ def spoken_of(step: Any) -> Iterator[Any]:
 
     Not among them: its domain, see :func:`conditions_of`, and the settings of a search.
     """
-    sides = getattr(step, "sides", None)
-    if sides is not None:
-        yield from (*sides(), step.relation())
+    if isinstance(step, Related):
+        yield from (*step.sides(), step.relation())
     named = [getattr(step, field.name) for field in fields(step) if field.name not in _SETTINGS]
     yield from _expressions([value for value in named if not isinstance(value, Domain | Region)])
-    strict = sympy.Lt if isinstance(step, Below) else sympy.Le
-    for smaller, larger, relation in (("smaller", "larger", strict), ("left", "right", sympy.Eq)):
-        pair = (getattr(step, smaller, None), getattr(step, larger, None))
-        if sides is None and None not in pair:
-            yield relation(exact(pair[0]), exact(pair[1]), evaluate=False)
 
 
 def conditions_of(step: Any) -> Iterator[Any]:
@@ -336,13 +330,13 @@ def formulas(theorem: Theorem) -> dict[str, Any]:
 
 
 def carries(
-    theorem: str, formulas: Mapping[str, Any], where: Mapping[Any, Any] | None = None
+    theorem: str | tuple[str, ...], formulas: Mapping[str, Any], where: Mapping[Any, Any] | None = None
 ) -> Callable[[Decider], Decider]:  # fmt: skip
-    """Say below ``@claim(...)`` that the claim is about formulas of a registered theorem.
+    """Say below ``@claim(...)`` that the claim is about formulas of a registered theorem, or of several.
 
     Parameters
     ----------
-    theorem : str
+    theorem : str or tuple of str
         Its id, such as ``"zhang2022.theorem_4_5"``.
     formulas : mapping of str to sympy expression
         The formulas as the claim has them, by field: ``"bound"``, ``"rate privacy"``, a letter of the schedule.
@@ -354,7 +348,11 @@ def carries(
     callable
         A decorator of the function that decides the claim.
     """
-    steps = tuple(Carried(theorem, field, formula, tuple((where or {}).items())) for field, formula in formulas.items())
+    steps = tuple(
+        Carried(id, field, formula, tuple((where or {}).items()))
+        for id in ((theorem,) if isinstance(theorem, str) else theorem)
+        for field, formula in formulas.items()
+    )
 
     def marked(function: Decider) -> Decider:
         function.__dict__["carries"] = (*steps, *getattr(function, "carries", ()))

@@ -45,22 +45,11 @@ _FACTS = sympy.Symbol("x", integer=True, positive=True).assumptions0.keys() | {
 
 
 def exact(value: Any, name: str = "a formula", *, ends: bool = False) -> Any:
-    """Return a number, a fraction or an expression as a sympy expression of known parts alone.
+    """Return a number, a fraction or an expression as a sympy expression of known parts alone, among them ``oo`` where
+    it is one of the ``ends`` of an interval.
 
-    Parameters
-    ----------
-    value : number or sympy expression
-        A floating-point number is taken at its exact binary value: 0.1 is 3602879701896397/2^55. Nothing is evaluated
-        that was not.
-    name : str
-        What it is called where it is refused.
-    ends : bool
-        Whether ``oo`` is one of the parts, as in an end of an interval.
-
-    Raises
-    ------
-    InputError
-        For text, and for a part that is not in the closed list, which is named.
+    A floating-point number is taken at its exact binary value: 0.1 is 3602879701896397/2^55. Nothing is evaluated that
+    was not. Raises :class:`~dpcheck.errors.InputError` for text and for other parts, named with ``name``.
     """
     try:
         expression = sympy.sympify(value, strict=True)

@@ -199,7 +199,7 @@ class _Line(Formulas):
                     kinds = (*kinds, *among)
             else:
                 found, before = self._relations(), ()
-                if any(not _has_letter(relation) for relation in found):
+                if not all(map(_letters_of, found)):
                     self._fail("a condition must speak of a letter, and e is Euler's number", self._tokens[start])
                 conditions += found
                 alone = [side[1] for relation in found for side in relation[1:] if side[0] == "letter"]
@@ -245,15 +245,10 @@ class _Line(Formulas):
         closed = self._take("]", ")")
         if closed is None:
             self._fail("expected ']' or ')' after the ends of an interval")
-        assert opened is not None and closed is not None
         letter: Tree = ["letter", name, {}]
         ends = [["GreaterThan" if opened.text == "[" else "StrictGreaterThan", letter, low]]
         ends += [["LessThan" if closed.text == "]" else "StrictLessThan", letter, high]]
         return [end for end in ends if end[2] not in (["constant", "oo"], ["Mul", MINUS, ["constant", "oo"]])]
-
-
-def _has_letter(tree: Tree) -> bool:
-    return bool(_letters_of(tree))
 
 
 def _parts(tree: Tree) -> list[Tree]:

@@ -346,8 +346,4 @@ class Theorem(Shown):
 
 def letters_of(assumptions: Iterable[Assumption]) -> set[Any]:
     """Return the letters that the assumptions speak of."""
-    letters: set[Any] = set()
-    for assumption in assumptions:
-        if assumption.relation is not None:
-            letters |= assumption.relation.free_symbols
-    return letters
+    return set().union(*(one.relation.free_symbols for one in assumptions if one.relation is not None))

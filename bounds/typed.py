@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
 from dpcheck.bounds.tokens import CONSTANTS, FUNCTIONS, NUMBER_OF_ARGUMENTS, SUMS, WORDS, TextError, Token
 from dpcheck.errors import did_you_mean
@@ -84,7 +84,7 @@ class Formulas:
         if self._take(text) is None:
             self._fail(f"expected {text!r} {why}")
 
-    def _fail(self, what: str, token: Token | None = None) -> None:
+    def _fail(self, what: str, token: Token | None = None) -> NoReturn:
         token = token or self._next
         got = "" if token.text and token.text in what else f", got {token.text or 'the end'}"
         raise TextError(f"{what}{got}", self._text, token.place)
@@ -185,11 +185,7 @@ class Formulas:
             self._bars -= 1
             self._expect("|", "to close the absolute value")
             return ["Abs", inner]
-        return self._failed("expected a number, a letter or a bracket")
-
-    def _failed(self, what: str) -> Tree:
-        self._fail(what)
-        raise AssertionError
+        self._fail("expected a number, a letter or a bracket")
 
     def _within(self, read: Callable[[], Tree]) -> Tree:
         """Read what stands in brackets, in which a bar opens an absolute value again."""
@@ -284,7 +280,6 @@ class Formulas:
                 return self._next.text
             self._at += 1
         self._fail("expected a range such as ', t = 1..T' in a sum")
-        raise AssertionError
 
     def _name(self) -> str:
         name = self._next.text

@@ -56,12 +56,10 @@ def _text(step: Any) -> str:
     end = f" for {over}" if over else ""
     if isinstance(step, Inequality):
         return f"{relation(step)}{end}{_defined(*step.sides())}"
-    if isinstance(step, Identity):
-        return f"{plain(step.left)} = {plain(step.right)}{end}{_defined(step.left, step.right)}"
-    if isinstance(step, AtMost):
-        return f"{plain(step.smaller)} <= {plain(step.larger)}{end}"
-    if isinstance(step, Below):
-        return f"{plain(step.smaller)} < {plain(step.larger)}"
+    if isinstance(step, Identity | AtMost | Below):
+        left, right = step.sides()
+        defined = _defined(left, right) if isinstance(step, Identity) else ""
+        return f"{plain(left)} {step.sign} {plain(right)}{end}{defined}"
     if isinstance(step, Dominated):
         return f"{plain(step.terms)} = O({plain(step.needed_rate())}){end}"
     if isinstance(step, Exceeds):

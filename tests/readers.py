@@ -40,7 +40,7 @@ OTHERS = {
 # vouches for, and lines that dpcheck.reading has opened.
 APART = {
     "audits.running.guest", "audits.running.isolated", "audits.running.visitor", "bounds.coq.kernel",
-    "bounds.coq.statement", "bounds.ledger", "bounds.prover.smt", "bounds.workers",
+    "bounds.coq.statement", "bounds.formulas.formula", "bounds.ledger", "bounds.prover.smt", "bounds.workers",
     "dpcheck.accounting.matrix_noise", "dpcheck.checks.expected", "dpcheck.checks.shipped",
     "dpcheck.commands.inputs", "dpcheck.compiled.numba_private", "dpcheck.datasets",
     "dpcheck.experiments.auc_runs", "dpcheck.experiments.runner", "dpcheck.experiments.table",

@@ -8,12 +8,11 @@ is checked again and nothing is written.
 import argparse
 import itertools
 import os
-import queue
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -102,36 +101,22 @@ def _run(
     axioms: set[str] | None = None,
 ) -> None:  # fmt: skip
     """Do the work on every step, in ``jobs`` processes of Coq; collect the axioms where they are asked for."""
-    waiting: queue.SimpleQueue[Stated] = queue.SimpleQueue()
-    for step in steps:
-        waiting.put(step)
-    failures: list[BaseException] = []
+    every = list(steps)
+    waiting = iter(every)  # which the threads share
+    if not every:
+        return
 
     def serve(folder: Path) -> None:
-        try:
-            with kernel.Session(folder, seconds) as coq:
-                while not failures:
-                    try:
-                        step = waiting.get_nowait()
-                    except queue.Empty:
-                        break
-                    work(coq, step)
-                if axioms is not None:
-                    axioms.update(coq.assumptions())
-        except BaseException as error:
-            failures.append(error)
+        with kernel.Session(folder, seconds) as coq:
+            for step in waiting:
+                work(coq, step)
+            if axioms is not None:
+                axioms.update(coq.assumptions())
 
-    if waiting.empty():
-        return
-    with tempfile.TemporaryDirectory() as made:
+    with tempfile.TemporaryDirectory() as made, ThreadPoolExecutor(jobs) as pool:
         kernel.compile_library(Path(made))
-        threads = [threading.Thread(target=serve, args=(Path(made),)) for _ in range(jobs)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    if failures:
-        raise failures[0]
+        for done in [pool.submit(serve, Path(made)) for _ in range(jobs)]:
+            done.result()
 
 
 def main(arguments: list[str]) -> int:

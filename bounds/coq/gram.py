@@ -18,13 +18,13 @@ def scripts(step: Any) -> Iterator[str]:
     smaller, larger = step.sides()
     difference = sympy.expand(larger - smaller)
     entries = set(products.values())
-    if len(every) < 2 or not _linear(difference, entries):
+    if len(every) < 2 or not _homogeneous(difference, products):
         return
     write = Writer(names(step.over.intervals))
-    conditions = [fact for fact in step.over.differences() if fact.has(*entries) and _linear(fact, entries)]
+    conditions = [fact for fact in step.over.differences() if fact.has(*entries) and _homogeneous(fact, products)]
     for condition, factor in [(sympy.S.Zero, sympy.S.Zero), *_multipliers(difference, conditions, entries)]:
         rest = sympy.expand(difference - factor * condition)
-        parts = _squares(rest, every, products)
+        parts = _squares(rest, products)
         if parts is None:
             continue
         lines = ["intros. dp_forget."]
@@ -51,10 +51,9 @@ def scripts(step: Any) -> Iterator[str]:
         yield "\n".join(lines)
 
 
-def _linear(expression: Any, entries: set[Any]) -> bool:
-    return all(not sympy.diff(expression, a).has(*entries) for a in entries) and expression.subs(
-        dict.fromkeys(entries, 0)
-    ).equals(0)
+def _homogeneous(expression: Any, products: Any) -> bool:
+    form = vectors.form_of(expression, products)
+    return form is not None and bool(form[1].equals(0))
 
 
 def _multipliers(difference: Any, conditions: list[Any], entries: set[Any]) -> Iterator[tuple[Any, Any]]:
@@ -67,12 +66,12 @@ def _multipliers(difference: Any, conditions: list[Any], entries: set[Any]) -> I
         yield from ((condition, ratio) for ratio in sorted(ratios, key=str) if ratio != 0)
 
 
-def _squares(form: Any, every: list[str], products: Any) -> list[tuple[Any, list[Any]]] | None:
-    """Return weights and combinations of the vectors whose weighted squared norms add up to the form."""
-    size = len(every)
-    matrix = sympy.Matrix(
-        size, size, lambda i, j: sympy.diff(form, products[frozenset((every[i], every[j]))]) / (1 if i == j else 2)
-    ).applyfunc(sympy.cancel)
+def _squares(rest: Any, products: Any) -> list[tuple[Any, list[Any]]] | None:
+    """Return weights and combinations of the vectors whose weighted squared norms add up to what is left."""
+    form = vectors.form_of(rest, products)
+    if form is None:
+        return None
+    matrix, size = form[0].applyfunc(sympy.cancel), form[0].rows
     found = []
     for i in range(size):
         pivot = matrix[i, i]

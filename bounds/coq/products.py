@@ -18,7 +18,6 @@ from sympy.polys.polyerrors import BasePolynomialError
 from dpcheck.bounds.coq.expression import UntranslatedError, Writer, names
 from dpcheck.bounds.coq.space import Space
 from dpcheck.bounds.evidence import AtMost, Inequality
-from dpcheck.bounds.formula import formula
 from dpcheck.bounds.prover import ball
 
 _GRAIN = 1000  # numbers that are not rational are enclosed to one part in this many
@@ -43,7 +42,7 @@ class Problem:
 def problem(step: Inequality | AtMost) -> Problem:
     """Return the inequality as a problem, before anything is named."""
     if isinstance(step, AtMost):
-        smaller, larger = formula(step.smaller), formula(step.larger)
+        smaller, larger = step.smaller, step.larger
         letters = names(sorted(smaller.free_symbols | larger.free_symbols, key=str))
         return Problem(
             larger - smaller, {x: sympy.Integer(0) if x.is_positive else -sympy.oo for x in letters}, (), letters
@@ -244,6 +243,39 @@ def proof(step: Inequality | AtMost, *, tangents: bool = False) -> str | None:
         return script(posed)
     except (BasePolynomialError, UntranslatedError):
         return None
+
+
+def by_root(step: Any) -> Iterator[str]:
+    """Yield a proof that isolates the only root of the inequality and squares."""
+    posed = problem(step)
+    smaller, larger = step.sides()  # as they are written: their difference would take roots of products apart
+    powers = smaller.atoms(sympy.Pow) | larger.atoms(sympy.Pow)
+    roots = {power for power in powers if power.exp.is_Rational and power.exp.q > 1 and power.base not in posed.names}
+    if len(roots) != 1:
+        return
+    (root,) = roots
+    letter = sympy.Dummy(nonnegative=True)
+    plain = sympy.expand(larger.xreplace({root: letter}) - smaller.xreplace({root: letter}))
+    scale = -plain.coeff(letter, 1)
+    other = plain + scale * letter
+    if root.exp != sympy.Rational(1, 2) or other.has(letter) or not scale.is_positive:
+        return
+    write = Writer(posed.names)
+    lines = ["intros. dp_forget."]
+    try:
+        bound, square = sympy.factor(other / scale), root.base
+        above = write.argument(bound)
+        for name, below, power in (("low", sympy.S.Zero, 1), ("high", square, 2)):
+            shown = script(replace(posed, difference=bound**power - below, script=()))
+            if shown is None:
+                return
+            lines.append(f"assert (dp_{name} : {write(below)} <= {above} ^ {power}).\n{{ {shown} }}")
+    except (BasePolynomialError, UntranslatedError):
+        return
+    lines.append(f"assert (dp_root := dp_root_below {write.argument(square)} {above} ltac:(lra) dp_high).")
+    lines.append(f"apply (dp_by (({write(scale)}) * ({write(bound)} - {write(root)})));")
+    lines.append("  [ field; dp_other_sign | apply Rmult_le_pos; [ dp_sign | lra ] ].")
+    yield "\n".join(lines)
 
 
 def _split_numbers(difference: Any) -> list[str]:

@@ -16,11 +16,10 @@ import sympy
 
 from dpcheck.bounds.asymptotics import Dominated, Domination, dominate
 from dpcheck.bounds.calibration import NotPrivate, Private
-from dpcheck.bounds.coq import gram, kernel, ladder, products, ranges, roots
+from dpcheck.bounds.coq import gram, kernel, ladder, products, ranges
 from dpcheck.bounds.coq.expression import Writer, names
 from dpcheck.bounds.coq.statement import Statement, ordered, statement
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Enumerated, Identity, Inequality
-from dpcheck.bounds.formula import formula
 from dpcheck.bounds.ledger import ClaimResult
 from dpcheck.bounds.prover import vectors
 from dpcheck.errors import require
@@ -70,7 +69,7 @@ def scripts(step: Any) -> Iterator[str]:
             yield script
     if isinstance(step, Inequality):
         yield from filter(None, [products.proof(step, tangents=True)])
-        yield from roots.scripts(step)
+        yield from products.by_root(step)
     if isinstance(step, Dominated):
         script = proof(step)
         if script is not None:
@@ -108,7 +107,7 @@ def _private(step: Private) -> str:
     intervals = step.over.intervals
     letters = names(intervals)
     write = Writer(letters)
-    s, e, share = (formula(side) for side in (step.multiplier, step.epsilon, step.delta))
+    s, e, share = step.multiplier, step.epsilon, step.delta
     square = (e * s) ** 2
     logs = sorted(square.atoms(sympy.log), key=str)
     lines = ["intros.", "dp_forget."]
@@ -164,7 +163,7 @@ def _roots_of_squares(step: Identity) -> Iterator[str]:
 
 def proof(step: Dominated) -> str | None:
     """Return a script with a constant that bounds the terms by the rate, or ``None``."""
-    terms, rate = _monomials(formula(step.terms)), _monomials(step.needed_rate())
+    terms, rate = _monomials(step.terms), _monomials(step.needed_rate())
     values = [sympy.Mul(*factors) for factors in rate]
     bounds = [dominate(sympy.Mul(*factors), tuple(values), step.region) for factors in terms]
     if any(bound is None or sum(1 for w in bound.weights if w) > 2 for bound in bounds):

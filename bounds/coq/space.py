@@ -7,6 +7,7 @@ from typing import Any
 
 import sympy
 
+from dpcheck.bounds.asymptotics import solved
 from dpcheck.bounds.coq.expression import Writer
 
 _MOST_COLUMNS = 20_000
@@ -117,20 +118,9 @@ def _solve(goal: Any, columns: list[tuple[str, dict[Any, Any]]]) -> list[tuple[A
     if program.status != 0:
         return None
     support = [int(k) for k in np.flatnonzero(program.x > 1e-11)]
-    return _exact(goal, [columns[k] for k in support], [float(program.x[k] * size) for k in support])
-
-
-def _exact(goal: Any, columns: list[tuple[str, dict[Any, Any]]], guesses: list[float]) -> list[tuple[Any, str]] | None:
-    letters = sympy.symbols(f"x:{len(columns)}")
-    monomials = sorted({m for _, terms in columns for m in terms} | set(goal.monoms()))
+    columns = [columns[k] for k in support]
     known = dict(goal.terms())
-    matrix = sympy.Matrix([[terms.get(m, sympy.QQ(0)) for _, terms in columns] for m in monomials])
-    target = sympy.Matrix([known.get(m, sympy.QQ(0)) for m in monomials])
-    solved = list(sympy.linsolve((matrix, target), *letters)) if columns else []
-    if not solved:
-        return None
-    free = {x: sympy.Rational(guess).limit_denominator(1000) for x, guess in zip(letters, guesses, strict=True)}
-    values = [value.subs(free) for value in solved[0]]
-    if any(value < 0 for value in values):
-        return None
-    return [(sympy.QQ(int(v.p), int(v.q)), name) for v, (name, _) in zip(values, columns, strict=True) if v != 0]
+    exact = [[terms.get(m, sympy.QQ(0)) for _, terms in columns] for m in rows]
+    guesses = [float(program.x[k] * size) for k in support]
+    factors = solved(exact, [known.get(m, sympy.QQ(0)) for m in rows], guesses, 1000) or []
+    return [(sympy.QQ(int(v.p), int(v.q)), name) for v, (name, _) in zip(factors, columns, strict=False) if v] or None

@@ -14,7 +14,7 @@ import inspect
 import itertools
 import json
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import resources
@@ -26,7 +26,6 @@ from dpcheck.bounds.asymptotics import Dominated
 from dpcheck.bounds.calibration import NotPrivate, Private
 from dpcheck.bounds.coq.expression import UntranslatedError, Writer, names
 from dpcheck.bounds.evidence import AtMost, Below, Counterexample, Domain, Enumerated, Identity, Inequality
-from dpcheck.bounds.formula import formula
 from dpcheck.bounds.prover import vectors
 
 
@@ -39,23 +38,17 @@ class Counterpart:
     """
 
     name: str
-    sorts: tuple[str, ...]
+    sorts: Sequence[str]
     sha256: str
-    helpers: tuple[str, ...] = ()
-    defaults: tuple[Any, ...] = ()
+    helpers: Sequence[str] = ()
+    defaults: Sequence[Any] = ()
 
 
 @functools.cache
 def counterparts() -> dict[str, Counterpart]:
     """Return the counterparts that somebody has read, by paper and function, in whatever file of the paper it is."""
     text = resources.files("dpcheck.bounds.coq").joinpath("counterparts.json").read_text("utf-8")
-    return {
-        key: Counterpart(
-            entry["name"], tuple(entry["sorts"]), entry["sha256"],
-            tuple(entry.get("helpers", ())), tuple(entry.get("defaults", ())),
-        )
-        for key, entry in json.loads(text).items()
-    }  # fmt: skip
+    return {key: Counterpart(**entry) for key, entry in json.loads(text).items()}
 
 
 def _enumerated(step: Enumerated) -> Statement:
@@ -69,7 +62,7 @@ def _enumerated(step: Enumerated) -> Statement:
     return Statement((), (), f"Enumeration.gives ({call}) {_whole(value.numerator)} {value.denominator}")
 
 
-def code(function: Callable[..., Any], helpers: tuple[str, ...] = ()) -> str:
+def code(function: Callable[..., Any], helpers: Sequence[str] = ()) -> str:
     """Return the hash of what the function and its helpers do: their code without docstrings."""
     module = importlib.import_module(function.__module__)
     return _hash(function, *(getattr(module, helper) for helper in helpers))
@@ -90,7 +83,8 @@ def _plain(function: Callable[..., Any]) -> str:
 
 def _arguments(counterpart: Counterpart, given: tuple[Any, ...]) -> Iterator[str]:
     missing = len(counterpart.sorts) - len(given)
-    complete = given + (counterpart.defaults[-missing:] if missing > 0 and counterpart.sorts[-1] != "list" else ())
+    more = counterpart.defaults[-missing:] if missing > 0 and counterpart.sorts[-1] != "list" else ()
+    complete = (*given, *more)
     for index, sort in enumerate(counterpart.sorts):
         if sort == "list":
             items = "".join(f"(cons {_ratio(item)} " for item in complete[index:])
@@ -143,7 +137,7 @@ def statement(step: Any) -> Statement | None:
 
 
 def _identity(step: Identity) -> Statement:
-    left, right = formula(step.left), formula(step.right)
+    left, right = step.left, step.right
     body, at = (left.expr, left) if isinstance(left, sympy.Subs) else (left, None)
     if isinstance(body, sympy.Derivative):
         return _derivative(body, at, right)
@@ -179,14 +173,14 @@ def _relation(left: Any, sign: str, right: Any) -> Statement:
 def _not_private(step: NotPrivate) -> Statement:
     """State that the privacy curve of the Gaussian release lies above delta."""
     write = Writer({})
-    s, e, delta = (formula(side) for side in (step.multiplier, step.epsilon, step.delta))
+    s, e, delta = step.multiplier, step.epsilon, step.delta
     write.conditions(s, e, delta)
     return Statement((), (), f"{write(delta)} < gaussian_curve {write.argument(s)} {write.argument(e)}")
 
 
 def _private(step: Private) -> Statement:
     """State that the privacy curve of the Gaussian release lies nowhere above delta."""
-    s, e, delta = (formula(side) for side in (step.multiplier, step.epsilon, step.delta))
+    s, e, delta = step.multiplier, step.epsilon, step.delta
     return _on(
         step.over, (s, e, delta),
         lambda write: f"gaussian_curve {write.argument(s)} {write.argument(e)} <= {write(delta)}",
@@ -247,8 +241,8 @@ def _interval(write: Writer, letter: Any, ends: tuple[Any, Any]) -> Iterator[str
 
 def _counterexample(step: Counterexample) -> Statement:
     """State that the relation is false at the values; letters without one are any of their kind."""
-    values = {letter: formula(value) for letter, value in step.values}
-    left, right = (formula(side) for side in step.claimed.args)
+    values = dict(step.values)
+    left, right = step.claimed.args
     used = left.free_symbols.union(right.free_symbols, values, *(value.free_symbols for value in values.values()))
     letters = names(ordered(used))
     write = Writer(letters)
@@ -264,7 +258,7 @@ def _counterexample(step: Counterexample) -> Statement:
 
 def _dominated(step: Dominated) -> Statement:
     """State that one constant bounds the terms by the rate on the whole region."""
-    terms, rate = formula(step.terms), step.needed_rate()
+    terms, rate = step.terms, step.needed_rate()
     relations = step.region.relations
     used = terms.free_symbols.union(rate.free_symbols, *(relation.free_symbols for relation in relations))
     letters = names(ordered(used))
@@ -300,8 +294,7 @@ def _flags(letters: Mapping[Any, str]) -> Iterator[str]:
 
 _KINDS: dict[type, Callable[[Any], Statement]] = {
     Identity: _identity, Inequality: _inequality,
-    AtMost: lambda step: _relation(formula(step.smaller), "<=", formula(step.larger)),
-    Below: lambda step: _relation(formula(step.smaller), "<", formula(step.larger)),
-    Counterexample: _counterexample, Dominated: _dominated, Private: _private, NotPrivate: _not_private,
-    Enumerated: _enumerated,
+    AtMost: lambda step: _relation(step.smaller, step.sign, step.larger),
+    Below: lambda step: _relation(step.smaller, step.sign, step.larger), Counterexample: _counterexample,
+    Dominated: _dominated, Private: _private, NotPrivate: _not_private, Enumerated: _enumerated,
 }  # fmt: skip

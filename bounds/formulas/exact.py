@@ -40,29 +40,24 @@ def laplace(noise: float, delta: float, count: int = 1) -> float:
     return certify(Repeated(Laplace(noise), count), delta=delta).epsilon
 
 
-def sampled(noise: float, rate: float, steps: int, delta: float) -> float:
-    """Return epsilon of Gaussian noise on Poisson samples, as one record is added or removed."""
-    return _sampled("Gaussian", noise, "poisson", rate * _POPULATION, steps, delta)
+def sampled(law: str, noise: float, rate: float, steps: int, delta: float) -> float:
+    """Return epsilon of noise on Poisson samples, as one record is added or removed."""
+    from dpcheck.accounting import certify
 
-
-def sampled_laplace(noise: float, rate: float) -> float:
-    """Return the pure epsilon of Laplace noise on one Poisson sample, as one record is added or removed."""
-    return _sampled("Laplace", noise, "poisson", rate * _POPULATION, 1, 0.0)
+    return certify(_steps(law, noise, "poisson", rate * _POPULATION, steps), delta=delta).epsilon
 
 
 def drawn(noise: float, batch: int, population: int, steps: int, delta: float) -> float:
     """Return epsilon of Gaussian noise on samples without replacement, as one record is replaced."""
-    return _sampled("Gaussian", noise, "without_replacement", batch, steps, delta, population)
-
-
-def _sampled(
-    law: str, noise: float, scheme: Any, batch: float, steps: int, delta: float, population: int = _POPULATION
-) -> float:
-    from dpcheck import events
     from dpcheck.accounting import certify
 
-    step = events.Sampled((getattr(events, law)(noise),), scheme, population, batch)
-    return certify(events.Repeated(step, steps), delta=delta).epsilon
+    return certify(_steps("Gaussian", noise, "without_replacement", batch, steps, population), delta=delta).epsilon
+
+
+def _steps(law: str, noise: float, scheme: Any, batch: float, steps: int, population: int = _POPULATION) -> Any:
+    from dpcheck import events
+
+    return events.Repeated(events.Sampled((getattr(events, law)(noise),), scheme, population, batch), steps)
 
 
 def pure_delta(epsilon_0: float, count: int, epsilon: float) -> float:
@@ -131,7 +126,48 @@ def gaussian_noise(epsilon: float, delta: float) -> float:
 def sampled_delta(noise: float, rate: float, steps: int, epsilon: float) -> float:
     """Return delta of Gaussian noise on Poisson samples, as one record is added or removed."""
     from dpcheck.accounting import privacy_curve
-    from dpcheck.events import Gaussian, Repeated, Sampled
 
-    step = Sampled((Gaussian(noise),), "poisson", _POPULATION, rate * _POPULATION)
-    return float(privacy_curve(Repeated(step, steps))(epsilon))
+    return float(privacy_curve(_steps("Gaussian", noise, "poisson", rate * _POPULATION, steps))(epsilon))
+
+
+def classical(epsilon: float, parts: float, delta: float) -> float:
+    """Return the classical noise for epsilon and half of delta, split into so many parts."""
+    return math.sqrt(2 * math.log(2.5 * parts / delta)) / epsilon
+
+
+# What is computed beside a formula, by the words of the table: from its letters, and ``value``, the formula's.
+EXACT: dict[str, Callable[..., float]] = {
+    "noise": lambda delta, value, k=1, **_: gaussian(value, delta, k),
+    "gaussian": lambda sigma, delta, **_: gaussian(sigma, delta),
+    "gaussian delta": lambda epsilon, sigma, **_: release_delta("Gaussian", sigma, epsilon),
+    "laplace": lambda sigma, delta=0.0, k=1, **_: laplace(sigma, delta, k),
+    "laplace delta": lambda epsilon, sigma, **_: release_delta("Laplace", sigma, epsilon),
+    "laplace of a group": lambda sigma, k, **_: laplace(sigma / k, 0.0),
+    "response": lambda p, k, **_: response(p, k),
+    "pure": lambda epsilon, k, delta, **_: pure(epsilon, k, delta),
+    "pure split": lambda k, delta, value, **_: pure(value, k, delta),
+    "pure delta": lambda epsilon, k, i, **_: pure_delta(epsilon, k, (k - 2 * i) * epsilon),
+    # releases with the classical noise for (epsilon, delta/(2 k)) each
+    "classical": lambda epsilon, k, delta, **_: gaussian(classical(epsilon, k, delta), delta, k),
+    "concentrated": lambda rho, delta, **_: gaussian(1 / math.sqrt(2 * rho), delta),
+    "sampled laplace": lambda epsilon, q, **_: sampled("Laplace", 1 / epsilon, q, 1, 0.0),
+    # at q delta, a sampled Gaussian whose noise is exact for (epsilon, delta)
+    "calibrated sample": lambda epsilon, q, delta, **_: sampled(
+        "Gaussian", gaussian_noise(epsilon, delta), q, 1, q * delta
+    ),
+    "calibrated draw": lambda epsilon, n, m, delta, **_: drawn(gaussian_noise(epsilon, delta), m, n, 1, m / n * delta),
+    "sampled noise": lambda q, T, delta, value, **_: sampled("Gaussian", value, q, T, delta),
+    "sampled": lambda sigma, q, T, delta, **_: sampled("Gaussian", sigma, q, T, delta),
+    "sampled delta": lambda epsilon, sigma, q, T, **_: sampled_delta(sigma, q, T, epsilon),
+    # steps with the classical noise for (epsilon, delta/(2 q T))
+    "sampled classical": lambda epsilon, q, T, delta, **_: sampled(
+        "Gaussian", classical(epsilon, q * T, delta), q, T, delta
+    ),
+    # n^2 draws of one of n records, whose gradient is replaced (twice its norm)
+    "single records": lambda n, delta, value, **_: drawn(value / 2, 1, n, n * n, delta),
+    # at k epsilon, Gaussian noise that is exact for (epsilon, delta) of one record
+    "group": lambda epsilon, delta, k, **_: release_delta("Gaussian", gaussian_noise(epsilon, delta) / k, k * epsilon),
+    "shuffled": lambda epsilon, n, delta, **_: shuffled(epsilon, n, delta),
+    # a tree over T steps, in which a record is in ceil(log2(T + 1)) nodes
+    "tree": lambda T, delta, value, **_: gaussian(value, delta, math.ceil(math.log2(T + 1))),
+}

@@ -1,5 +1,9 @@
 """A formula as it is typed: its letters, where it is proved, and the exact value that it stands for.
 
+``formulas.csv`` has a row for each. What is ``computed`` is read off what is typed, by the grammar of
+:mod:`dpcheck.bounds.text`, or is typed beside it where that is for people only. A letter stands there with the range of
+its settings, its default and its meaning, where these are not the usual ones below.
+
 A record promises an epsilon or a delta; a formula for noise promises the epsilon that it was given. The promise is
 kept where it is at least the exact value. ``room`` is by how much the exact value itself may be above the truth:
 what :func:`dpcheck.certify` adds to a composition of sampled releases, and rounding elsewhere.
@@ -7,17 +11,23 @@ what :func:`dpcheck.certify` adds to a composition of sampled releases, and roun
 
 from __future__ import annotations
 
+import csv
+import functools
 import math
+import re
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from importlib import resources
+from typing import Any
 
 import sympy
 
 from dpcheck.arguments import checked
+from dpcheck.bounds import symbols, terms
 from dpcheck.bounds.assumption import Assumption, Parameter, number
-from dpcheck.bounds.symbols import delta, epsilon, sigma
+from dpcheck.bounds.formulas.exact import EXACT
+from dpcheck.bounds.text import parse
 from dpcheck.errors import InputError, did_you_mean, require
 
 
@@ -32,11 +42,31 @@ class Letter:
     default: float | None = None
 
 
-alpha, q = sympy.symbols("alpha q", positive=True)
-
-EPSILON = Letter(epsilon, "privacy loss, natural log", 0.01, 30)
-DELTA = Letter(delta, "probability of a larger loss", 1e-10, 0.1, 1e-5)
-SIGMA = Letter(sigma, "noise over the sensitivity", 0.3, 100)
+alpha, p, q = sympy.symbols("alpha p q", positive=True)
+i, l = sympy.symbols("i l", integer=True, positive=True)
+_USUAL = (
+    Letter(symbols.epsilon, "privacy loss, natural log", 0.01, 30),
+    Letter(symbols.delta, "probability of a larger loss", 1e-10, 0.1, 1e-5),
+    Letter(symbols.sigma, "noise over the sensitivity", 0.3, 100),
+    Letter(symbols.rho, "zero-concentrated privacy", 1e-4, 30),
+    Letter(symbols.k, "releases", 1, 1000),
+    Letter(symbols.T, "steps", 1, 3000),
+    Letter(symbols.n, "records", 100, 100_000),
+    Letter(symbols.m, "records of the sample", 1, 1000),
+    Letter(alpha, "order of the divergence", 1.01, 300),
+    Letter(q, "sampling rate", 0.001, 0.9),
+    Letter(p, "probability of the true answer", 0.02, 0.999),
+    Letter(i, "place", 1, 20),
+)
+# the sum has binomial coefficients, which the grammar reads as products
+_SUMS = {
+    "optimal_composition": sympy.Sum(
+        sympy.binomial(symbols.k, l)
+        * (sympy.exp((symbols.k - l) * symbols.epsilon) - sympy.exp((symbols.k - 2 * i + l) * symbols.epsilon))
+        / (1 + sympy.exp(symbols.epsilon)) ** symbols.k,
+        (l, 0, i - 1),
+    )
+}
 
 
 @dataclass(frozen=True)
@@ -60,49 +90,46 @@ class Comparison:
         return self.promised / self.exact if self.exact else math.inf if self.promised else 1.0
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Formula:
     """A formula that people type.
 
     Parameters
     ----------
-    name, title, source : str
-        How it is called, what it is, and where it stands.
-    typed : str
-        As people type it.
-    gives : {"epsilon", "delta", "noise"}
-        What it computes.
+    name, gives, title, typed, source : str
+        How it is called, what it computes (``"epsilon"``, ``"delta"`` or ``"noise"``), what it is, how people type it,
+        and where it stands.
     letters : tuple of Letter
         Its letters.
     expression : sympy expression
         The formula.
-    exact : callable
-        From the letters by name, and ``value``, that of the formula, to the exact epsilon or delta that is compared.
     region : tuple of relations
         Where it is proved, beyond the domains of the letters.
     proved : bool
         Whether it is proved anywhere.
+    wrong_at : dict
+        A setting at which the promise is broken, if one is known.
+    exact : callable
+        From the letters by name, and ``value``, that of the formula, to the exact epsilon or delta that is compared.
     room : float
         By how much the exact value may be above the truth, relatively.
-    wrong_at : dict, optional
-        A setting at which the promise is broken.
     symbol : str
         What a formula for noise computes.
     """
 
     name: str
+    gives: str
     title: str
-    source: str
     typed: str
-    gives: Literal["epsilon", "delta", "noise"]
+    source: str
     letters: tuple[Letter, ...]
     expression: Any
+    region: tuple[Any, ...]
+    proved: bool
+    wrong_at: dict[str, float]
     exact: Callable[..., float]
-    region: tuple[Any, ...] = ()
-    proved: bool = True
-    room: float = 1e-9
-    wrong_at: dict[str, float] | None = None
-    symbol: str = "sigma"
+    room: float
+    symbol: str
 
     @property
     def latex(self) -> str:
@@ -141,12 +168,51 @@ class Formula:
         return {named[name].symbol: Parameter(named[name].symbol, "").exact(v) for name, v in complete.items()}
 
 
+@functools.cache
 def formulas() -> dict[str, Formula]:
     """Return all formulas by name."""
-    from dpcheck.bounds.formulas import composition, gaussian, groups, renyi, sampling
+    table = resources.files("dpcheck.bounds.formulas").joinpath("formulas.csv").read_text("utf-8")
+    return {row["name"]: _formula(**row) for row in csv.DictReader(table.splitlines())}
 
-    modules = (gaussian, composition, renyi, sampling, groups)
-    return {formula.name: formula for module in modules for formula in module.FORMULAS}
+
+def _formula(
+    name: str, typed: str, computed: str, letters: str, proved: str, wrong: str, exact: str, room: str, symbol: str,
+    **said: str,
+) -> Formula:  # fmt: skip
+    """Return the formula of a row of the table."""
+    known = tuple(map(_letter, letters.split("; ")))
+    plain = computed or re.sub(r"^\w+ = ", "", typed)
+    conditions = proved.split("; ") if proved and proved != "nowhere" else ()
+    wrong_at = dict(pair.split(" = ") for pair in wrong.split(", ") if pair)
+    return Formula(
+        name=name, typed=typed, letters=known, exact=EXACT[exact],
+        expression=_SUMS[name] if name in _SUMS else _read(plain, known, relation=False),
+        region=tuple(_read(condition, known, relation=True) for condition in conditions), proved=proved != "nowhere",
+        wrong_at={letter: int(value) if value.isdigit() else float(value) for letter, value in wrong_at.items()},
+        room=float(room or 1e-9), symbol=symbol or "sigma", **said,
+    )  # fmt: skip
+
+
+def _letter(text: str) -> Letter:
+    """Return the letter of ``"k 2..12 records of the group"``, the usual one in what is left out."""
+    name, ends, meaning = (*text.split(" ", 2), "", "")[:3]
+    usual = next(letter for letter in _USUAL if str(letter.symbol) == name)
+    low, _, rest = ends.partition("..")
+    high, _, default = rest.partition("=")
+    return Letter(
+        usual.symbol, meaning or usual.meaning, float(low or usual.low), float(high or usual.high),
+        float(default) if default else usual.default,
+    )  # fmt: skip
+
+
+def _read(text: str, letters: tuple[Letter, ...], *, relation: bool) -> Any:
+    """Return a relation, or a formula, in the letters; after ``with`` stands what a further letter in it is."""
+    body, _, where = text.partition(" with ")
+    stated = body if relation else f"{body} >= 0"
+    tree = parse(f"{stated} for {where}" if where else stated).relations[0]
+    read = terms.grown(tree if relation else tree[1])
+    named = {str(letter.symbol): letter.symbol for letter in letters}
+    return terms.evaluated(read.xreplace({letter: named[letter.name] for letter in read.free_symbols}))
 
 
 @checked

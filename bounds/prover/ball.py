@@ -13,7 +13,6 @@ from typing import Any
 import flint
 import sympy
 
-from dpcheck.bounds.formula import formula
 from dpcheck.errors import InputError
 
 Ball = Any  # flint.arb
@@ -32,7 +31,7 @@ class UndefinedError(ArithmeticError):
 
 def exact(number: Any) -> Ball:
     """Return a ball around a number without letters, such as ``log(5/2)``, at the present precision."""
-    return compile(formula(number), ())(())
+    return compile(number, ())(())
 
 
 def sign(expression: Any, values: Mapping[Any, Any]) -> int | None:
@@ -191,19 +190,11 @@ def _log(ball: Ball) -> Ball:
     return ball.log()
 
 
-def _abs(ball: Ball) -> Ball:
-    return abs(ball)
-
-
 def _ceiling(ball: Ball) -> Ball:
     rounded = ball.ceil()
     if not rounded.is_exact():
         raise UndefinedError("ceiling of a number that may be whole")
     return rounded
-
-
-def _floor(ball: Ball) -> Ball:
-    return -_ceiling(-ball)
 
 
 _CONSTANTS: dict[Any, Callable[[], Ball]] = {
@@ -217,9 +208,9 @@ _FUNCTIONS: dict[Any, Callable[[list[Ball]], Ball]] = {
     sympy.Min: lambda balls: functools.reduce(lambda a, b: a.min(b), balls),
     sympy.log: lambda balls: _log(balls[0]),
     sympy.exp: lambda balls: balls[0].exp(),
-    sympy.Abs: lambda balls: _abs(balls[0]),
+    sympy.Abs: lambda balls: abs(balls[0]),
     sympy.ceiling: lambda balls: _ceiling(balls[0]),
-    sympy.floor: lambda balls: _floor(balls[0]),
+    sympy.floor: lambda balls: -_ceiling(-balls[0]),
     sympy.erf: lambda balls: balls[0].erf(),
     sympy.erfc: lambda balls: balls[0].erfc(),
     sympy.cos: lambda balls: balls[0].cos(),

@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import sympy
 
-from dpcheck.bounds.formula import formula
 from dpcheck.bounds.prover import ball
 from dpcheck.bounds.prover.domain import Domain
 
@@ -374,7 +373,7 @@ def _terms(polynomial: Any) -> list[tuple[str, dict[str, int]]]:
 
 def _quotient(expression: Any) -> list[list[tuple[str, dict[str, int]]]]:
     """Return the numerator and the denominator."""
-    return [_terms(part) for part in sympy.fraction(sympy.together(formula(expression)))]
+    return [_terms(part) for part in sympy.fraction(sympy.together(expression))]
 
 
 def _nonnegative(expression: Any) -> bool:

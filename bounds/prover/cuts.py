@@ -25,7 +25,6 @@ from dpcheck.bounds.prover.search import Samples
 from dpcheck.bounds.prover.signs import Box, sign
 
 _MOST_CUTS = 4
-_NEAR = 1e-7  # relative to the size of its terms a value below this may be 0
 _CONSTANTS = (sympy.Integer(1), sympy.E, sympy.pi, sympy.log(2))
 
 

@@ -151,10 +151,10 @@ def decide(
         fails = domain.contains(point) and ball.sign(difference, point) in failing
         return point if fails and all(search.defined(side, point) for side in sides) else None
 
-    if any(expression.has(*ranged.KINDS) for expression in (difference, *sides)):
-        outcome = _with_sums(difference, domain, new, standard, genuine)
-    elif vectors.concerns(tuple(domain.intervals)):
-        outcome = _with_vectors(difference, domain, new, standard, genuine)
+    with_sums = any(expression.has(*ranged.KINDS) for expression in (difference, *sides))
+    if with_sums or vectors.concerns(tuple(domain.intervals)):
+        inner = difference.xreplace(new)
+        outcome = _NOTHING if standard is None else _by_reduction(inner, standard, genuine, with_sums)
     elif not domain.intervals:
         sign = ball.sign(difference, {})
         methods = ("ball arithmetic",) if sign is not None else ()
@@ -173,37 +173,16 @@ def decide(
     return replace(outcome, seconds=time.monotonic() - started)
 
 
-def _with_sums(
-    difference: Any, domain: Domain, new: Mapping[Any, Any], standard: Domain | None,
-    genuine: Callable[[Mapping[Any, Any]], Any],
+def _by_reduction(
+    difference: Any, domain: Domain, genuine: Callable[[Mapping[Any, Any]], Any], with_sums: bool
 ) -> Outcome:  # fmt: skip
-    """Decide an inequality with sums and products: by the simplest failure, by a reduction, by a failure far out."""
-    if standard is None:
-        return _NOTHING
-    inner = difference.xreplace(dict(new))
+    """Decide an inequality with sums and products, or between inner products: by a failure, or by a reduction."""
     try:
-        steps, idea, point = sums.settled(inner, standard, genuine)
+        point, found = (sums if with_sums else vectors).settled(difference, domain, genuine)
     except ranged.BackwardsError as error:
         return Outcome("unresolved", (), (), None, 0.0, note=str(error))
     if point is not None:
         return Outcome("refuted", ("search",), (), point, 0.0)
-    if steps is None:
-        return Outcome("unresolved", (), (), None, 0.0)
-    return _reduced(steps, idea)
-
-
-def _with_vectors(
-    difference: Any, domain: Domain, new: Mapping[Any, Any], standard: Domain | None,
-    genuine: Callable[[Mapping[Any, Any]], Any],
-) -> Outcome:  # fmt: skip
-    """Decide an inequality between inner products: by explicit vectors, or by multipliers of the conditions."""
-    if standard is None:
-        return _NOTHING
-    inner = difference.xreplace(dict(new))
-    point = vectors.refuted(inner, standard, genuine)
-    if point is not None:
-        return Outcome("refuted", ("search",), (), point, 0.0)
-    found = vectors.proof(inner, standard)
     return _reduced(*found) if found is not None else Outcome("unresolved", (), (), None, 0.0)
 
 

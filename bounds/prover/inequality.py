@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,11 +18,37 @@ if TYPE_CHECKING:  # who reads a theorem beside which an inequality is stated ne
     from dpcheck.bounds.prover.room import Tightness, Varied
 
 _RELATIONS = {"<=": (sympy.Le, r"\leq"), "<": (sympy.Lt, "<"), "=": (sympy.Eq, "=")}
+
+
+class Related:
+    """A step that relates two sides by a sign."""
+
+    sign: Any
+
+    def sides(self) -> tuple[Any, Any]:
+        """Return the sides, the smaller one first."""
+        raise NotImplementedError
+
+    def relation(self) -> Any:
+        """Return what it states as a relation of sympy, not evaluated."""
+        return _RELATIONS[self.sign][0](*self.sides(), evaluate=False)
+
+    def formula(self) -> str:
+        """Return what it states as text."""
+        left, right = self.sides()
+        return f"{left} {self.sign} {right}"
+
+    def latex(self) -> str:
+        """Return what it states in LaTeX, without dollar signs."""
+        left, right = map(sympy.latex, self.sides())
+        return f"{left} {_RELATIONS[self.sign][1]} {right}"
+
+
 _FACTOR = sympy.Symbol("factor", positive=True)  # the constant of an inequality that names none
 
 
 @dataclass(frozen=True)
-class Inequality:
+class Inequality(Related):
     """An inequality ``<=``, ``<`` or an equation, at every point of a domain at which both sides are defined.
 
     A side is defined where all its parts, as sympy holds them, are real numbers: ``sqrt(x)`` from 0 on, ``log(x)``
@@ -87,23 +112,12 @@ class Inequality:
 
     def formula(self) -> str:
         """Return the inequality, where it is claimed, and what shows it."""
-        smaller, larger = self.sides()
         outcome = self.outcome()
         shown = outcome.idea or "; ".join(map(str, outcome.certificates)) or outcome.note or outcome.sentence
         if outcome.point is not None:  # an inequality without letters fails as it stands
             at = ", ".join(f"{letter} = {value}" for letter, value in outcome.point.items())
             shown = f"fails at {at or 'these numbers'}"
-        where = f"{smaller} {self.sign} {larger} for {self.over}"
-        return f"{where}: {outcome.verdict} by {outcome.method}: {shown}"
-
-    def latex(self) -> str:
-        """Return the inequality."""
-        smaller, larger = (sympy.latex(side) for side in self.sides())
-        return f"{smaller} {_RELATIONS[self.sign][1]} {larger}"
-
-    def relation(self) -> Any:
-        """Return the inequality as a relation of sympy, not evaluated."""
-        return _RELATIONS[self.sign][0](*self.sides(), evaluate=False)
+        return f"{super().formula()} for {self.over}: {outcome.verdict} by {outcome.method}: {shown}"
 
     def details(self) -> dict[str, Any]:
         """Return how it was shown, and what another program can check again.
@@ -113,9 +127,8 @@ class Inequality:
         ``witness`` is a point of the domain at which both sides are defined.
         """
         outcome = self.outcome()
-        smaller, larger = self.sides()
-        details: dict[str, Any] = {
-            "statement": f"{smaller} {self.sign} {larger}",
+        return {
+            "statement": super().formula(),
             "domain": str(self.over),
             "methods": list(outcome.methods),
             "certificates": [certificate.to_dict() for certificate in outcome.certificates],
@@ -124,7 +137,6 @@ class Inequality:
             "pieces": [f"{step.says}: {_shown(step)}" for step in outcome.pieces],
             "witness": {str(letter): str(value) for letter, value in (outcome.witness or {}).items()},
         }
-        return details
 
     def room(self) -> dict[str, Any] | None:
         """Return how tight the constant of a proved inequality is; ``None`` where it has none."""
@@ -157,27 +169,6 @@ class Inequality:
             The verdict and how it was reached.
         """
         return self._varied().at(real(value, "the constant"))
-
-    def fails_beyond(self, critical: float, point: Mapping[Any, Any]) -> bool:
-        """Say whether the inequality half a per cent beyond a critical constant fails at a point.
-
-        It is evaluated by sympy in multiple precision: a second route beside the prover's balls.
-
-        Parameters
-        ----------
-        critical : float
-            The constant up to which it holds.
-        point : mapping of Symbol to number
-            A value for each letter.
-
-        Returns
-        -------
-        bool
-            Whether it fails there.
-        """
-        varied = self._varied()
-        beyond = varied.beyond(critical, varied.grows())
-        return bool(sympy.N(varied.general.xreplace({varied.letter: beyond, **point}), 50) < 0)
 
     def tightness(self) -> Tightness:
         """Find where the constant stops working; never an error, whatever the sides are."""

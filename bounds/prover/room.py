@@ -48,11 +48,6 @@ class Tightness:
     status: Status
 
     @property
-    def vacuous(self) -> bool:
-        """Whether any constant would do."""
-        return self.status == "any"
-
-    @property
     def says(self) -> str:
         """How tight the constant is, in words."""
         if self.critical is None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import sympy
 
-from dpcheck.bounds.prover import ball, ranges
+from dpcheck.bounds.prover import ball, certificate, ranges
 
 Box = Mapping[Any, tuple[Any, Any]]  # letter -> exact ends, low < high
 
@@ -375,16 +375,10 @@ def _probe(low: Any, high: Any, k: int) -> Any:
 
 def _without_negative_coefficient(polynomial: Any, box: Box) -> bool:
     """Say whether no coefficient is negative once every letter is written as its bound and a part t >= 0."""
-    f, positive = polynomial.as_expr(), {}
-    for letter, (low, high) in box.items():
-        t = sympy.Dummy(positive=True)
-        if low.is_finite and high.is_finite:
-            positive[letter] = (low + high * t) / (1 + t)
-        elif low.is_finite:
-            positive[letter] = low + t
-        elif high.is_finite:
-            positive[letter] = high - t
-        else:
+    f, positive = polynomial.as_expr(), dict[Any, Any]()
+    for letter, ends in box.items():
+        rule, positive[letter] = certificate.plain(letter, *ends, sympy.Dummy(positive=True))
+        if rule.kind == "free":
             return False
     if len(polynomial.terms()) > _MOST_TERMS:
         return False

@@ -51,8 +51,8 @@ Proof = tuple[Part, ...]
 Genuine = Callable[[Mapping[Any, Any]], Any]
 
 
-def settled(difference: Any, domain: Domain, genuine: Genuine) -> tuple[Proof | None, str, Any]:
-    """Return the steps of a proof that the difference is nonnegative, and its idea; else a point at which it fails.
+def settled(difference: Any, domain: Domain, genuine: Genuine) -> tuple[Any, tuple[Proof, str] | None]:
+    """Return a point at which the difference is negative; else the steps of a proof that it is not, and its idea.
 
     ``genuine`` makes sure of a failure. The letters are those of :meth:`Domain.standard`.
 
@@ -61,15 +61,13 @@ def settled(difference: Any, domain: Domain, genuine: Genuine) -> tuple[Proof | 
     difference = lettered(single(difference), domain)
     point = tried.refuted(difference, domain, genuine)
     if point is not None:
-        return None, "", point
+        return point, None
     token = _deadline.set(time.process_time() + _SECONDS)
     try:
         steps = next(_proofs(difference, domain, ()), None)
     finally:
         _deadline.reset(token)
-    if steps is None:
-        return None, "", None
-    return steps, "; ".join(dict.fromkeys(step.says for step in steps)), None
+    return None, steps and (steps, "; ".join(dict.fromkeys(step.says for step in steps)))
 
 
 def _proofs(difference: Any, domain: Domain, so_far: tuple[Part, ...]) -> Iterator[Proof]:

@@ -149,20 +149,25 @@ def semidefinite(values: Mapping[Any, Any]) -> bool:
     return all(ball.sign(minor, {}) in (0, 1) for minor in minors(square))
 
 
-def proof(difference: Any, domain: Any) -> tuple[tuple[Any, ...], str] | None:
-    """Return plain inequalities that show the difference to be nonnegative, and the idea; or ``None``."""
+def settled(
+    difference: Any, domain: Any, genuine: Callable[[Mapping[Any, Any]], Any]
+) -> tuple[Any, tuple[tuple[Any, ...], str] | None]:  # fmt: skip
+    """Return inner products of explicit vectors, and values of the other letters, at which the difference is negative
+    for certain; else plain inequalities that show that it is not, and the idea.
+    """
+    point = next(points(domain, (difference,), genuine), None)
     found = named(domain.intervals)
-    if len(set[str]().union(*found)) > _MOST:
-        return None
-    return _linear(difference, domain, found) or _with_minors(difference, domain, found)
+    if point is not None or len(set[str]().union(*found)) > _MOST:
+        return point, None
+    return None, _linear(difference, domain, found) or _with_minors(difference, domain, found)
 
 
 def _linear(difference: Any, domain: Any, found: Mapping[frozenset[str], Any]) -> tuple[tuple[Any, ...], str] | None:
     """Return a proof with multipliers of the conditions, for what is linear in the inner products."""
     entries = set(found.values())
     facts = [fact for fact in domain.differences() if fact.has(*entries)]
-    form = _form(difference, found)
-    forms = [_form(fact, found) for fact in facts]
+    form = form_of(difference, found)
+    forms = [form_of(fact, found) for fact in facts]
     if form is None:
         return None
     used = [(fact, shape) for fact, shape in zip(facts, forms, strict=True) if shape is not None]
@@ -177,7 +182,7 @@ def _linear(difference: Any, domain: Any, found: Mapping[frozenset[str], Any]) -
     return None
 
 
-def _form(expression: Any, found: Mapping[frozenset[str], Any]) -> tuple[Any, Any] | None:
+def form_of(expression: Any, found: Mapping[frozenset[str], Any]) -> tuple[Any, Any] | None:
     """Return the matrix S and the rest with which an expression is the sum of S_ij <v_i, v_j> and the rest."""
     expanded = sympy.expand(expression)
     entries = list(found.values())
@@ -272,11 +277,6 @@ def _with_minors(
 
 def _sign(letter: Any) -> dict[str, bool]:
     return {"nonnegative": True} if letter.is_nonnegative else {"real": True}
-
-
-def refuted(difference: Any, domain: Any, genuine: Callable[[Mapping[Any, Any]], Any]) -> Mapping[Any, Any] | None:
-    """Return inner products of explicit vectors, and values of the other letters, at which it fails for certain."""
-    return next(points(domain, (difference,), genuine), None)
 
 
 def points(

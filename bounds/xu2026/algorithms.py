@@ -46,11 +46,9 @@ def anchor() -> Decision:
     the current phase.
     """
     return misprint(
-        Counterexample(
-            "the first phase writes m_0 and then reads m_1", Eq(read, written), {written: Integer(0), read: Integer(1)}
-        ),
-        Enumerated("of three phases, those that find their anchor", anchors_found, (3, 0), Fraction(0)),
-        Enumerated("with m_{s-1} for m_s", anchors_found, (3, 1), Fraction(3)),
+        Counterexample("the first phase writes m_0 and then reads m_1", Eq(read, written), {written: 0, read: 1}),
+        Enumerated("of three phases, those that find their anchor", anchors_found, (3, 0), 0),
+        Enumerated("with m_{s-1} for m_s", anchors_found, (3, 1), 3),
         readings={
             "the two assignments in the printed order": "refuted",
             "s raised after the phase, or m_{s-1} read": "proved",
@@ -87,7 +85,7 @@ def perturbation() -> Decision:
         Exceeds(
             "no constant in the threshold helps: L r outgrows L eta = alpha", L * RADIUS, alpha, small, {alpha: 1 / s}
         ),
-        Enumerated("with r = C_u/L it is not moved", clipping_bias, (hundredth, hundredth), Fraction(0)),
+        Enumerated("with r = C_u/L it is not moved", clipping_bias, (hundredth, hundredth), 0),
         AtMost("r = C_u/(L + k): a gradient changes by at most C_u, and the clip is idle", L * (C_u / (L + k)), C_u),
         AtMost(
             "Lemma 8's r <= sqrt(a)/(L log(4/delta_1)) is such an r for C_u = sqrt(a), log(4/delta_1) = 1 + k",
@@ -181,11 +179,11 @@ def first_difference(record: int, x: int, before: int) -> Fraction:
 def batch_clip() -> Decision:
     """The clipped mean Clip(mean of S gradients, C) changes by at most {BATCH} when one record is replaced."""
     return conditional(
-        Enumerated("records 10 and -8, C = 1: the clipped mean", mean_then_clip, (1, 10, -8), Fraction(1)),
-        Enumerated("one of them replaced: -10 and -8", mean_then_clip, (1, -10, -8), Fraction(-1)),
+        Enumerated("records 10 and -8, C = 1: the clipped mean", mean_then_clip, (1, 10, -8), 1),
+        Enumerated("one of them replaced: -10 and -8", mean_then_clip, (1, -10, -8), -1),
         Counterexample("it moves by 2, twice the claimed 2 C/S = 1", moved <= BATCH, {moved: 2, C: 1, S: 2}),
-        Enumerated("C = M = 10, where the clip is idle: records 10 and 10", mean_then_clip, (10, 10, 10), Fraction(10)),
-        Enumerated("against -10 and 10: 2 M/S = 10 apart, and no more", mean_then_clip, (10, -10, 10), Fraction(0)),
+        Enumerated("C = M = 10, where the clip is idle: records 10 and 10", mean_then_clip, (10, 10, 10), 10),
+        Enumerated("against -10 and 10: 2 M/S = 10 apart, and no more", mean_then_clip, (10, -10, 10), 0),
         Cited("without the clip the mean moves by at most 2 M/S", "triangle inequality, Assumption 1"),
         AtMost("which C = M + k allows", 2 * M / S, BATCH.subs(C, M + k)),
         readings={"C >= M, where the clip is idle": "proved", "C < M": "refuted"},
@@ -219,12 +217,12 @@ def record_clip() -> Decision:
             "increments clipped before the difference: a record with gradients 5 and -5, B = 2",
             difference_of_clipped,
             (1, 5, -5, 0, 0),
-            Fraction(1),
+            1,
         ),
-        Enumerated("against -5 and 5", difference_of_clipped, (1, -5, 5, 0, 0), Fraction(-1)),
+        Enumerated("against -5 and 5", difference_of_clipped, (1, -5, 5, 0, 0), -1),
         Counterexample("they move by 2, which is 4 C/B and not 2 C/B = 1", moved <= CLIPPED, {moved: 2, C: 1, B: 2}),
-        Enumerated("a record that was drawn twice into a batch of B = 2", clip_then_mean, (1, 5, 5), Fraction(1)),
-        Enumerated("replaced, it moves the mean by 2 as well", clip_then_mean, (1, -5, -5), Fraction(-1)),
+        Enumerated("a record that was drawn twice into a batch of B = 2", clip_then_mean, (1, 5, 5), 1),
+        Enumerated("replaced, it moves the mean by 2 as well", clip_then_mean, (1, -5, -5), -1),
         readings={
             "one vector a record, clipped once: a gradient, or the difference of two": "proved",
             "increments as mean of clip(g) - clip(h), each gradient clipped by itself: 4 C/B": "refuted",
@@ -287,10 +285,8 @@ def increment() -> Decision:
             INCREMENT,
             over(L, dy, S_2 >= 1),
         ),
-        Enumerated(
-            "k = 0, F = z x^2/2 - y^2/2, x moved from 0 to 3: a record 1 adds", first_difference, (1, 3, 0), Fraction(3)
-        ),
-        Enumerated("and a record -1", first_difference, (-1, 3, 0), Fraction(-3)),
+        Enumerated("k = 0, F = z x^2/2 - y^2/2, x moved from 0 to 3: a record 1 adds", first_difference, (1, 3, 0), 3),
+        Enumerated("and a record -1", first_difference, (-1, 3, 0), -3),
         Counterexample(
             "y_{t,0} = y_{t,-1}, so that the printed bound is 0, where the increment changes by 6",
             moved <= INCREMENT,
@@ -323,13 +319,11 @@ def difference() -> Decision:
     y_{t,k}) for every t.
     """
     return conditional(
-        Enumerated("no refresh, x from 2 to 5: the estimate telescopes to 5", estimate, (5, 2, 0), Fraction(5)),
-        Enumerated("on a refresh it is the gradient at x_t plus one more difference", estimate, (5, 2, 1), Fraction(8)),
+        Enumerated("no refresh, x from 2 to 5: the estimate telescopes to 5", estimate, (5, 2, 0), 5),
+        Enumerated("on a refresh it is the gradient at x_t plus one more difference", estimate, (5, 2, 1), 8),
         Counterexample("8 where grad Phi(x_t) = 5", Eq(found, wanted), {found: 8, wanted: 5}),
-        Enumerated(
-            "the bias stays for the period: q = 3, x = 0, 1, 2, 5, 7, 8", tracked, (3, 0, 0, 1, 2, 5, 7, 8), Fraction(3)
-        ),
-        Enumerated("with x_{t,-1} = x_t on a refresh there is none", tracked, (3, 1, 0, 1, 2, 5, 7, 8), Fraction(0)),
+        Enumerated("the bias stays for the period: q = 3, x = 0, 1, 2, 5, 7, 8", tracked, (3, 0, 0, 1, 2, 5, 7, 8), 3),
+        Enumerated("with x_{t,-1} = x_t on a refresh there is none", tracked, (3, 1, 0, 1, 2, 5, 7, 8), 0),
         Cited(
             "each increment has mean grad_x f(x_{t,k}, y_{t,k}) - grad_x f(x_{t,k-1}, y_{t,k-1}) given the past, and "
             "the first subtracts what v_{t,-1} estimates: the sum telescopes",

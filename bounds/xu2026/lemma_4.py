@@ -75,8 +75,8 @@ def total_deviation() -> Decision:
             chance >= SURE,
             {chance: Rational(1, 2), delta_1: Rational(1, 10)},
         ),
-        Enumerated("in expectation the squares do add: two of them", mean_square, (2,), Fraction(2)),
-        Enumerated("and five", mean_square, (5,), Fraction(5)),
+        Enumerated("in expectation the squares do add: two of them", mean_square, (2,), 2),
+        Enumerated("and five", mean_square, (5,), 5),
         Cited(
             "a martingale in a Hilbert space with |increments| <= c_i surely stays below r with probability 1 - 2 "
             "exp(-r^2/(2 b^2)), b^2 = sum c_i^2, at all times at once",
@@ -155,7 +155,7 @@ def lemma_4() -> Decision:
         Inequality(
             "and the coefficient of B_1^2 at most 12",
             eta / A_0 + 2 + B_2**2 * eta**3 * Q / A_0,
-            Integer(12),
+            12,
             over(A_0, letters, 8 * A_0 >= eta, period),
         ),
         readings={
@@ -195,7 +195,7 @@ def combined() -> Decision:
             "q = 2, |nabla|^2 = 0, 1, 0, 0: at i* = 1 the sum over its period is twice (q/T) of the whole",
             window_share,
             (2, 1, 0, 1, 0, 0),
-            Fraction(2),
+            2,
         ),
         Counterexample(
             "so that a chosen index may exceed (q/T) of the sum",

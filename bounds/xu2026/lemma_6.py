@@ -56,8 +56,8 @@ def slab() -> Decision:
             part,
             radius / sqrt(d) * (2 - (d - 1) / (3 * d)),
         ),
-        AtMost("which is at least r/sqrt d, d = 1 + k", Integer(1), 2 - k / (3 * dimension)),
-        Below("d = 2: V_1/V_2 = 2/(pi r) is below sqrt 2/r", 2 / pi, sqrt(Integer(2))),
+        AtMost("which is at least r/sqrt d, d = 1 + k", 1, 2 - k / (3 * dimension)),
+        Below("d = 2: V_1/V_2 = 2/(pi r) is below sqrt 2/r", 2 / pi, sqrt(2)),
         Identity(
             "r_0 V_{d-1}/V_d is the bound times (V_{d-1} r/sqrt d)/V_d, which is thus at most 1",
             CHANCE,
@@ -92,12 +92,12 @@ def displacement() -> Decision:
         Counterexample(
             "d = 1, x_m = 0, xi = r = 1, x_t = R = 2: R from x_m, but 1 from x_{m+1}",
             moved >= R,
-            {moved: Integer(2) - Integer(1), R: Integer(2)},
+            {moved: Integer(2) - Integer(1), R: 2},
         ),
         Counterexample(
             "r = R, which the lemma allows, and |xi| = r: R from x_m at t = m + 1, with no step taken",
             moved >= R,
-            {moved: Integer(0), R: Integer(2)},
+            {moved: 0, R: 2},
         ),
         Identity("Dbar = R^2/t_thres^2 lets the mean step be", lambda: sqrt(MEAN_SQUARE), R / threshold),
         Cited("|x_t - x_{m+1}| >= |x_t - x_m| - |xi| >= R - r", "triangle inequality"),
@@ -148,7 +148,7 @@ def cauchy_schwarz() -> Decision:
         Counterexample(
             "the printed sign < fails at t = m + 1, where nothing has moved: 0 < 0",
             moved < PATH,
-            {moved: Integer(0), spread: Integer(0), t: Integer(11), m: Integer(10)},
+            {moved: 0, spread: 0, t: 11, m: 10},
         ),
         AtMost("and holds from the first step on that moves: k Q and a positive Q more", k * Q, (k + 1) * Q),
         readings={
@@ -199,7 +199,7 @@ def failure_probability() -> Decision:
             -g,
         ),
         Identity("and slope: at most g |x|", Derivative(g / (2 * (1 + x**2)), x), -g * x / (1 + x**2) ** 2),
-        Below("t_thres = 2 log(10)/eta_H is below 47", 20 * log(Integer(10)), Integer(47)),
+        Below("t_thres = 2 log(10)/eta_H is below 47", 20 * log(Integer(10)), 47),
         Counterexample(
             "to break the phase with Dbar = R^2/t_thres^2 some step must be at least R/t_thres; none is, for |v - grad "
             "Phi| <= alpha, wherever xi falls",

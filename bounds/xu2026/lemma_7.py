@@ -63,7 +63,7 @@ def threshold() -> Decision:
         Counterexample(
             "on a saddle with g = alpha_H = 1/100 the sequences need not part by 2 R, R = 1/(2 L_Phi eta_H) = 5",
             2 * R <= growth,
-            ((R, Integer(5)), length, *SADDLE),
+            ((R, 5), length, *SADDLE),
         ),
         Counterexample(
             "nor by 2 R for R = L_Phi eta_H alpha_H/(C rho_Phi) = 1/1000",
@@ -125,7 +125,7 @@ def step_size() -> Decision:
         Counterexample(
             "a = 1/8, |v_t| = 1/32, well inside the escape phase's |v| < alpha: 16 r_0 against 8 r_0",
             FIRST <= SECOND,
-            ((v, Rational(1, 32)), eighth, (r_0, Integer(1))),
+            ((v, Rational(1, 32)), eighth, (r_0, 1)),
         ),
         attained(Rational(1, 8), 32, 1, Rational(1, 2), 4),
         Below("there |v_t| is below alpha = a^{2/3}", Rational(1, 32), Rational(1, 8) ** Rational(2, 3)),
@@ -141,7 +141,7 @@ def step_size() -> Decision:
             "then the first part asks for |v_t| <= a^{4/3} and the second for >=: at |v_t| = 2 a^{4/3} = 1/8 the first "
             "fails",
             largest <= FIRST,
-            ((v, Rational(1, 8)), eighth, (r_0, Integer(1))),
+            ((v, Rational(1, 8)), eighth, (r_0, 1)),
         ),
         readings={
             "both inequalities, for every v_t of the escape phase": "refuted",
@@ -179,19 +179,19 @@ def radius() -> Decision:
         Counterexample(
             "the condition L_Phi eta_H R <= 3/4 of the text is not enough either: it allows a factor 1",
             L_Phi * eta_h * R + Rational(1, 4) <= Rational(1, 2),
-            {L_Phi: Integer(1), eta_h: Rational(1, 2), R: Rational(3, 2)},
+            {L_Phi: 1, eta_h: Rational(1, 2), R: Rational(3, 2)},
         ),
         # The sum that (25) stands for exceeds every constant.
         Counterexample(
             "nor is the sum that (25) stands for, 3/2 eta_H t rho_Phi R with t = t_thres terms, at most 1/4: X = 10, "
             "L_Phi = rho_Phi = eta_H = 1, R = 1/2",
             FACTOR.subs(steps_left, THRESHOLD) <= Rational(1, 4),
-            {L_Phi: Integer(1), rho_phi: Integer(1), eta_h: Integer(1), R: Rational(1, 2), X: Integer(10)},
+            {L_Phi: 1, rho_phi: 1, eta_h: 1, R: Rational(1, 2), X: 10},
         ),
         Exceeds(
             "with R = 1/(2 L_Phi eta_H) >= 1/2 and t of order 1/(eta_H alpha_H) it outgrows every constant",
             FACTOR.subs({R: RADIUS, steps_left: ORDER}),
-            Integer(1),
+            1,
             Region(L_Phi * eta_h <= 1, alpha_h <= 1),
             {alpha_h: 1 / s},
         ),
@@ -255,9 +255,9 @@ def mean_hessian() -> Decision:
         Counterexample(
             "eta_H = 1, R = 1/(2 L_Phi eta_H) = 1/2, x'_t = 1/4, x_t = 7/20: Delta = 1.95 above L_Phi R",
             hessian <= CHANGE,
-            {hessian: 1 - average, L_Phi: Integer(1), R: Rational(1, 2)},
+            {hessian: 1 - average, L_Phi: 1, R: Rational(1, 2)},
         ),
-        Below("rho_Phi R = 5 does bound it", 1 - average, Integer(5)),
+        Below("rho_Phi R = 5 does bound it", 1 - average, 5),
         Cited(
             "|grad^2 Phi(u) - H| <= rho_Phi |u - x_m| < rho_Phi R at every u between x'_t and x_t, and Delta averages "
             "it",
@@ -306,7 +306,7 @@ def noise_sum() -> Decision:
         Identity(
             "and R the printed one: 1/(2 L_Phi eta_H) = a^{4/3}/(L_Phi r_0) = 1",
             Subs(a ** Rational(4, 3) / (L_Phi * r_0), (a, L_Phi, r_0), (Rational(1, 8), 1, Rational(1, 16))),
-            Integer(1),
+            1,
         ),
         Counterexample(
             "the conclusion |q| <= |p|/2 fails with it: both are 5/64, and the sequences meet",
@@ -316,7 +316,7 @@ def noise_sum() -> Decision:
         Identity(
             "the sequences meet: w - eta_H (v - v')",
             Subs(w - eta_h * z, (w, eta_h, z), (Rational(1, 16), Rational(1, 2), Rational(1, 8))),
-            Integer(0),
+            0,
         ),
         # Compute the whole geometric sum, and what it takes at |nu| = alpha.
         Identity("the geometric sum, one term more", total.subs(k, k + 1) - total, (1 + z) ** k),
@@ -333,7 +333,7 @@ def noise_sum() -> Decision:
         ),
         AtMost(
             "at least 4 for C = 1 + p, delta_2 = 1/(1 + q), L_Phi eta_H = 1/(1 + w), sqrt d = 1 + z: never at most 1",
-            Integer(4),
+            4,
             4 * (1 + p) * (1 + q) * (1 + w) * (1 + z),
         ),
         readings={

@@ -61,25 +61,21 @@ def period() -> Decision:
         Counterexample("a = 1/8: a period of 1/2 outer iteration", PERIOD >= 1, {a: Rational(1, 8)}),
         attained(Rational(1, 8), 32, 1, HALF, 4),
         Exceeds(
-            "whatever the constant, a period of at least one is not O(a^{1/3})",
-            Integer(1),
-            PERIOD,
-            Region(a <= 1),
-            {a: 1 / s},
+            "whatever the constant, a period of at least one is not O(a^{1/3})", 1, PERIOD, Region(a <= 1), {a: 1 / s}
         ),
         Counterexample(
             "S_1 = n with the proof's T = a^{-2/3} = 4 and q = a^{-1/3} = 2: the refreshes alone take 2 n samples of n",
             REFRESHES <= n,
-            {T: Integer(4), q: Integer(2), S_1: Integer(32), n: Integer(32)},
+            {T: 4, q: 2, S_1: 32, n: 32},
         ),
         Identity("that is a^{-1/3} n for every a < 1", sized(T / q * n), a ** Rational(-1, 3) * n),
-        Dominated("the proof's q = a^{-1/3} is at least one", Integer(1), Q_PRINTED, Region(a <= 1)),
+        Dominated("the proof's q = a^{-1/3} is at least one", 1, Q_PRINTED, Region(a <= 1)),
         Identity(
             "and its S_1 = n^{2/3} takes, a = u/n, u = sqrt(d log(1/delta))/epsilon, in units of n",
             sized(REFRESHES / n, a=u / n),
             u ** Rational(-1, 3),
         ),
-        AtMost("at most 1 for u = (1 + p)^3", 1 / (1 + p), Integer(1)),
+        AtMost("at most 1 for u = (1 + p)^3", 1 / (1 + p), 1),
         Counterexample(
             "not for u < 1, which takes a delta near 1: u = 1/8",
             REFRESHES.subs(SIZES) <= n,
@@ -119,12 +115,10 @@ def budget() -> Decision:
         Counterexample(
             "without: d = 1, log(1/delta) = 16, epsilon = 1/2, so u = 8, n = 10^6, K = 10: 1.75 million samples",
             spent <= n,
-            ((a, Rational(8, 10**6)), (K, Integer(10)), LARGE),
+            ((a, Rational(8, 10**6)), (K, 10), LARGE),
         ),
         attained(Rational(8, 10**6), 10**6, 1, HALF, 16),
-        Counterexample(
-            "and with K = 1 at u = 1: 2 million", spent <= n, ((a, Rational(1, 10**6)), (K, Integer(1)), LARGE)
-        ),
+        Counterexample("and with K = 1 at u = 1: 2 million", spent <= n, ((a, Rational(1, 10**6)), (K, 1), LARGE)),
         AtMost(
             "for u >= 1, u = (1 + p)^3, the total is at most (1 + K) n: a constant 1/(1 + K) in T would do",
             1 / (1 + p) + K / (1 + p) ** 3,

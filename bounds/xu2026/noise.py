@@ -73,12 +73,8 @@ SAMPLED = MOVE * UNIT
 
 
 @claim("002:Alg3 l.1-2", Kind.CALIBRATION, location="Algorithm 3, lines 1 and 2")
-@carries("xu2026.theorem_1", {"sigma_omega": DEVIATION}, REFRESHES)
-@carries("xu2026.theorem_1", {"sigma_zeta": DEVIATION}, DIFFERENCES)
-@carries("xu2026.theorem_3", {"sigma_omega": DEVIATION}, REFRESHES)
-@carries("xu2026.theorem_3", {"sigma_zeta": DEVIATION}, DIFFERENCES)
-@carries("xu2026.theorem_2", {"sigma_omega": DEVIATION}, REFRESHES)
-@carries("xu2026.theorem_2", {"sigma_zeta": DEVIATION}, DIFFERENCES)
+@carries(("xu2026.theorem_1", "xu2026.theorem_3", "xu2026.theorem_2"), {"sigma_omega": DEVIATION}, REFRESHES)
+@carries(("xu2026.theorem_1", "xu2026.theorem_3", "xu2026.theorem_2"), {"sigma_zeta": DEVIATION}, DIFFERENCES)
 def constant() -> Decision:
     """Noise of deviation {DEVIATION}, with constant 1, makes the count queries of sensitivity {SENSITIVITY} (epsilon,
     delta)-DP.
@@ -252,15 +248,13 @@ def selection() -> Decision:
     """
     return proved(
         KEPT,
-        Enumerated(
-            "the choice computed from y_{t,0} = 0 and released u = 6, 3, -2", chosen, (0, 6, 3, -2), Fraction(1)
-        ),
-        Enumerated("and from u = 3, 2, 1", chosen, (0, 3, 2, 1), Fraction(2)),
+        Enumerated("the choice computed from y_{t,0} = 0 and released u = 6, 3, -2", chosen, (0, 6, 3, -2), 1),
+        Enumerated("and from u = 3, 2, 1", chosen, (0, 3, 2, 1), 2),
         Cited(
             "y_{t,k+1} = P(y_{t,k} + lambda u_{t,k}): all y are functions of y_0 and of released u",
             "Algorithm 3, lines 16 and 18",
         ),
-        Enumerated("the same u = 6, 3, -2 from y_{t,0} = 1", chosen, (1, 6, 3, -2), Fraction(0)),
+        Enumerated("the same u = 6, 3, -2 from y_{t,0} = 1", chosen, (1, 6, 3, -2), 0),
         Counterexample(
             "a y_0 that reads the data, 0 or 1, shows in the choice, the released u being equal: chance 1 against 0",
             chance <= exp(epsilon) * other + delta,
@@ -287,9 +281,9 @@ def escape() -> Decision:
             "D against its threshold from eta_H = 1/2, Dbar = 1 and released v = 1, 1, 4",
             broken_at,
             (Fraction(1, 2), Fraction(1), 1, 1, 4),
-            Fraction(3),
+            3,
         ),
-        Enumerated("v = 1, 1, 1 breaks nothing", broken_at, (Fraction(1, 2), Fraction(1), 1, 1, 1), Fraction(0)),
+        Enumerated("v = 1, 1, 1 breaks nothing", broken_at, (Fraction(1, 2), Fraction(1), 1, 1, 1), 0),
         Cited("the tests, steps and the output use D, v and fresh randomness only", "Algorithm 2, lines 4 to 20"),
         note="Provided the released v are private, which is another matter, and neither x_0, y_0 nor the thresholds "
         "and step sizes depend on the data (an F_0 taken from the data would).",

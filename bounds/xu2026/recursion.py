@@ -59,7 +59,7 @@ def noise_norm() -> Decision:
             chance >= SURE,
             {chance: 1 - tail, delta_1: tenth},
         ),
-        Counterexample("and its mean, d sigma_omega^2, is above", d <= FACTOR, {d: Integer(40), delta_1: tenth}),
+        Counterexample("and its mean, d sigma_omega^2, is above", d <= FACTOR, {d: 40, delta_1: tenth}),
         Cited(
             "P[|omega|^2 >= c sigma^2] <= 2^{d/2} exp(-c/4)", "Chernoff's bound, E exp(|omega|^2/(4 sigma^2)) = 2^{d/2}"
         ),
@@ -112,7 +112,7 @@ def first_step() -> Decision:
             "but Algorithm 3 adds chi_{i,0} as well: theta = gamma = 0, x_i = x_{i-1}, Y = R: |G~|^2 = |chi|^2 = 1 "
             "against 0",
             chi**2 <= FIRST,
-            {chi: Integer(1), theta: Integer(0), dx: Integer(0), gamma: Integer(0)},
+            {chi: 1, theta: 0, dx: 0, gamma: 0},
         ),
         Identity(
             "with it: |theta + e + chi|^2 <= 3 of each",
@@ -168,7 +168,7 @@ def contraction() -> Decision:
         Identity(
             "with lambda^2 |mean of gradient differences|^2 for it the two are equal at h = L",
             (truth - (printed - lam**2 * L**2 / S_2 + lam**2 * h**2)).subs(h, L),
-            Integer(0),
+            0,
         ),
         AtMost(
             "that term is at most 2 lambda/(mu + L) times the same square: lambda = 1/(6 L), L = mu + k",
@@ -271,7 +271,7 @@ def coefficients() -> Decision:
         AtMost(
             "the other increments cancel for S_2 >= (5/6) K ell: 96 z + 24 z <= 144, K ell/S_2 = z, z = 6/(5 (1 + k))",
             (96 * z + 24 * z).subs(z, Rational(6, 5) / (1 + k)),
-            Integer(144),
+            144,
         ),
         # Find the coefficients of (43): put (42) and (35) into (41).
         Quoted("G_0 in (41)", "002:(42)"),
@@ -287,7 +287,7 @@ def coefficients() -> Decision:
         Counterexample(
             "the noise of (41): 96 + 24 (K - 1) variances are needed, 16 (K - 1) printed; K = 2",
             Le(96 + 24 * (K - 1), 16 * (K - 1), evaluate=False),
-            {K: Integer(2)},
+            {K: 2},
         ),
         Cited(
             "P is firmly non-expansive: <P(u) - P(v), u - v> >= |P(u) - P(v)|^2, which gives <H, P> >= 0 and (39)'s |D "

@@ -77,9 +77,7 @@ def sensing() -> Decision:
             Derivative(RECORD, (real_y, 2)),
             -1 / count,
         ),
-        Identity(
-            "in U, V, in one dimension, f has the part u v y: second derivative", Derivative(part, (u, 2)), Integer(0)
-        ),
+        Identity("in U, V, in one dimension, f has the part u v y: second derivative", Derivative(part, (u, 2)), 0),
         Identity("and the mixed one, so that it is indefinite where y is not 0", Derivative(part, u, v), real_y),
         Counterexample(
             "one record's F is flat in every other direction of R^n, where Assumption 4 wants at most -mu",
@@ -135,14 +133,14 @@ def table() -> Decision:
     """
     twice = Rational(2)
     return unresolved(
-        Enumerated("diagnostics in which DP-RGDA is ahead of PrivateDiff", wins, (1,), Fraction(0)),
+        Enumerated("diagnostics in which DP-RGDA is ahead of PrivateDiff", wins, (1,), 0),
         Below(
             "'comparable' curvature: DP-RGDA's is less than 6/5 of PrivateDiff's",
             curvature_ratio("DP-RGDA", "PrivateDiff"),
             Rational(6, 5),
         ),
-        Enumerated("ahead of Sto-SPIDER in all", wins, (2,), Fraction(3)),
-        Enumerated("ahead of Ada-DP-SPIDER in all", wins, (3,), Fraction(3)),
+        Enumerated("ahead of Sto-SPIDER in all", wins, (2,), 3),
+        Enumerated("ahead of Ada-DP-SPIDER in all", wins, (3,), 3),
         Below("by a factor above 2 in curvature: Sto-SPIDER", twice, curvature_ratio("Sto-SPIDER", "DP-RGDA")),
         Below("Ada-DP-SPIDER", twice, curvature_ratio("Ada-DP-SPIDER", "DP-RGDA")),
         readings={

@@ -21,6 +21,7 @@ from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditi
 from dpcheck.bounds.evidence import AtMost, Cited, Counterexample, Enumerated, Identity, Inequality, Quoted, over
 from dpcheck.bounds.symbols import L, T, c, d, delta, epsilon, k, mu, n
 
+EMPIRICAL = ("xu2026.theorem_1", "xu2026.theorem_3")  # whose schedules are one
 ERROR = sqrt(d * log(1 / delta)) / (n * epsilon)
 
 
@@ -73,10 +74,8 @@ def has_estimate(k: int, inner: int) -> Fraction:
 
 
 @claim("002:Lem5 T,q", Kind.SCHEDULE, location="Lemma 5")
-@carries("xu2026.theorem_1", {"T": ceiling(Max(LONG, 1 / a)), "q": Max(1, floor(PERIOD))}, {a: ERROR})
-@carries("xu2026.theorem_1", {"S_1": n})
-@carries("xu2026.theorem_3", {"T": ceiling(Max(LONG, 1 / a)), "q": Max(1, floor(PERIOD))}, {a: ERROR})
-@carries("xu2026.theorem_3", {"S_1": n})
+@carries(EMPIRICAL, {"T": ceiling(Max(LONG, 1 / a)), "q": Max(1, floor(PERIOD))}, {a: ERROR})
+@carries(EMPIRICAL, {"S_1": n})
 def schedule() -> Decision:
     """T = {STEPS} and q = {PERIOD}, rounded down, give a gradient norm of the order {ORDER}, a = {ERROR}."""
     short = Region(L * F_0 <= M**2 * a, a <= 1)  # where 1/a is the larger
@@ -160,8 +159,7 @@ def schedule() -> Decision:
 
 
 @claim("002:Lem5 S2", Kind.SCHEDULE, location="Lemma 5 and Theorem 1", needed=n / sqrt(T))
-@carries("xu2026.theorem_1", {"S_2": ceiling(Max(FIRST, WITH_EPSILON))})
-@carries("xu2026.theorem_3", {"S_2": ceiling(Max(FIRST, WITH_EPSILON))})
+@carries(EMPIRICAL, {"S_2": ceiling(Max(FIRST, WITH_EPSILON))})
 def batch() -> Decision:
     """S_2 >= {BATCH} ensures S_2 >= {needed}, T as in the proof."""
     needed = n / sqrt(T)
@@ -192,8 +190,7 @@ def batch() -> Decision:
 
 
 @claim("002:Lem5 eta=1/(2L)", Kind.SCHEDULE, location="Lemma 5")
-@carries("xu2026.theorem_1", {"eta": LENGTH})
-@carries("xu2026.theorem_3", {"eta": LENGTH})
+@carries(EMPIRICAL, {"eta": LENGTH})
 def step_length() -> Decision:
     """eta = {LENGTH} serves Algorithm 2, whose descent steps are -(eta/|v|) v."""
     return refuted(
@@ -214,21 +211,18 @@ def step_length() -> Decision:
 
 
 @claim("002:K=1", Kind.SCHEDULE, location="Section 4.2 and Appendix B.1")
-@carries("xu2026.theorem_1", {"K": INNER})
-@carries("xu2026.theorem_3", {"K": INNER})
+@carries(EMPIRICAL, {"K": INNER})
 def one_inner_step() -> Decision:
     """K = {INNER} inner step serves, with s_t the best k in {{0}}."""
     return refuted(
-        Enumerated(
-            "F = x y - y^2/2 at x = 1: y after 1000 outer steps from 0, K = 1", dual_after, (1000, INNER), Fraction(0)
-        ),
+        Enumerated("F = x y - y^2/2 at x = 1: y after 1000 outer steps from 0, K = 1", dual_after, (1000, INNER), 0),
         Counterexample("where y stays at 0, the maximiser is 1", Eq(excess, allowed), {excess: 0, allowed: 1}),
         Enumerated("K = 2 moves: after 3 outer steps", dual_after, (3, 2), 1 - Fraction(5, 6) ** 3),
         Enumerated(
             "the smallest among k = 1, ..., K, as (41) has it: for K = 1 there is no v_{t,1}, u_{t,1}",
             has_estimate,
             (1, INNER),
-            Fraction(0),
+            0,
         ),
         Cited("y_{t+1} = y_{t,s}, v_t = v_{t,s}, u_t = u_{t,s}, k = 0 to K - 1", "Algorithm 3, lines 12 to 18"),
         readings={
@@ -250,8 +244,7 @@ SLOPE = -sin(x) + cos(x) * (sin(x) + z)
 
 
 @claim("002:Thm1", Kind.UTILITY, location="Theorem 1")
-@carries("xu2026.theorem_1", {"rate privacy": ORDER}, {a: ERROR})
-@carries("xu2026.theorem_3", {"rate privacy": ORDER}, {a: ERROR})
+@carries(EMPIRICAL, {"rate privacy": ORDER}, {a: ERROR})
 def theorem() -> Decision:
     """Algorithm 2 with the published parameters is (epsilon, delta)-DP and finds an (alpha, root of rho_Phi
     alpha)-second-order stationary point, alpha of the order {ORDER} up to logarithms, a = {ERROR}, with probability at
@@ -266,7 +259,7 @@ def theorem() -> Decision:
             "another: slopes at most 4, all derivatives bounded, mu = 1",
             "Assumptions 1 to 4 hold",
         ),
-        Enumerated("K = 1: y stays where it starts, here for 1000 steps", dual_after, (1000, 1), Fraction(0)),
+        Enumerated("K = 1: y stays where it starts, here for 1000 steps", dual_after, (1000, 1), 0),
         Identity(
             "v is made of grad_x F at (x_t, y_0) and (x_{t-1}, y_0) and of noise: z is not in it",
             Derivative(GAME, x, z),

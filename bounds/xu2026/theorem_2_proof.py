@@ -29,7 +29,7 @@ def longer_slope() -> tuple[Step, ...]:
             5 * p**2 - 4 * (p**2 - 1 + p),
             (p - 2) ** 2,
         ),
-        Below("and 5/4 a^{1/2}/log(4/delta_1) is below a^{1/2}, whatever delta_1 < 1", Rational(5, 4), log(Integer(4))),
+        Below("and 5/4 a^{1/2}/log(4/delta_1) is below a^{1/2}, whatever delta_1 < 1", Rational(5, 4), log(4)),
         Identity(
             "F = Phi(x) - y^2/2 on R x [-1, 1], Phi = g (|x| - log(1 + |x|)): slope",
             Derivative(g * (x - log(1 + x)), x),
@@ -49,11 +49,9 @@ def longer_slope() -> tuple[Step, ...]:
         ),
         attained(Rational(1, 10**6), 10**9, 10**4, Rational(1, 2), 25),
         Identity(
-            "T steps of the length eta add up to",
-            Subs(lemma_8.T * eta, (lemma_8.T, eta), (T_PRINTED, LENGTH)),
-            MOST,
+            "T steps of the length eta add up to", Subs(lemma_8.T * eta, (lemma_8.T, eta), (T_PRINTED, LENGTH)), MOST
         ),
-        Identity("which at that a is", Subs(MOST, a, Rational(1, 10**6)), Integer(10)),
+        Identity("which at that a is", Subs(MOST, a, Rational(1, 10**6)), 10),
         Exceeds(
             "whatever the constants or logarithms: with g = a^{1/6} and x_0 = 1 + a^{-1/6}, F_0 <= 2, the slope at the "
             "output is a^{1/6}/2",

@@ -167,7 +167,7 @@ def tables() -> Decision:
     """
     return judged(
         *(
-            Enumerated(f"number of private entries where {fault}", exceptions, (k,), Fraction(0))
+            Enumerated(f"number of private entries where {fault}", exceptions, (k,), 0)
             for k, fault in enumerate(FAULTS)
         ),
         note="As printed. Entries tie where a privacy level changes nothing in three decimals; the figures themselves "
@@ -185,8 +185,8 @@ def class_counts() -> Decision:
     beyond = 3 / sqrt(Integer(2))  # three standard deviations: P(|N| > 3) = erfc(beyond)
     return refuted(
         # The one positive record is relabelled.
-        Enumerated("one positive among 21 records: Algorithm 2 runs", weighted, (1, 20), Fraction(1)),
-        Enumerated("that record relabelled: 1/n_+ is a division by zero", weighted, (0, 21), Fraction(0)),
+        Enumerated("one positive among 21 records: Algorithm 2 runs", weighted, (1, 20), 1),
+        Enumerated("that record relabelled: 1/n_+ is a division by zero", weighted, (0, 21), 0),
         Counterexample(
             "there is an output with chance 1 against 0, whatever the noise: no epsilon and delta < 1 will do",
             PRIVATE,
@@ -235,10 +235,8 @@ def class_counts() -> Decision:
 def estimated() -> Decision:
     """G_w and G_v may be the largest gradient norms of a run without privacy."""
     return refuted(
-        Enumerated(
-            "all records 0: the largest gradient met, and so the noise, is", largest_met, (0, 0, 0), Fraction(0)
-        ),
-        Enumerated("one record 1", largest_met, (0, 0, 1), Fraction(1)),
+        Enumerated("all records 0: the largest gradient met, and so the noise, is", largest_met, (0, 0, 0), 0),
+        Enumerated("one record 1", largest_met, (0, 0, 1), 1),
         Counterexample(
             "the first output is certain, the second continuous: P <= e^epsilon P' + delta fails for every epsilon",
             PRIVATE,
@@ -307,21 +305,21 @@ def pl() -> Decision:
             (c - weight) ** 2 / 2,
         ),
         Cited("f depends on c, s through h, and at a = b = 0 = h has no slope in a, b: grad_w f = 0, for every v", "f"),
-        Enumerated("records 1 (positive) and -1 (negative), v = 0: F_S there", objective, (0, 0, 0, 0), Fraction(0)),
+        Enumerated("records 1 (positive) and -1 (negative), v = 0: F_S there", objective, (0, 0, 0, 0), 0),
         Enumerated("and at c = s = 1, a = 1, b = -1/10", objective, (1, 1, 1, Fraction(-1, 10)), Fraction(-11, 20)),
         Counterexample(
             "so that |grad|^2/2 = 0 >= mu (F_S - min F_S) fails for every mu > 0, min F_S being -11/20 at most",
             mu * fall <= slope,
             {fall: Rational(11, 20), slope: 0},
         ),
-        Enumerated("nor is it a minimum of R_S: the pair loss is", pair_loss, (0, 0), Fraction(1)),
+        Enumerated("nor is it a minimum of R_S: the pair loss is", pair_loss, (0, 0), 1),
         Enumerated("against, at c = s = 1,", pair_loss, (1, 1), Fraction(1, 100)),
         Enumerated(
             "output weight fixed at 1, positives 1 and -2, negative 0: the squared gradient of F_S in s, a, b at s = "
             "10/13, a = 4/13, b = 0, v = -4/13",
             fixed_slope,
             LOCAL,
-            Fraction(0),
+            0,
         ),
         Enumerated("F_S there", fixed_objective, LOCAL, AT_LOCAL),
         Enumerated("and at s = -190/401, a = 361/802, the same b and v", fixed_objective, OTHER, AT_OTHER),

@@ -219,7 +219,7 @@ def lipschitz() -> Decision:
         ),
         Identity("at p = n/t", closed.subs(p, n / t), 4 * G**2 * eta**2 * (t + t**2 / n**2) * (power - 1)),
         Cited("(1 + 1/t)^t <= e", "1 + a <= exp(a)"),
-        Below("4 (e - 1) is below 16, the printed constant", 4 * (E - 1), Integer(16)),
+        Below("4 (e - 1) is below 16, the printed constant", 4 * (E - 1), 16),
         AtMost("sqrt(t + t^2/n^2) <= sqrt t + t/n, squared", t + t**2 / n**2, (sqrt(t) + t / n) ** 2),
         *TO_STABILITY,
         AtMost("the printed constant covers sqrt(16) G^2", 4 * (G_w**2 + G_v**2) * eta * (sqrt(T) + T / n), LIPSCHITZ),
@@ -309,12 +309,10 @@ def weak_risk_stability() -> Decision:
             "fair bits; both blocks of the output are the mean of S, without randomness",
             "an instance of Section 3.1",
         ),
-        Enumerated(
-            "its weak stability, one z in both suprema as in C.2, over all neighbours", stability, (2,), Fraction(0)
-        ),
+        Enumerated("its weak stability, one z in both suprema as in C.2, over all neighbours", stability, (2,), 0),
         Enumerated("the weak population gap", population_gap, (2,), Fraction(1, 8)),
         Enumerated("the weak empirical gap of Definition 4", empirical_gap, (2,), Fraction(-1, 8)),
-        Enumerated("and with v and w chosen for each S", empirical_gap, (2, True), Fraction(0)),
+        Enumerated("and with v and w chosen for each S", empirical_gap, (2, True), 0),
         Counterexample(
             "so Lemma 4 as printed fails, by Definition 4",
             population - empirical <= allowed,

@@ -159,13 +159,10 @@ OVERSHOOT = (
         "F = w - rho v^2/2, W = [0, 1], L = rho = 1/100, mu = 1/2, at w = 1, v = v(w) = 0: the excess a_t",
         primal_error,
         (*WALL, 0, 0),
-        Fraction(1),
+        1,
     ),
     Enumerated(
-        "after a step eta_w = 10 <= 1/(L + L^2/rho) = 50, projected on W, a_{t+1}",
-        primal_error,
-        (*WALL, 10, 1),
-        Fraction(0),
+        "after a step eta_w = 10 <= 1/(L + L^2/rho) = 50, projected on W, a_{t+1}", primal_error, (*WALL, 10, 1), 0
     ),
 )
 QUIET = {B_w: 0, sigma_w: 0, B_v: 0, sigma_v: 0, m: 1, d: 1}
@@ -197,7 +194,7 @@ def descent() -> Decision:
             "f = w^2/2 - v^2/2 on W = R, at w = 1, v = 0, without noise, eta_w = 3: a_{t+1}",
             primal_error,
             (0, 1, 0, 1, 0, 1, 0, 3, 0),
-            Fraction(2),
+            2,
         ),
         Counterexample(
             "which is above the right side, with a_t = 1/2",
@@ -269,7 +266,7 @@ def contraction() -> Decision:
             "any step: F = -v^2/2, |v| <= 1, at v = 1/2, eta_v = 3, eta_w = 1/100: b_{t+1}",
             dual_error,
             (0, 0, 0, 1, 0, 0, Fraction(1, 2), Fraction(1, 100), 3),
-            Fraction(1),
+            1,
         ),
         Counterexample(
             "which is above the printed right side at e = 1",
@@ -335,7 +332,7 @@ def recursion() -> Decision:
         ),
         AtMost("which is not negative", 0, (1 + 1 / young) * lam * L**2 / rho**2 * eta**2 * N_w),
         *OVERSHOOT,
-        Enumerated("and b_{t+1}", dual_error, (*WALL, 10, 1), Fraction(0)),
+        Enumerated("and b_{t+1}", dual_error, (*WALL, 10, 1), 0),
         Counterexample(
             "0 is above the right side, lambda = 10^-6, e = 1",
             after <= PRINTED_11,

@@ -80,7 +80,7 @@ def released() -> Decision:
             )
             for order in range(7, 10)
         ),
-        Below("lambda = 9 is below s^2 log(1/(q s)) at s = 1, q = 1/10^4", Integer(9), log(10**4)),
+        Below("lambda = 9 is below s^2 log(1/(q s)) at s = 1, q = 1/10^4", 9, log(10**4)),
         Counterexample(
             "for small noise larger lambda fail too: s = 1/4, lambda = 9", log(mixture_moment(9)) <= MOMENT, small
         ),
@@ -128,7 +128,7 @@ def tail() -> Decision:
         "in the paper's own letters: alpha = lambda (lambda + 1)/2 is 3/8 at lambda = 1/2, so that the rule gives "
         "delta = -1/8 for epsilon = 1, and the exact curve is positive",
         curve(sigma, epsilon) <= TAIL,
-        {sigma: Integer(1), epsilon: Integer(1), alpha: Rational(3, 8), lam: Rational(1, 2)},
+        {sigma: 1, epsilon: 1, alpha: Rational(3, 8), lam: Rational(1, 2)},
     )
     return replace(decision, evidence=replace(decision.evidence, steps=(*decision.evidence.steps, line)))
 
@@ -193,8 +193,8 @@ NORMALISED = sigma_w / (2 * G_w)
 def minibatch_sensitivity() -> Decision:
     """On neighbouring datasets the mean gradient of one minibatch drawn with replacement differs by at most {bound}."""
     return refuted(
-        Enumerated("one record in two draws from two: 2 G, in units of G", largest_difference, (2, 2), Fraction(2)),
-        Enumerated("m draws from n can all be the record: 2 G still", largest_difference, (4, 3), Fraction(2)),
+        Enumerated("one record in two draws from two: 2 G, in units of G", largest_difference, (2, 2), 2),
+        Enumerated("m draws from n can all be the record: 2 G still", largest_difference, (4, 3), 2),
         Enumerated("without replacement: 2 G/m", largest_difference, (4, 3, False), Fraction(2, 3)),
         Counterexample(
             "two draws of the differing record, k = m = 2", 2 * k * G_w / m <= SENSITIVITY, {k: 2, m: 2, G_w: 1}
@@ -270,7 +270,7 @@ def joint_moment() -> Decision:
             "Up to order and reflection they are P, Q above and Q, P",
             "the reflection about mu/2 maps the pair {0,1}, {1,1} to {0,1}, {0,0}",
         ),
-        AtMost("one release, first order: exp alpha_w(1) <= 2", (1 + q**2 * (X_w - 1)).subs(at), Integer(2)),
+        AtMost("one release, first order: exp alpha_w(1) <= 2", (1 + q**2 * (X_w - 1)).subs(at), 2),
         AtMost(
             "one release, other order: P/Q = 1/(1 - q + q r) <= 1/(1 - q) = 2, q = 1/(1 + k)",
             (1 / (1 - q + q * ratio)).subs(q, 1 / (1 + k)),

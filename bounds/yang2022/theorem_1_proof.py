@@ -112,13 +112,8 @@ NOISES = {"sigma_w": 8 * G_w * SPREAD, "sigma_v": 8 * G_v * SPREAD}
 
 
 @claim("Y10", Kind.CALIBRATION, location="Remark 1", loss=LOSS, chance=CHANCE, batch=PRINTED_BATCH, sigma=SIGMA)
-@carries("yang2022.theorem_1", ROUNDED)
-@carries("yang2022.theorem_2a", ROUNDED)
-@carries("yang2022.theorem_2b", ROUNDED)
-@carries("yang2022.theorem_1", NOISES)
-@carries("yang2022.theorem_2a", NOISES)
-@carries("yang2022.theorem_2b", NOISES)
-@carries("yang2022.theorem_5", NOISES)
+@carries(("yang2022.theorem_1", "yang2022.theorem_2a", "yang2022.theorem_2b"), ROUNDED)
+@carries(("yang2022.theorem_1", "yang2022.theorem_2a", "yang2022.theorem_2b", "yang2022.theorem_5"), NOISES)
 def remark() -> Decision:
     """For {loss}, {chance} and m = {batch} the noise {sigma}, and the same in v with G_v, makes Algorithm 1 (epsilon,
     delta)-DP.

@@ -134,7 +134,7 @@ def _radius(printed: Any, term: Any, name: str) -> Decision:
             "generalised gradient 0 of both at 0 the run stays there; the gap",
             kinked_gap,
             (Fraction(1, 10), 100),
-            Fraction(2),
+            2,
         ),
         Counterexample(f"which is above {name}, from the start 0 and without noise", Le(2, printed), AT_KINK),
         readings={

@@ -61,9 +61,9 @@ def assumptions() -> Decision:
             "noise or variance, 100 steps leave the excess",
             stuck_excess,
             (100,),
-            Fraction(1),
+            1,
         ),
-        Enumerated("as one step does: it is projected back to (1, 0)", stuck_excess, (1,), Fraction(1)),
+        Enumerated("as one step does: it is projected back to (1, 0)", stuck_excess, (1,), 1),
         Exceeds("no constant makes the rate stay above that as T grows", T**0, RATE, Region(T >= 1), {T: s}),
         Quoted("with A2, A3 and W = R^{d1} the recursion of Theorem 8 holds", "Y30", RECURSION),
         Quoted("and its factors", "Y31"),
@@ -120,8 +120,7 @@ def powers(count: int, power: int) -> Fraction:
 
 
 @claim("Y32", Kind.ASSUMPTION, location="proof of Theorem 8", w=PRIMAL, slope=SLOPE, v=DUAL, most=1 / L)
-@carries("yang2022.theorem_3", AGAIN)
-@carries("yang2022.theorem_5", AGAIN)
+@carries(("yang2022.theorem_3", "yang2022.theorem_5"), AGAIN)
 def first_step() -> Decision:
     """eta_w = {w} is at most {slope} and eta_v = {v} at most {most}, from t = 1 on."""
     wall = {L: 10, rho: 10, mu: 200, kappa: 1, t: 1}
@@ -175,7 +174,7 @@ def sums() -> Decision:
         Enumerated("sum t^{-2/3} to 8 is at least", powers, (8, 2), Fraction(3671, 1000)),
         Counterexample("which exceeds 8^{1/3} = 2", terms <= ROOT_SUM, {terms: Rational(3671, 1000), T: 8}),
         Enumerated("sum 1/t to 2", powers, (2, 3), Fraction(3, 2)),
-        Counterexample("which exceeds log 2", terms <= LOG_SUM, {terms: Rational(3, 2), T: Integer(2)}),
+        Counterexample("which exceeds log 2", terms <= LOG_SUM, {terms: Rational(3, 2), T: 2}),
         Enumerated(
             "(20) itself: F = w^2/2 - v^2/2, no noise, from w = 1, v = 0 the step 2/mu = 2 leaves the excess",
             primal_error,

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from sympy import Integer, Rational, exp, log, oo, sqrt, symbols
+from sympy import Rational, exp, log, oo, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.claim import Decision, Kind, Method, carries, claim, conditional, proved, refuted
@@ -51,7 +51,7 @@ def constant_batch() -> Decision:
             epsilon / 4,
         ),
         Quoted("its noise is enough whatever c_1 is", "Y10"),
-        AtMost("and a larger m only lowers 1/m + d sigma^2, m = 1 + X", 1 / (1 + X), Integer(1)),
+        AtMost("and a larger m only lowers 1/m + d sigma^2, m = 1 + X", 1 / (1 + X), 1),
         Dominated(
             "what a constant m leaves is vacuous: with n epsilon at most m^2 the rate's second part is at least of "
             "order n^{1/6}, for d >= 1 and log(1/delta) >= 1",
@@ -119,7 +119,7 @@ def rate() -> Decision:
             "the excess is",
             stuck_excess,
             (100,),
-            Fraction(1),
+            1,
         ),
         Exceeds("while the rate tends to 0 as n grows", n**0, FRONT * n**-THIRD, Region(n >= 1), {n: s}),
         readings={

@@ -240,7 +240,7 @@ def second() -> Decision:
         Identity("whose logarithm has log n more", lambda: MANY, LOG + log(n)),
         Inequality(
             "log n is log 2 at least from n = 2 on, so that K = log n is 1 at least to base 2",
-            log(Integer(2)),
+            log(2),
             COUNT,
             over(n >= 2),
         ),

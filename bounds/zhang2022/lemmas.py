@@ -68,7 +68,7 @@ OWN = Enumerated(
     Fraction(50, 51),
 )
 COMMON = Enumerated(
-    "f = z x with G = mu x^2/2 attains the bound, at n = 4, mu = 1/2", move_share, (4, Fraction(1, 2), 0), Fraction(1)
+    "f = z x with G = mu x^2/2 attains the bound, at n = 4, mu = 1/2", move_share, (4, Fraction(1, 2), 0), 1
 )
 GENERAL: tuple[Step, ...] = (
     Cited(
@@ -270,7 +270,7 @@ def stability() -> Decision:
             "both by 2 L/(mu n): energy over L^2/(mu n^2)",
             block_energy,
             (4, Fraction(1, 2)),
-            Fraction(8),
+            8,
         ),
         Counterexample(
             "that is above 4 L^2/(mu n^2)",

@@ -2,7 +2,7 @@ r"""What the paper says about optimality, about estimating L and after Corollary
 
 from fractions import Fraction
 
-from sympy import Integer, Rational, exp, log, sqrt, symbols
+from sympy import Rational, exp, log, sqrt, symbols
 
 from dpcheck.bounds.asymptotics import Dominated, Exceeds, Region, s
 from dpcheck.bounds.calibration import NotPrivate
@@ -44,14 +44,12 @@ def lower() -> Decision:
             "lower bounds of private stochastic convex optimisation",
             "Bassily et al. 2014, 2019; Steinke and Ullman 2016 for log(1/delta)",
         ),
-        Inequality(
-            "log(1/delta) is 1 at least for delta <= 1/3", Integer(1), log(1 / delta), over(delta <= Rational(1, 3))
-        ),
+        Inequality("log(1/delta) is 1 at least for delta <= 1/3", 1, log(1 / delta), over(delta <= Rational(1, 3))),
         # Each bound outgrows what bounds every risk, and that they fit together at mu of order one.
         Exceeds(
             "without a ceiling the convex bound outgrows 2 L D, which bounds every risk, as d grows",
             CONVEX,
-            Integer(2),
+            2,
             Region(level >= 1),
             {d: s},
         ),
@@ -85,12 +83,9 @@ def estimated_constant() -> Decision:
     """Any estimate of the upper bound of the Lipschitz constant can be used for L."""
     return conditional(
         Enumerated(
-            "no record is 1: the estimate from the data is 0, no noise, the output is 0",
-            chance_zero,
-            (10, 0),
-            Fraction(1),
+            "no record is 1: the estimate from the data is 0, no noise, the output is 0", chance_zero, (10, 0), 1
         ),
-        Enumerated("one record is 1: noise, and the output 0 has probability 0", chance_zero, (10, 1), Fraction(0)),
+        Enumerated("one record is 1: noise, and the output 0 has probability 0", chance_zero, (10, 1), 0),
         Counterexample(
             "no epsilon and delta < 1 serve: the chances of {0} are 1 and 0",
             chance <= exp(epsilon) * other + delta,

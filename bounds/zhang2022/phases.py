@@ -55,7 +55,7 @@ def letters(level: Any) -> tuple[Step, ...]:
         ),
         Inequality(
             "log n is log 2 at least from n = 2 on, so that K = log n is 1/2 at least to a base of at most 4",
-            log(Integer(2)),
+            log(2),
             COUNT,
             over(n >= 2),
         ),
@@ -121,9 +121,7 @@ FULL = Eq(Integer(2) ** COUNT, n)
 
 
 @claim("Z17", Kind.SCHEDULE, location="Algorithms 2, 4 and 5", count=COUNT, full=FULL)
-@carries("zhang2022.theorem_3_4", {"K": floor(log(n) / log(2))})
-@carries("zhang2022.theorem_4_5", {"K": floor(log(n) / log(2))})
-@carries("zhang2022.corollary_b_6", {"K": floor(log(n) / log(2))})
+@carries(("zhang2022.theorem_3_4", "zhang2022.theorem_4_5", "zhang2022.corollary_b_6"), {"K": floor(log(n) / log(2))})
 def base_two() -> Decision:
     """With K = {count} phases 2^K is n, that is {full}, so that mu_K = mu n."""
     return conditional(

@@ -354,9 +354,7 @@ def final() -> Decision:
         Quoted("(24) at k - 1", "Z35"),
         *letters(LOG),
         Identity(
-            "257 mu_k/(2 mu_{k-1}) in each of K - 1 phases",
-            lambda: 257 * (mu * 2**k) / (2 * mu * 2 ** (k - 1)),
-            Integer(257),
+            "257 mu_k/(2 mu_{k-1}) in each of K - 1 phases", lambda: 257 * (mu * 2**k) / (2 * mu * 2 ** (k - 1)), 257
         ),
         Cited("the sum of |y_{k+1}|^2 - |y_k|^2 telescopes, and |y_1| >= 0", "telescoping"),
         Inequality("K = log2 n: the first three terms are within half of the bound", terms, middle, SUM, (c, 5)),

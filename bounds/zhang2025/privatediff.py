@@ -194,7 +194,7 @@ def restart_sensitivity() -> Decision:
     """
     return refuted(
         *(
-            Enumerated(f"n = m = {size}, {inner} inner steps", restart_difference, (size, inner), Fraction(2))
+            Enumerated(f"n = m = {size}, {inner} inner steps", restart_difference, (size, inner), 2)
             for size, inner in ((2, 1), (2, 3), (10, 2))
         ),
         Counterexample("m = n = 2 and C_1 = 1: 2 against 1", moved <= 2 * C_1 / m, {moved: 2, C_1: 1, m: 2}),
@@ -233,9 +233,9 @@ def difference_sensitivity() -> Decision:
             moved <= 2 * C / m,
             {moved: Rational(24, 25), C: Rational(23, 8), m: 10},
         ),
-        Enumerated("the second cause, m = 2 of n = 3", second_batch, (3, 2), Fraction(2)),
+        Enumerated("the second cause, m = 2 of n = 3", second_batch, (3, 2), 2),
         Counterexample("there C_{2,1} = 1: 4 C/m", moved <= 2 * C / m, {moved: 2, C: 1, m: 2}),
-        Enumerated("both gradients on z_r at released points: 2 C/m", same_batch, (3, 2), Fraction(1)),
+        Enumerated("both gradients on z_r at released points: 2 C/m", same_batch, (3, 2), 1),
         readings={
             "given the past outputs, as printed": "refuted",
             "given y_{r+1} too, independent minibatches": "refuted",
@@ -255,11 +255,11 @@ def previous_batch() -> Decision:
     neighbouring datasets, so that one of the m terms changes.
     """
     return refuted(
-        Enumerated("m = 2 of n = 3, all pairs of minibatches", second_batch, (3, 2), Fraction(2)),
-        Enumerated("listed in the order of the dataset", second_batch, (3, 2, False), Fraction(2)),
-        Enumerated("m = n = 2", second_batch, (2, 2), Fraction(2)),
+        Enumerated("m = 2 of n = 3, all pairs of minibatches", second_batch, (3, 2), 2),
+        Enumerated("listed in the order of the dataset", second_batch, (3, 2, False), 2),
+        Enumerated("m = n = 2", second_batch, (2, 2), 2),
         Counterexample("C_{2,1} = 1 and m = 2: 4 C/m = 2 against 1", moved <= 2 * C / m, {moved: 2, C: 1, m: 2}),
-        Enumerated("both gradients on z_r: 2 C/m", same_batch, (3, 2), Fraction(1)),
+        Enumerated("both gradients on z_r: 2 C/m", same_batch, (3, 2), 1),
         Identity("two terms change, each by at most 2 C", lambda: 2 * (2 * C) / m, 4 * C / m),
         Cited("without replacement a minibatch holds the record once", "Algorithm 3, step 2"),
         readings={"z_{r-1} is drawn from D and from D'": "refuted", "both gradients of step 7 on z_r": "proved"},
@@ -279,9 +279,9 @@ def telescoping() -> Decision:
     """
     estimate, gradient, built, now, subtracted = symbols("estimate gradient built now subtracted", real=True)
     return refuted(
-        Enumerated("without noise in ytilde_1 nothing is left over", left_over, (Fraction(0),), Fraction(0)),
+        Enumerated("without noise in ytilde_1 nothing is left over", left_over, (Fraction(0),), 0),
         Enumerated("noise 1/2 in ytilde_1 leaves -1/2", left_over, (Fraction(1, 2),), Fraction(-1, 2)),
-        Enumerated("noise -3 leaves 3", left_over, (Fraction(-3),), Fraction(3)),
+        Enumerated("noise -3 leaves 3", left_over, (Fraction(-3),), 3),
         Counterexample(
             "there v_2 is not grad_x at (x_1, y_2) = (1/2, 2/5)",
             Eq(estimate, gradient),

@@ -96,7 +96,7 @@ def smoothness() -> Decision:
 def cross() -> Decision:
     """Under Assumption 3 the norm of grad_xy L is at most l."""
     return conditional(
-        Enumerated("the cross derivative of the instance is 3 h'(x), and h'(0) is", slope, (Fraction(0),), Fraction(1)),
+        Enumerated("the cross derivative of the instance is 3 h'(x), and h'(0) is", slope, (Fraction(0),), 1),
         Counterexample("3 against l = 1", b <= l, {b: 3, l: 1}),
         Cited("the joint Hessian sends (0, v) to (grad_xy v, grad_yy v), of norm at most l |v|", "joint smoothness"),
         AtMost("and the first part is no longer than the whole, squared", b**2, b**2 + c**2),

@@ -137,9 +137,9 @@ def cited_theorem() -> Decision:
     with step 1/(mu i) on datasets that differ in one of n records has |y_i - y'_i| <= {PRINTED}.
     """
     return refuted(
-        Enumerated("the mean distance, n = 2, one step", expected_distance, (2, 1, TENTH), Fraction(1)),
-        Enumerated("and after three steps", expected_distance, (2, 3, TENTH), Fraction(1)),
-        Enumerated("the largest distance over the draws", largest_distance, (2, 3, TENTH), Fraction(2)),
+        Enumerated("the mean distance, n = 2, one step", expected_distance, (2, 1, TENTH), 1),
+        Enumerated("and after three steps", expected_distance, (2, 3, TENTH), 1),
+        Enumerated("the largest distance over the draws", largest_distance, (2, 3, TENTH), 2),
         RANGE,
         ABOVE,
         Identity(
@@ -183,7 +183,7 @@ def sensitivity() -> Decision:
             moved <= PRINTED,
             {moved: 2, **SMALL},
         ),
-        Enumerated("the largest distance over the draws, m = 1", largest_distance, (2, 3, TENTH), Fraction(2)),
+        Enumerated("the largest distance over the draws, m = 1", largest_distance, (2, 3, TENTH), 2),
         CONTRACTION,
         Enumerated(
             "not where clipping acts: records 1, -1 against -1, -1, C_0 = 1/10, four steps move "
@@ -225,12 +225,7 @@ def boundedness() -> Decision:
     at = {moved: 1, bound: 2, beta: 1, mu: 1, n: 2, least: Rational(1, 2) - 10}
     return conditional(
         # Give an instance that makes the bound with M negative.
-        Enumerated(
-            "f = z y - y^2/2 - 10 <= -19/2: y moves by 1 at n = 2",
-            full_batch_distance,
-            (2, 3, Fraction(1)),
-            Fraction(1),
-        ),
+        Enumerated("f = z y - y^2/2 - 10 <= -19/2: y moves by 1 at n = 2", full_batch_distance, (2, 3, Fraction(1)), 1),
         Counterexample("the printed bound with the upper bound M = -19/2 is negative", moved <= shifted, at),
         # Give a loss f <= 0 whose Phi has no lower bound.
         Identity("Phi of f = -sqrt(1 + x^2) - y^2/2, squared", lambda: FALLING**2, 1 + x**2),

@@ -41,8 +41,7 @@ def _inside(expression: Any) -> Any:
 
 
 @claim("003:Thm1", Kind.CALIBRATION, location="Theorem 1")
-@carries("zhang2025.theorem_1_existential", {"sigma_x": SIGMA_X, "sigma_y": SIGMA_Y})
-@carries("zhang2025.theorem_2", {"sigma_x": SIGMA_X, "sigma_y": SIGMA_Y})
+@carries(("zhang2025.theorem_1_existential", "zhang2025.theorem_2"), {"sigma_x": SIGMA_X, "sigma_y": SIGMA_Y})
 def theorem() -> Decision:
     """There are absolute constants c_1, c_2, c_3 such that Algorithm 1 with sigma_x = {SIGMA_X} and sigma_y = {SIGMA_Y}
     is (epsilon, delta)-DP for all epsilon < c_1 m^2 T/n^2 and 0 < delta < 1.

@@ -207,8 +207,8 @@ def theorem() -> Decision:
             {q: SHARE, delta: FAILURE},
         ),
         # Records 2n and -2n: the restart moves by 2 C_1, for which no constant is enough.
-        Enumerated("m = n = 2: v_1 moves by 2 C_1, C_1 = 1", restart_difference, (2, 1), Fraction(2)),
-        Enumerated("m = n = 30: the same", restart_difference, (30, 1), Fraction(2)),
+        Enumerated("m = n = 2: v_1 moves by 2 C_1, C_1 = 1", restart_difference, (2, 1), 2),
+        Enumerated("m = n = 30: the same", restart_difference, (30, 1), 2),
         Identity(
             "the noise of v_1, sigma_x1 C_1 at R = T = 1, in units of that move",
             multiplier,

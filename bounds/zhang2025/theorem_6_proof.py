@@ -128,7 +128,7 @@ def no_clipping() -> Decision:
             "f = z h(x) - y^2/2 meets A1 to A4; at x_r = x_{r-1} = 0 records 1 and -1 differ by",
             sample_difference,
             (1, -1),
-            Fraction(2),
+            2,
         ),
         Counterexample(
             "which (l + kappa l)|x_r - x_{r-1}| = 0 does not bound",

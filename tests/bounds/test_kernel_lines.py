@@ -18,7 +18,7 @@ import tables
 from mpmath import mpf
 
 from dpcheck.bounds import crossing, lines
-from dpcheck.bounds.coq import kernel, roots, scripts
+from dpcheck.bounds.coq import kernel, products, scripts
 from dpcheck.bounds.coq.statement import Statement, statement
 from dpcheck.bounds.evidence import AtMost
 from dpcheck.bounds.prover import Domain, Inequality
@@ -221,7 +221,7 @@ def test_every_script_of_the_library_is_made_of_tactics() -> None:
 ])  # fmt: skip
 def test_a_root_is_squared_where_the_rest_is_above_it(line: str, proved: bool) -> None:
     _, (step,) = crossing.claim((lines.claims(line) or [{}])[0])
-    assert bool(list(roots.scripts(step))) is proved
+    assert bool(list(products.by_root(step))) is proved
 
 
 @pytest.fixture(scope="module")

@@ -207,8 +207,8 @@ def test_critical_values(name: str) -> None:
 
 def test_a_constant_that_says_nothing_is_flagged() -> None:
     room = inequality(-a, c * a, Domain({a: (0, 5)}), constant=(c, 7)).tightness()
-    assert room.vacuous
-    assert not TRUE["means"].tightness().vacuous
+    assert room.status == "any"
+    assert TRUE["means"].tightness().status != "any"
 
 
 def test_a_constant_on_the_smaller_side() -> None:

@@ -14,7 +14,6 @@ import sympy
 from sympy import Abs, Float, Ge, Le, Lt, Max, Rational, Symbol, cbrt, erf, exp, log, oo, sqrt, symbols
 
 from dpcheck.bounds import registry
-from dpcheck.bounds.formula import formula
 from dpcheck.bounds.prover import Domain, Inequality, ball, forms, search, smt
 from dpcheck.bounds.prover.decide import NO_POINT, decide
 from dpcheck.bounds.prover.domain import Names
@@ -196,16 +195,11 @@ def test_a_refuting_point_is_one_where_both_sides_are_defined() -> None:
 
 
 def test_floating_point_numbers_keep_their_digits() -> None:
-    assert formula(0.1) == Rational(1, 10)
-    assert formula(0.30000000000000004) == Rational("0.30000000000000004")
-    assert formula(Float("0.1000000000000000000000001", 40)) == Rational("0.1000000000000000000000001")
-    assert formula(Float("1e400")) == 10**400
-    assert formula(Float("-2.5e-500")) == -Rational(5, 2) / 10**500
     more = Float("0.1000000000000000000000001", 40)
     assert inequality(more * a, a / 10, Domain({a: (1, 2)})).outcome().verdict == "refuted"
     assert inequality(a, Float("1e400"), Domain({a: (0, 1)})).outcome().verdict == "proved"
     with pytest.raises(InputError, match="floating-point number must have an exponent below"):
-        formula(Float("1e100000"))
+        inequality(a, Float("1e100000"), Domain({a: (0, 1)}))
 
 
 even, odd, prime = Symbol("e", even=True), Symbol("o", odd=True), Symbol("q", prime=True)
@@ -278,7 +272,6 @@ def test_tightness_never_prevents_a_verdict() -> None:
         assert each.outcome().verdict == verdict
         room = each.tightness()
         assert room.status == status
-        assert room.vacuous == (status == "any")
         assert room.to_dict()["says"] == room.says
         assert "nothing" not in room.says
 
