@@ -1,7 +1,9 @@
 """What a published table or figure is made of: cells, the numbers printed in them, settings and where each is from."""
 
+import csv
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any
 
 Value = str | float
@@ -21,6 +23,13 @@ class Setting:
     name: str
     value: str
     source: str
+
+
+def settings_stated(experiment: str) -> tuple[Setting, ...]:
+    """Return what ``settings.csv`` has of an experiment, in its order."""
+    with Path(__file__).with_name("settings.csv").open(encoding="utf-8", newline="") as stream:
+        rows = [row for row in csv.DictReader(stream) if row.pop("experiment") == experiment]
+    return tuple(Setting(**row) for row in rows)
 
 
 @dataclass(frozen=True)
