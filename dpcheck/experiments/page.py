@@ -183,8 +183,8 @@ def marked(shown: Table, *, details: bool) -> list[dict[str, str]]:
 def older(experiment: Experiment, results: Sequence[Result]) -> list[str]:
     """Say which runs have an older tuning, and how settings are chosen anew and cells run again."""
     return [
-        f"older tuning, settings chosen by one run, noise {noise}: {'; '.join(cells)}. `python -m "
-        f"dpcheck.experiments.auc_runs {noise}` chooses by {TUNING_SEEDS} seeds, `python -m dpcheck.experiments.runner "
+        f"older tuning, settings chosen by one run, noise {noise}: {'; '.join(cells)}. In a checkout "
+        f"`python tests/keep_runs.py choose {noise}` chooses by {TUNING_SEEDS} seeds, `python tests/keep_runs.py run "
         f"FOLDER {experiment.id} CELLS {noise}` runs cells with the choice"
         for noise, cells in tuned_by_one_run(results).items()
     ]
