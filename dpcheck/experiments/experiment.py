@@ -45,9 +45,7 @@ class Cell:
     costs: Mapping[str, float] = field(default_factory=dict)  # noise -> what a run costs with it, if something else
     seeds: int = 0  # runs behind a measured number, where the experiment's are too dear; 0 for the experiment's
     not_run: str = ""  # why the cell is left out unless it is asked for; empty for cells that are run
-    tuning: Mapping[str, int] = field(
-        default_factory=dict
-    )  # noise -> the runs behind the choice of its settings
+    tuning: Mapping[str, int] = field(default_factory=dict)  # noise -> the runs behind the choice of its settings
 
     @property
     def name(self) -> str:
