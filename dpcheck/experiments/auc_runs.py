@@ -61,7 +61,6 @@ from dpcheck.experiments.experiment import (
     UNCLIPPED,
     Plan,
     settings_for,
-    silent,
 )
 from dpcheck.problems.auc import AUC, auc_score
 from dpcheck.problems.auc_mlp import AUCMLP
@@ -151,7 +150,7 @@ def solver_of(plan: Plan, problem: AUC | AUCMLP, noise: str, seed: int) -> Solve
     claim: dict[str, Any] = {"epsilon": plan["epsilon"] or 1.0, "delta": plan["delta"]}
     if noise in (CERTIFIED, CLIPPED):
         solver = configure(plan["algorithm"], problem, **claim, **asked)
-        return solver if noise == CERTIFIED else silent(solver)
+        return solver if noise == CERTIFIED else solver.quiet()
     if plan.get("as_printed"):
         return configure(plan["algorithm"], problem, **claim, **asked, variant="as_printed", private=noise != NONE)
     clear = configure(plan["algorithm"], problem, **claim, **asked, private=False)

@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -56,11 +56,6 @@ class Cell:
     def cost(self, noise: str) -> float:
         """Return the seconds that a run with this noise takes."""
         return self.costs.get(noise, self.seconds)
-
-
-def silent(solver: Any) -> Any:
-    """Return a configured algorithm without its noise."""
-    return replace(solver, **{number.name: 0.0 for number in fields(solver) if number.name.startswith("sigma")})
 
 
 def settings_for(plan: Plan, noise: str) -> dict[str, Any]:

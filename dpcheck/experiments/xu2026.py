@@ -28,7 +28,6 @@ from dpcheck.experiments.experiment import (
     Experiment,
     Plan,
     settings_stated,
-    silent,
 )
 from dpcheck.problems.matrix_sensing import MatrixSensing
 from dpcheck.problems.sensing import Sensing
@@ -90,7 +89,7 @@ def solver_of(plan: Plan, target: Problem, noise: str) -> Solver:
     method, steps, settings = plan["method"], plan["steps"], settings_of(plan)
     if noise in (CERTIFIED, CLIPPED):
         solver: Solver = configure(method, target, **CLAIM, **settings)
-        return solver if noise == CERTIFIED else silent(solver)
+        return solver if noise == CERTIFIED else solver.quiet()
     if method == "privatediff":
         return configure(method, target, **CLAIM, **settings, variant="as_printed", sensitivity_y=2 / RECORDS)
     if method == "dp_rgda":
