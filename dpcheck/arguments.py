@@ -56,7 +56,7 @@ def _head(annotation: Any) -> tuple[str, bool] | None:
 
 
 @cache
-def _asked(protocol: type) -> set[str]:
+def _asked(protocol: Any) -> set[str]:
     """Return the methods that a protocol names."""
     further = ("__contains__", "__getitem__", "__setitem__")
     return {name for name, part in vars(protocol).items() if callable(part) and (name[0] != "_" or name in further)}
