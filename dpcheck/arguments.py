@@ -6,7 +6,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache, partial, wraps
+from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from dpcheck.errors import InputError, one_line
@@ -55,13 +55,6 @@ def _head(annotation: Any) -> tuple[str, bool] | None:
     return (others[0], "None" in kinds) if len(others) == 1 and others[0].isidentifier() else None
 
 
-@cache
-def _asked(protocol: Any) -> set[str]:
-    """Return the methods that a protocol names."""
-    further = ("__contains__", "__getitem__", "__setitem__")
-    return {name for name, part in vars(protocol).items() if callable(part) and (name[0] != "_" or name in further)}
-
-
 def _require_kind(name: str, value: Any, kind: str, optional: bool, known: Mapping[str, Any]) -> None:
     if value is None and optional:
         return
@@ -82,7 +75,9 @@ def _require_kind(name: str, value: Any, kind: str, optional: bool, known: Mappi
         if not inspect.isclass(wanted) or not wanted.__module__.startswith("dpcheck."):
             return
         if getattr(wanted, "_is_protocol", False):
-            good = all(map(partial(hasattr, value), _asked(wanted))) and not hasattr(value, "__array__")
+            asked = [part for part in vars(wanted) if callable(vars(wanted)[part]) and not part.startswith("_")]
+            asked += [part for part in ("__contains__", "__getitem__", "__setitem__") if part in vars(wanted)]
+            good = all(hasattr(value, part) for part in asked) and not hasattr(value, "__array__")
             good = good and not isinstance(value, list | tuple)
         else:
             good = isinstance(value, wanted)
