@@ -1,8 +1,8 @@
 """Privacy events: what a run released about its data, described and not analysed.
 
-The multipliers are the noise's standard deviation (Gaussian) or scale (Laplace) over the
-sensitivity BETWEEN NEIGHBOURS of the query the noise is added to. Example: the mean of m
-per-record gradients of norm at most G, under replace-one neighbours, has sensitivity 2 G / m.
+The multipliers are the noise's standard deviation (Gaussian) or scale (Laplace) over the sensitivity BETWEEN NEIGHBOURS
+of the query the noise is added to. Example: the mean of m per-record gradients of norm at most G, under replace-one
+neighbours, has sensitivity 2 G / m.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any, Literal, TypeAlias, get_args
 
 from dpcheck.arguments import checked
@@ -83,8 +84,7 @@ def _shown(value: int) -> str:
 
 Scheme: TypeAlias = Literal["poisson", "without_replacement", "with_replacement"]
 Neighbours: TypeAlias = Literal["replace_one", "add_or_remove_one"]
-_MOST_DRAWS = 10**15
-MOST_RECORDS = 256
+MOST_RECORDS, _MOST_DRAWS, _MOST_BINS = 256, 10**15, 10**7
 
 
 @dataclass(frozen=True)
@@ -133,14 +133,13 @@ class Sampled:
     records: int = 1
 
     def __post_init__(self) -> None:
-        good = isinstance(self.mechanisms, tuple) and len(self.mechanisms) > 0
-        good = good and (all(isinstance(part, Gaussian) for part in self.mechanisms) or self.laplace)
+        parts = self.mechanisms if isinstance(self.mechanisms, tuple) else ()
+        good = bool(parts) and (self.laplace or all(isinstance(part, Gaussian) for part in parts))
         require(good, "mechanisms", "be a tuple such as (Gaussian(1.5),), or one of a Laplace", self.mechanisms)
-        schemes, relations = get_args(Scheme), get_args(Neighbours)
-        require_known(self.scheme, schemes, "scheme")
+        require_known(self.scheme, get_args(Scheme), "scheme")
         if self.neighbours is None:
             object.__setattr__(self, "neighbours", "add_or_remove_one" if self.scheme == "poisson" else "replace_one")
-        require_known(self.neighbours, relations, "neighbours")
+        require_known(self.neighbours, get_args(Neighbours), "neighbours")
         drawn = "not be Laplace when scheme is with_replacement"
         require(not (self.laplace and self.scheme == "with_replacement"), "mechanisms", drawn, self.mechanisms)
         require_count(self.records, "records")
@@ -160,8 +159,8 @@ class Sampled:
             require(self.batch <= self.population, "batch", most, _shown(int(self.batch)))
         else:
             require(self.batch <= _MOST_DRAWS, "batch", "be at most 1e15 with replacement", _shown(int(self.batch)))
-        only = f"be replace_one when scheme is {self.scheme}"
-        require(self.neighbours == "replace_one", "neighbours", only, self.neighbours)
+        replaced = self.neighbours == "replace_one"
+        require(replaced, "neighbours", f"be replace_one when scheme is {self.scheme}", self.neighbours)
 
     @property
     def laplace(self) -> bool:
@@ -195,9 +194,6 @@ class Sampled:
         """The multiplier of the one Gaussian, 1/sqrt(sum 1/z_i^2), that the mechanisms amount to, or of the Laplace."""
         shift = math.hypot(*(shift_of(part.noise_multiplier) for part in self.mechanisms))
         return math.inf if shift == 0 else 1 / shift
-
-
-_MOST_BINS = 10**7
 
 
 @dataclass(frozen=True)
@@ -286,9 +282,8 @@ class Disjoint:
     events: tuple[Gaussian, ...]
 
     def __post_init__(self) -> None:
-        good = isinstance(self.events, tuple) and len(self.events) > 0
-        good = good and all(isinstance(part, Gaussian) for part in self.events)
-        require(good, "events", "be a nonempty tuple of Gaussian", self.events)
+        good = isinstance(self.events, tuple) and all(isinstance(part, Gaussian) for part in self.events)
+        require(good and len(self.events) > 0, "events", "be a nonempty tuple of Gaussian", self.events)
 
     @property
     def worst(self) -> Gaussian:
@@ -323,7 +318,6 @@ class Measured:
     confidence: float
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         require(isinstance(self.event, Event), "event", "be a dpcheck event", self.event)
         require_confidence(self.confidence)
 
@@ -362,7 +356,7 @@ def scaled(events: Sequence[Event], factor: float) -> tuple[Event, ...]:
             case Gaussian() | Laplace():
                 return replace(event, noise_multiplier=event.noise_multiplier * factor)
             case Sampled():
-                return replace(event, mechanisms=tuple(one(part) for part in event.mechanisms))
+                return replace(event, mechanisms=tuple(map(one, event.mechanisms)))
             case RandomAllocation():
                 return replace(event, mechanism=one(event.mechanism))
             case Repeated():
@@ -370,15 +364,10 @@ def scaled(events: Sequence[Event], factor: float) -> tuple[Event, ...]:
                 while isinstance(event, Repeated):  # as deep as it may be
                     counts.append(event.count)
                     event = event.event
-                event = one(event)
-                for count in reversed(counts):
-                    event = Repeated(event, count)
-                return event
-            case Disjoint():
-                return replace(event, events=tuple(one(part) for part in event.events))
-        raise AssertionError(event)
+                return reduce(Repeated, reversed(counts), one(event))
+        return replace(event, events=tuple(map(one, event.events)))  # a Disjoint
 
-    return tuple(one(event) for event in events)
+    return tuple(map(one, events))
 
 
 def read_events(events: Any) -> tuple[Event, ...]:
@@ -402,8 +391,7 @@ def read_events(events: Any) -> tuple[Event, ...]:
     InputError
         For anything else, events of dp_accounting of a kind that dpcheck does not compute included.
     """
-    many = isinstance(events, Sequence) and not isinstance(events, str)
-    items = tuple(events) if many else (events,)
+    items = tuple(events) if isinstance(events, Sequence) and not isinstance(events, str) else (events,)
     if all(isinstance(item, Event) for item in items):
         return items
     from dpcheck.accounting.other_events import read_other_events

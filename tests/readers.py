@@ -42,8 +42,9 @@ APART = {
     "audits.running.guest", "audits.running.isolated", "audits.running.visitor", "bounds.coq.kernel",
     "bounds.coq.statement", "bounds.formulas.formula", "bounds.ledger", "bounds.prover.smt", "bounds.workers",
     "dpcheck.accounting.matrix_noise", "dpcheck.checks.expected", "dpcheck.checks.shipped",
-    "dpcheck.commands.inputs", "dpcheck.compiled.numba_private", "dpcheck.datasets",
-    "dpcheck.experiments.auc_runs", "dpcheck.experiments.runner", "dpcheck.experiments.table",
+    "dpcheck.commands.inputs", "dpcheck.compiled.numba_private", "dpcheck.data.entries", "dpcheck.datasets",
+    "dpcheck.experiments.auc_runs", "dpcheck.experiments.experiment", "dpcheck.experiments.runner",
+    "dpcheck.experiments.table",
     "dpcheck.experiments.yang2022", "dpcheck.pytest_plugin", "dpcheck.reading", "dpcheck.report.html",
     "dpcheck.running.process_pool", "dpcheck.running.store",
 }  # fmt: skip

@@ -17,7 +17,7 @@ from dpcheck.accounting.other_events import between_replaced
 from dpcheck.accounting.sampling_below import sampled_epsilon_below
 from dpcheck.arguments import checked
 from dpcheck.errors import one_line
-from dpcheck.events import Event, Gaussian, Laplace, Repeated, Sampled, read_events
+from dpcheck.events import Disjoint, Event, Gaussian, Laplace, Repeated, Sampled, read_events
 from dpcheck.shown import Result
 
 _SAME = 1e-3  # relative: what an accountant's grid may differ by
@@ -157,6 +157,7 @@ def _named(singles: Sequence[tuple[Any, int]], relation: str) -> Any:
     changed = 2 if relation == "replace_one" else 1
     made = []
     for event, count in singles:
+        event = event.worst if isinstance(event, Disjoint) else event  # which is as private as all of its parts
         noise = event.noise_multiplier * changed
         laplace = isinstance(event, Laplace) or (isinstance(event, Sampled) and event.laplace)
         plain = dp.LaplaceDpEvent(noise) if laplace else dp.GaussianDpEvent(noise)

@@ -135,9 +135,11 @@ class Algorithm:
         draws them by other means than one ``rng.choice(n, ...)`` or ``rng.integers(n, ...)``.
     rate : RateClaim, optional
         A rate that is promised, too.
-    contraction, diameter : float or StrongConvexity, and float, optional
-        As in :func:`dpcheck.certify`, for a certificate of the final output alone, or what the contraction follows
-        from. A check looks for steps that expand distances more.
+    contraction : float or StrongConvexity, optional
+        As in :func:`dpcheck.certify`, for a certificate of the final output alone, or what it follows from. A check
+        looks for steps that expand distances more.
+    diameter : float, optional
+        Of the domain that a step projects into, over its sensitivity, as in :func:`dpcheck.certify`.
     last_only : bool
         Whether a run of ``step`` releases its last state alone; the certificate then needs ``contraction``.
 
@@ -197,10 +199,9 @@ class Algorithm:
         require_count(self.steps, f"steps of {self.name}")
         require(self.run is None or self.steps == 1, f"steps of {self.name}", "be left out beside run", self.steps)
         require(self.run is None or self.update is None, f"update of {self.name}", "come with step", "run")
-        for what in ("data", "replacements"):
-            good = what != "data" and getattr(self, what) is None
-            good = good or has_records(getattr(self, what))
-            require(good, f"{what} of {self.name}", "be an array or a list of records", getattr(self, what))
+        for what, given in (("data", self.data), ("replacements", self.replacements)):
+            good = has_records(given) or (given is None and what != "data")
+            require(good, f"{what} of {self.name}", "be an array or a list of records", given)
         require(self.rate is None or isinstance(self.rate, RateClaim), "rate", "be a dpcheck.RateClaim", self.rate)
         if self.contraction is not None or self.diameter is not None:
             in_domain(lipschitz(self.contraction), self.diameter)
@@ -208,16 +209,15 @@ class Algorithm:
         good = isinstance(self.last_only, bool) and (self.step is not None or not self.last_only)
         require(good, f"last_only of {self.name}", "be true or false, and come with a step", self.last_only)
         events = None if self.events is None else read_events(self.events)
-        theirs = events is not None and not all(isinstance(event, Event) for event in _listed(self.events))
-        strange = [
-            event for event in _inner(events or ()) if getattr(event, "laplace", isinstance(event, RandomAllocation))
-        ]
+        inner = _inner(events or ())
+        strange = [event for event in inner if getattr(event, "laplace", isinstance(event, RandomAllocation))]
         unread = "not be Laplace noise on a minibatch or a random allocation, which no check reads"
         require(not strange, f"events of {self.name}", unread, strange)
-        theirs = theirs or any(
-            isinstance(e, Sampled) and e.neighbours == "add_or_remove_one" for e in _inner(events or ())
-        )
-        object.__setattr__(self, "relation", "add_or_remove_one" if theirs else "replace_one")
+        listed = self.events if isinstance(self.events, Sequence) else [self.events]
+        added = any(isinstance(event, Sampled) and event.neighbours == "add_or_remove_one" for event in inner)
+        # events of other libraries are read under add-or-remove-one neighbours
+        added |= events is not None and not all(isinstance(event, Event) for event in listed)
+        object.__setattr__(self, "relation", "add_or_remove_one" if added else "replace_one")
         object.__setattr__(self, "events", events)
 
     @property
@@ -387,10 +387,6 @@ def _inner(events: Sequence[Event]) -> list[Event]:
     """Return the events without their repetitions."""
     inner = [event.event if isinstance(event, Repeated) else event for event in events]
     return _inner(inner) if any(isinstance(event, Repeated) for event in inner) else inner
-
-
-def _listed(events: Any) -> list[Any]:
-    return list(events) if isinstance(events, Sequence) else [events]
 
 
 def _declared_at() -> str:

@@ -12,29 +12,7 @@ NAMES = (
 
 
 def find(name: str) -> Experiment:
-    """Return the experiment of this name.
-
-    Parameters
-    ----------
-    name : str
-        One of :data:`NAMES`.
-
-    Returns
-    -------
-    Experiment
-        The experiment.
-
-    Raises
-    ------
-    InputError
-        For an unknown name.
-
-    Examples
-    --------
-    >>> from dpcheck.experiments import find
-    >>> find("xu2026.table_2").metrics
-    ('Phi', 'gradient norm', 'lambda_min')
-    """
+    """Return the experiment of this name, one of :data:`NAMES`; InputError for another."""
     require_known(name, NAMES, "experiment")
     paper, _, place = name.partition(".")
     experiment: Experiment = getattr(importlib.import_module(f"dpcheck.experiments.{paper}"), place.upper())

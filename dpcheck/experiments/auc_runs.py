@@ -27,8 +27,7 @@ constants that are proved for the whole domain, since nothing else bounds a grad
 Settings that no paper prints are tried on training rows, a run a seed at the privacy of the cell, on four fifths of the
 training rows of that seed, scored on the other fifth. The candidate with the largest median is run with further seeds
 until it has three runs and leads still, so that no lucky run wins. ``kept/choices.csv`` has the runs, and the leader of
-each group in it is the setting, so that no setting is typed by hand. ``python -m dpcheck.experiments.auc_runs
-[WORD...]`` makes the missing runs of the choices with all of these words: data, model, algorithm, noise, epsilon.
+each group in it is the setting, so that no setting is typed by hand; a checkout's ``tests/keep_runs.py`` makes them.
 
 Yang et al. 2022, Table 2, with certified noise: linear scores have the printed step, and clipping norms C in w and C/2
 in v; perceptrons have steps as well. Without privacy a perceptron on digits has steps alone, and everything else has
@@ -37,16 +36,14 @@ paper names, on Fashion-MNIST with thinned positives.
 """
 
 import csv
-import io
 import json
 import math
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -62,15 +59,12 @@ from dpcheck.experiments.experiment import (
     NONE,
     PUBLISHED,
     UNCLIPPED,
-    Cell,
     Plan,
     settings_for,
-    silent,
 )
 from dpcheck.problems.auc import AUC, auc_score
 from dpcheck.problems.auc_mlp import AUCMLP
 from dpcheck.running.executor import one_blas_thread
-from dpcheck.running.files import write_text
 from dpcheck.solvers import configure
 
 IJCNN1_TRAIN = 39_992  # 80 % of its 49,990 training rows: Table 3 of Yang et al.
@@ -156,7 +150,7 @@ def solver_of(plan: Plan, problem: AUC | AUCMLP, noise: str, seed: int) -> Solve
     claim: dict[str, Any] = {"epsilon": plan["epsilon"] or 1.0, "delta": plan["delta"]}
     if noise in (CERTIFIED, CLIPPED):
         solver = configure(plan["algorithm"], problem, **claim, **asked)
-        return solver if noise == CERTIFIED else silent(solver)
+        return solver if noise == CERTIFIED else solver.quiet()
     if plan.get("as_printed"):
         return configure(plan["algorithm"], problem, **claim, **asked, variant="as_printed", private=noise != NONE)
     clear = configure(plan["algorithm"], problem, **claim, **asked, private=False)
@@ -288,76 +282,3 @@ def candidates(data: str, model: str, noise: str) -> list[dict[str, Any]]:
 
 def _clips(clip: float) -> dict[str, Any]:
     return {"clip_w": clip, "clip_v": clip / 2}
-
-
-class Choice(NamedTuple):
-    """The candidates that are compared, each with its plan, and the noise that they are run with."""
-
-    words: set[str]
-    plans: dict[str, Plan]
-    noise: str
-
-
-def every_choice() -> Iterator[Choice]:
-    """Yield every choice."""
-    from dpcheck.experiments import yang2022, zhang2025
-
-    for cell in yang2022.TABLE_2.cells:
-        for noise in cell.noises if "epochs" in cell.plan else ():  # else a schedule of its own
-            yield _of_yang(cell, noise)
-    for epsilon in (*zhang2025.EPSILONS, math.inf):
-        yield _of_zhang(epsilon)
-
-
-def _of_yang(cell: Cell, noise: str) -> Choice:
-    from dpcheck.experiments import yang2022
-
-    data, model, algorithm, epsilon = cell.keys.values()
-    assert isinstance(data, str) and isinstance(model, str) and isinstance(algorithm, str)
-    assert isinstance(epsilon, float)
-    plans: dict[str, Plan] = {
-        json.dumps(candidate): yang2022.plan(data, model, algorithm, epsilon, 1e-6, candidate=candidate)
-        | ({"published": {}} if noise == NONE else {})
-        for candidate in candidates(data, model, noise)
-    }
-    return Choice({data, model, algorithm, noise, f"{epsilon:g}"}, plans, noise)
-
-
-def _of_zhang(epsilon: float) -> Choice:
-    from dpcheck.experiments import zhang2025
-
-    plan = zhang2025.auc_plan("fashion_mnist", "imbalanced", "privatediff", epsilon)
-    plans: dict[str, Plan] = {
-        json.dumps({"eta_x": eta}): plan | {"settings": plan["settings"] | {"eta_x": eta}} for eta in zhang2025.STEPS
-    }
-    noise = PUBLISHED if epsilon < math.inf else NONE
-    return Choice({"fashion_mnist", "mlp", "privatediff", noise, f"{epsilon:g}"}, plans, noise)
-
-
-def choose(words: Sequence[str]) -> None:
-    """Make the choices that have all of these words, as far as they are not made yet."""
-    for choice in every_choice():
-        if not set(words) <= choice.words or not choice.plans:
-            continue
-        name = group(next(iter(choice.plans.values())), choice.noise)
-        scores_of = {candidate: list(tried().get(name, {}).get(candidate, ())) for candidate in choice.plans}
-        while (seed := len(scores_of[candidate := best(scores_of)])) < TUNING_SEEDS:
-            auc = measure({**choice.plans[candidate], "holdout": True}, choice.noise, seed)["AUC"]
-            scores_of[candidate].append(auc)
-            line = [*name, candidate, str(seed), f"{auc:.6g}"]
-            print(*line, file=sys.stderr, flush=True)
-            _append(line)
-
-
-def _append(line: Sequence[str]) -> None:
-    """Write a further line to the file, below its heading."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    if not CHOICES.exists():
-        writer.writerow(COLUMNS)
-    writer.writerow(line)
-    write_text(CHOICES, (CHOICES.read_text("utf-8") if CHOICES.exists() else "") + stream.getvalue())
-
-
-if __name__ == "__main__":
-    choose(sys.argv[1:])

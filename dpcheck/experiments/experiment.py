@@ -1,7 +1,9 @@
 """What a published table or figure is made of: cells, the numbers printed in them, settings and where each is from."""
 
+import csv
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 Value = str | float
@@ -23,41 +25,27 @@ class Setting:
     source: str
 
 
+def settings_stated(experiment: str) -> tuple[Setting, ...]:
+    """Return what ``settings.csv`` has of an experiment, in its order."""
+    with Path(__file__).with_name("settings.csv").open(encoding="utf-8", newline="") as stream:
+        rows = [row for row in csv.DictReader(stream) if row.pop("experiment") == experiment]
+    return tuple(Setting(**row) for row in rows)
+
+
 @dataclass(frozen=True)
 class Cell:
-    """One place of a table: what tells it apart, what is printed there, and how it is run.
+    """One place of a table: what tells it apart, what is printed there, and how it is run."""
 
-    Attributes
-    ----------
-    keys : mapping
-        What the cell is called by, such as ``{"data": "ijcnn1", "epsilon": 1.0}``.
-    plan : mapping
-        All that its runs depend on but noise and seed, fit for JSON.
-    published : mapping
-        Metric -> the printed number; empty where the paper has none.
-    noises : tuple of str
-        Whose noise is run: that of the paper as published, and that which the accountant certifies.
-    seconds : float
-        What a run costs where none is kept: measured on a shortened run and extrapolated; 0 where nobody knows.
-    costs : mapping
-        Noise -> what a run costs with it, where that is something else.
-    seeds : int
-        Runs behind a measured number, where the experiment's are too dear; 0 for the experiment's.
-    not_run : str
-        Why the cell is left out unless it is asked for; empty for cells that are run.
-    tuning : mapping
-        Noise -> the runs that the choice of its settings rests on; empty where nothing was chosen.
-    """
-
-    keys: Mapping[str, Value]
-    plan: Plan
-    published: Mapping[str, float] = field(default_factory=dict)
-    noises: tuple[str, ...] = (PUBLISHED, CERTIFIED)
+    keys: Mapping[str, Value]  # what the cell is called by, such as {"data": "ijcnn1", "epsilon": 1.0}
+    plan: Plan  # all that its runs depend on but noise and seed, fit for JSON
+    published: Mapping[str, float] = field(default_factory=dict)  # metric -> the printed number, where there is one
+    noises: tuple[str, ...] = (PUBLISHED, CERTIFIED)  # whose noise is run
+    # What a run costs where none is kept: measured on a shortened run and extrapolated; 0 where nobody knows.
     seconds: float = 0.0
-    costs: Mapping[str, float] = field(default_factory=dict)
-    seeds: int = 0
-    not_run: str = ""
-    tuning: Mapping[str, int] = field(default_factory=dict)
+    costs: Mapping[str, float] = field(default_factory=dict)  # noise -> what a run costs with it, if something else
+    seeds: int = 0  # runs behind a measured number, where the experiment's are too dear; 0 for the experiment's
+    not_run: str = ""  # why the cell is left out unless it is asked for; empty for cells that are run
+    tuning: Mapping[str, int] = field(default_factory=dict)  # noise -> the runs behind the choice of its settings
 
     @property
     def name(self) -> str:
@@ -68,11 +56,6 @@ class Cell:
     def cost(self, noise: str) -> float:
         """Return the seconds that a run with this noise takes."""
         return self.costs.get(noise, self.seconds)
-
-
-def silent(solver: Any) -> Any:
-    """Return a configured algorithm without its noise."""
-    return replace(solver, **{number.name: 0.0 for number in fields(solver) if number.name.startswith("sigma")})
 
 
 def settings_for(plan: Plan, noise: str) -> dict[str, Any]:
@@ -99,53 +82,23 @@ class Curve:
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """A published table or figure.
-
-    Attributes
-    ----------
-    id, title, place : str
-        Its name, what it compares, and where it stands.
-    metrics : tuple of str
-        What a run measures, in the paper's units.
-    cells : tuple of Cell
-        In the order of the paper.
-    settings : tuple of Setting
-        With the source of each.
-    noise : str
-        What "noise as published" means here.
-    claimed : str
-        The privacy that the paper claims for a run; a key of the cells or a text.
-    measure : callable
-        ``(plan, noise, seed) -> metric -> number``, :data:`EPSILON` among them.
-    runs : int
-        Runs behind a printed number, 0 where the paper does not say.
-    spread : float
-        Standard deviation of such a run as the paper states it, 0 where it does not.
-    seeds : int
-        Runs behind a measured one.
-    missing : tuple of (str, str)
-        Parts that cannot be run here, and why.
-    panels : tuple of Curve
-        The panels of its picture.
-    data : tuple of str
-        Data sets that it needs.
-    """
+    """A published table or figure."""
 
     id: str
-    title: str
+    title: str  # what it compares
     place: str
-    metrics: tuple[str, ...]
-    cells: tuple[Cell, ...]
+    metrics: tuple[str, ...]  # what a run measures, in the paper's units
+    cells: tuple[Cell, ...]  # in the order of the paper
     settings: tuple[Setting, ...]
-    noise: str
-    claimed: str
-    measure: Measure
-    runs: int
-    spread: float = 0.0
-    seeds: int = 5
-    missing: tuple[tuple[str, str], ...] = ()
-    panels: tuple[Curve, ...] = ()
-    data: tuple[str, ...] = ()
+    noise: str  # what "noise as published" means here
+    claimed: str  # the privacy that the paper claims for a run; a key of the cells or a text
+    measure: Measure  # (plan, noise, seed) -> metric -> number, EPSILON among them
+    runs: int  # behind a printed number, 0 where the paper does not say
+    spread: float = 0.0  # standard deviation of such a run as the paper states it, 0 where it does not
+    seeds: int = 5  # runs behind a measured number
+    missing: tuple[tuple[str, str], ...] = ()  # parts that cannot be run here, and why
+    panels: tuple[Curve, ...] = ()  # of its picture
+    data: tuple[str, ...] = ()  # data sets that it needs
 
     @property
     def keys(self) -> tuple[str, ...]:

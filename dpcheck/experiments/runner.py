@@ -1,24 +1,11 @@
-"""The runs of an experiment: chosen by cell, made one by one and stored, kept with the package, begun as one's own.
-
-    python -m dpcheck.experiments.runner FOLDER EXPERIMENT [CELLS [NOISE]]
-
-runs what the store in FOLDER does not have, one run at a time, and writes ``kept/EXPERIMENT.csv``, a row a run with
-versions and seeds, after each cell. CELLS are those of ``dpcheck reproduce --only``, '' for all that are run unasked;
-NOISE is "published", "certified" or "none", all by default, or "clipped" or "unclipped" for the runs without noise that
-say what of a shortfall is not the noise's.
-"""
+"""The runs of an experiment: chosen by cell, made one by one and stored, kept with the package, begun as one's own."""
 
 import csv
-import io
-import json
-import math
-import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cache, partial
-from importlib import metadata
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +14,9 @@ import numpy as np
 from dpcheck.algorithms.problem import Array
 from dpcheck.errors import InputError, require, require_count, require_work
 from dpcheck.experiments import find
-from dpcheck.experiments.experiment import CERTIFIED, CONTROLS, EPSILON, Cell, Experiment, key_text, settings_for
+from dpcheck.experiments.experiment import CERTIFIED, CONTROLS, Cell, Experiment, key_text, settings_for
 from dpcheck.running.executor import Executor, Threads, workers
-from dpcheck.running.files import write_text
-from dpcheck.running.store import Store, digest_of
+from dpcheck.running.store import Store
 from dpcheck.running.trust import NEW_FOLDER
 
 
@@ -48,7 +34,6 @@ class Trial:
         return settings_for(self.cell.plan, self.noise)
 
 
-CONTROL_SEEDS = 3
 FILE = "reproduce.sqlite"  # of the store, in the folder that the user names
 _ROOT = Path(__file__).parents[1]
 
@@ -102,19 +87,6 @@ def _number(text: str) -> str:
         return key_text(float(text))
     except ValueError:
         return text
-
-
-def code(experiment: Experiment) -> str:
-    """A digest of the source that the runs' numbers depend on, and not of what shows them."""
-    return _digest(experiment.measure.__module__.rpartition(".")[2])
-
-
-@cache
-def _digest(module: str) -> str:
-    folders = ("algorithms", "catalogue", "problems", "solvers", "data", "accounting")
-    files = [path for folder in folders for path in (_ROOT / folder).rglob("*.py")]
-    files += [_ROOT / "datasets.py", _ROOT / "events.py", _ROOT / "running" / "executor.py"]
-    return digest_of([*files, Path(__file__).with_name(f"{module}.py")])
 
 
 def run_all(
@@ -228,8 +200,7 @@ def duration(seconds: float) -> str:
 
 
 FOLDER = Path(__file__).with_name("kept")
-_RUN, _MADE = ("noise", "seed", EPSILON), ("seconds", "dpcheck", "numpy", "numba", "code", "settings")
-_FIGURES = 8  # beyond the eighth, figures differ from one processor to the next
+MADE = ("seconds", "dpcheck", "numpy", "numba", "code", "settings")  # columns on how a kept run was made
 
 
 def kept_path(experiment: Experiment) -> Path:
@@ -239,7 +210,21 @@ def kept_path(experiment: Experiment) -> Path:
 
 def kept_runs(experiment: Experiment) -> list[Result]:
     """Return the kept runs of the cells that the experiment has now, in its order; none where there is no file."""
-    return [result for result, _ in _all(experiment)]
+    file = kept_path(experiment)
+    if not file.exists():
+        return []
+    cells = {_keys(cell.keys.values()): cell for cell in experiment.cells}
+    with file.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    runs = []
+    beside = {*experiment.keys, "noise", "seed", *MADE}
+    for row in rows:
+        cell = cells.get(tuple(row[key] for key in experiment.keys))
+        if cell is not None:
+            values = {name: float(value) for name, value in row.items() if name not in beside and value}
+            trial = Trial(cell, row["noise"], int(row["seed"]))
+            runs.append(Result(trial, values, float(row["seconds"] or 0), row["settings"]))
+    return runs
 
 
 def kept_controls(experiment: Experiment, asked: Iterable[Trial]) -> list[Result]:
@@ -251,60 +236,8 @@ def kept_controls(experiment: Experiment, asked: Iterable[Trial]) -> list[Result
     ]  # fmt: skip
 
 
-def keep_runs(experiment: Experiment, results: Iterable[Result]) -> None:
-    """Write runs beside those that are kept, in place of the same runs; of a table what it shows."""
-    versions = [metadata.version(name) for name in ("dpcheck", "numpy", "numba")]
-    rows = {_name(result.trial): line for result, line in _all(experiment)}
-    names = [*experiment.metrics]
-    for result in results:
-        trial, values = result.trial, result.values
-        if experiment.panels and not experiment.panels[0].along:  # of a picture the whole paths
-            names = [*experiment.metrics, *(name for name in values if "@" in name)]
-        rows[_name(trial)] = {
-            **{key: key_text(value) for key, value in trial.cell.keys.items()}, "noise": trial.noise,
-            "seed": str(trial.seed), EPSILON: _figure(values[EPSILON]), "seconds": f"{result.seconds:.3g}",
-            **dict(zip(_MADE[1:], (*versions, code(experiment), json.dumps(trial.settings)), strict=True)),
-            **{name: _figure(values[name]) for name in names if name in values},
-        }  # fmt: skip
-    order = {_keys(cell.keys.values()): number for number, cell in enumerate(experiment.cells)}
-    known = sorted(rows, key=lambda name: (order[name[0]], name[1], name[2]))
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, [*experiment.keys, *_RUN, *names, *_MADE], restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows[name] for name in known)
-    FOLDER.mkdir(exist_ok=True)
-    write_text(kept_path(experiment), stream.getvalue())
-
-
-def _all(experiment: Experiment) -> list[tuple[Result, dict[str, str]]]:
-    """Return the kept runs, and their rows."""
-    file = kept_path(experiment)
-    if not file.exists():
-        return []
-    cells = {_keys(cell.keys.values()): cell for cell in experiment.cells}
-    with file.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    runs = []
-    for row in rows:
-        cell = cells.get(tuple(row[key] for key in experiment.keys))
-        if cell is not None:
-            beside = {*experiment.keys, "noise", "seed", *_MADE}
-            values = {name: float(value) for name, value in row.items() if name not in beside and value}
-            trial = Trial(cell, row["noise"], int(row["seed"]))
-            runs.append((Result(trial, values, float(row["seconds"] or 0), row["settings"]), row))
-    return runs
-
-
-def _name(trial: Trial) -> tuple[tuple[str, ...], str, int]:
-    return _keys(trial.cell.keys.values()), trial.noise, trial.seed
-
-
 def _keys(values: Iterable[str | float]) -> tuple[str, ...]:
     return tuple(map(key_text, values))
-
-
-def _figure(value: float) -> str:
-    return f"{value:.{_FIGURES}g}" if math.isfinite(value) else repr(value)
 
 
 def finished_cells(experiment: Experiment, results: Sequence[Result]) -> int:
@@ -315,17 +248,6 @@ def finished_cells(experiment: Experiment, results: Sequence[Result]) -> int:
         runs[keys] = runs.get(keys, 0) + (result.trial.noise not in CONTROLS)
     wanted = {_keys(cell.keys.values()): experiment.seeds_of(cell) * len(cell.noises) for cell in experiment.cells}
     return sum(runs.get(keys, 0) >= count for keys, count in wanted.items())
-
-
-def keep(folder: str, name: str, only: str | None = None, noise: str | None = None) -> None:
-    """Run the cells and write each into the kept results when it is finished."""
-    experiment = find(name)
-    for cell in chosen(experiment, only):
-        asked = [trial for trial in trials(experiment, [cell]) if noise in (None, trial.noise)]
-        if noise in CONTROLS and CERTIFIED in cell.noises:
-            asked = [Trial(cell, noise, seed) for seed in range(CONTROL_SEEDS)]
-        keep_runs(experiment, run_all(experiment, asked, folder=folder, jobs=1))
-        print(f"{name}: {cell.name} is kept", file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True)
@@ -386,7 +308,3 @@ def _start_of(experiment: Experiment, cell: Cell, seed: int) -> Start:
         }
 
     return Start(cell, problem, auc_runs.settings_of(plan, len(y)), plan["epsilon"], plan["delta"], score)
-
-
-if __name__ == "__main__":
-    keep(*sys.argv[1:5])

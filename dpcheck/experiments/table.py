@@ -5,11 +5,13 @@ numbers of the table itself or a test that measures it. What certified noise mis
 without noise, see :meth:`Table.parts`: into rows, clipping, tuning and noise, which add up to it.
 """
 
+import csv
 import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -254,60 +256,10 @@ PARTS = ("rows", "clipping", "tuning", "noise")
 DIVERGED = 20.0  # points of AUC below the median of a cell
 FAR = 2.0  # standard errors beyond which a difference is explained
 NEAR = 0.5  # points of AUC within which a printed number counts as reached
-STEPS = (
-    "a missing hyperparameter: the paper takes a step of 0.02, 0.2 or 2 and does not say which; with 0.2 the run "
-    "without noise does not give the printed number either"
-)
-SMALLER_STEP = (
-    "the noise, by way of the step: without noise the paper's largest step reaches the printed number within half a "
-    "point; with the noise as published a smaller one does best on training rows, in one run of each "
-    "(kept/choices.csv). C3, which scales the noise of a difference, is not printed, and 1 is taken"
-)
-MORE_NOISE = "more noise than needed: the noise as published is certified below the claimed epsilon"
-_TESTS = "tests/command/test_causes.py"
-UNKNOWN = "unknown: no cause was found"
-ONE_RUN = "unknown: a run without noise has one seed, too few to tell clipping, tuning and noise apart"
-OTHER_ROWS = (
-    "different rows: the paper standardises pixels, runs here divide them by a public constant, and without noise at "
-    "all they differ already"
-)
-NO_NOISE = (
-    "a missing hyperparameter: without noise at all the run already differs, and the start, the output and how far "
-    "rows are scaled are not printed in full"
-)
-LESS_NOISE = (
-    "a missing detail of the noise: the paper does not say where along its first run it reads off the gradient norms; "
-    "the largest of the whole run, taken here, are too large for the printed number, and those of its end, with an "
-    f"accountant for added and removed records, reach it for linear scores of DP-SGDA on ijcnn1 ({_TESTS})"
-)
-SHORT = (
-    "different rows: features over 2.5, which suits linear scores, hold perceptrons back; over 1.6 a run without noise "
-    f"passes the printed number of epsilon = 10 ({_TESTS}); and the norms that stand for the constants are the largest "
-    "of the run"
-)
-MORE = (
-    "not the noise: from epsilon = 5 to 10 neither the printed number nor this one moves "
-    f"({_TESTS}), so that rows, start or output differ"
-)
-SHORT_OF = {
-    "rows": "rows, start or output: with neither clipping nor noise the run stays below the printed number already",
-    "clipping": "clipping, which certified noise needs and the paper leaves out: it costs this much without noise",
-    "tuning": "tuning: the smaller steps and clipping norms that are chosen for this noise cost this much without it",
-    "noise": "noise not covered: with the same rows, steps and clipping, and without noise, the run does better",
-}  # of the parts of a shortfall, by more than half a point and more than two standard errors
-GAINS = (
-    "different rows: with certified noise they are scaled by public constants, on which the printed step goes further "
-    f"than on features in [0, 1]: without noise DP-SGDA reaches 93.2 there, NSEG 92.9 ({_TESTS})"
-)
-FRESH = (
-    "a different method: the printed numbers match a gradient of a fresh minibatch in every step, of 50 records for "
-    "Sto-SPIDER and of 200 for Ada-DP-SPIDER, with the noise of Appendix D's words times a fitted 1.22 and 1.15 "
-    f"({_TESTS}); the recursion of differences that the method states adds up its noise and goes far past them"
-)
-LESS_OF_IT = (
-    "different noise: the certified noise of the method as stated, with refreshes by drift, is far less than the "
-    "printed numbers show"
-)
+with Path(__file__).with_name("causes.csv").open(encoding="utf-8", newline="") as stream:
+    # by a short name; those named as a part of a shortfall are for more than half a point and two standard errors of it
+    CAUSES = {row["cause"]: row["sentence"] for row in csv.DictReader(stream)}
+UNKNOWN = CAUSES["unknown"]
 
 
 class Others(NamedTuple):
@@ -329,28 +281,26 @@ def cause(
     signs = [_sign(one) for one in (published, certified)]
     if experiment.id.startswith("xu2026"):
         spider = "spider" in str(cell.plan.get("method"))
-        sentences = [FRESH if spider else UNKNOWN] if signs[0] or (signs[1] and not spider) else []
-        sentences += [LESS_OF_IT] if spider and signs[1] else []
+        sentences = [CAUSES["fresh"] if spider else UNKNOWN] if signs[0] or (signs[1] and not spider) else []
+        sentences += [CAUSES["less of it"]] if spider and signs[1] else []
     elif experiment.id.startswith("yang2022"):
         if cell.plan["epsilon"] is None:
-            return OTHER_ROWS if "classes" in cell.plan else NO_NOISE
+            return CAUSES["other rows"] if "classes" in cell.plan else CAUSES["no noise"]
         linear = cell.plan["model"] == "linear"  # whose steps are the printed ones
-        short = SHORT if cell.plan["data"] == "ijcnn1" and not linear else UNKNOWN
-        below = LESS_NOISE if others.least is None or _sign(others.least) >= 0 else short
-        gains = GAINS if cell.plan["data"] == "ijcnn1" and linear else UNKNOWN
+        short = CAUSES["short"] if cell.plan["data"] == "ijcnn1" and not linear else UNKNOWN
+        below = CAUSES["less noise"] if others.least is None or _sign(others.least) >= 0 else short
+        gains = CAUSES["gains"] if cell.plan["data"] == "ijcnn1" and linear else UNKNOWN
         sentences = [
-            {-1: below, 1: MORE if linear else UNKNOWN}.get(signs[0], ""),
+            {-1: below, 1: CAUSES["more"] if linear else UNKNOWN}.get(signs[0], ""),
             *{-1: _short_of(parts), 1: [gains]}.get(signs[1], []),
         ]
     elif experiment.id == "zhang2025.table_1":
         if cell.plan["algorithm"] == "privatediff":
-            usual = SMALLER_STEP if -1 in signs and _held_back(cell, others) else UNKNOWN
+            usual = CAUSES["smaller step"] if -1 in signs and _held_back(cell, others) else UNKNOWN
         else:
-            usual = STEPS if _sign(others.clear) else UNKNOWN
-        first = MORE_NOISE if signs[0] < 0 and _wasteful(published, certified) else usual
-        last = (
-            [usual if words == SHORT_OF["rows"] else words for words in _short_of(parts)] if signs[1] < 0 else [usual]
-        )
+            usual = CAUSES["steps"] if _sign(others.clear) else UNKNOWN
+        first = CAUSES["more noise"] if signs[0] < 0 and _wasteful(published, certified) else usual
+        last = [usual if words == CAUSES["rows"] else words for words in _short_of(parts)] if signs[1] < 0 else [usual]
         sentences = [first if signs[0] else "", *(last if signs[1] else [])]
     else:
         sentences = [UNKNOWN]
@@ -360,9 +310,9 @@ def cause(
 def _short_of(parts: Mapping[str, tuple[float, float]]) -> list[str]:
     """Name the parts of a shortfall that are not chance, the largest first."""
     if any(math.isnan(error) for _, error in parts.values()):
-        return [ONE_RUN]
+        return [CAUSES["one run"]]
     short = [(points, name) for name, (points, error) in parts.items() if points > max(NEAR, FAR * error)]
-    return [SHORT_OF[name] for _, name in sorted(short, reverse=True)] or [UNKNOWN]
+    return [CAUSES[name] for _, name in sorted(short, reverse=True)] or [UNKNOWN]
 
 
 def _held_back(cell: Cell, others: Others) -> bool:

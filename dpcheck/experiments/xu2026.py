@@ -27,8 +27,7 @@ from dpcheck.experiments.experiment import (
     Curve,
     Experiment,
     Plan,
-    Setting,
-    silent,
+    settings_stated,
 )
 from dpcheck.problems.matrix_sensing import MatrixSensing
 from dpcheck.problems.sensing import Sensing
@@ -67,7 +66,7 @@ def columns(problem: MatrixSensing, point: Array) -> dict[str, float]:
 
 
 def settings_of(plan: Plan) -> dict[str, Any]:
-    """Return the method's settings: Appendix D, and where it is silent what :data:`SETTINGS` says."""
+    """Return the method's settings: Appendix D, and where it is silent what ``settings.csv`` says."""
     steps = plan["steps"]
     spider = {"steps": steps, "b1": REFRESH, "b2": UPDATE, "L0": CLIP}
     drift = spider | {"Ls": 1.0, "rho": 1.0, "refreshes": max(steps // PERIOD, 1)}
@@ -90,7 +89,7 @@ def solver_of(plan: Plan, target: Problem, noise: str) -> Solver:
     method, steps, settings = plan["method"], plan["steps"], settings_of(plan)
     if noise in (CERTIFIED, CLIPPED):
         solver: Solver = configure(method, target, **CLAIM, **settings)
-        return solver if noise == CERTIFIED else silent(solver)
+        return solver if noise == CERTIFIED else solver.quiet()
     if method == "privatediff":
         return configure(method, target, **CLAIM, **settings, variant="as_printed", sensitivity_y=2 / RECORDS)
     if method == "dp_rgda":
@@ -128,31 +127,6 @@ CELLS = tuple(
     Cell({"method": method}, plan(method), dict(zip(METRICS, printed, strict=True)), seconds=SECONDS[method])
     for method, printed in PRINTED_TABLE_2.items()
 )
-SETTINGS = (
-    Setting("data", "20 x 20, rank 3, n = 400, noise 0.01; factors start from N(0, 0.1^2), duals at 0", "printed, 5.1"),
-    Setting(
-        "size of X*",
-        "Frobenius norm 1",
-        'not printed ("a rescaling"): the printed numbers are those of Gaussian factors that have nothing to do with '
-        "X* where its norm is at most 6, and none from 14 on",
-    ),
-    Setting("T, K, q, b1, b2, C", "400, 5, 10, 200, 50, 1 a record", "printed, Appendix D"),
-    Setting("steps", "DP-RGDA 0.2 and 0.8, Sto-SPIDER 0.005, Ada-DP-SPIDER 0.02", "printed, Appendix D"),
-    Setting("escape of DP-RGDA", "eta_H = 0.2, r = 0.1, t_thres = 20, D = 1e-4", "not printed; no run gets there"),
-    Setting(
-        "PrivateDiff",
-        "minibatch 200, restart 10, T2 = 5, steps 0.02 and 0.8, C2 = 1e-3, C3 = 1",
-        "not printed: b1, q, K and the dual step of DP-RGDA, and the step of Ada-DP-SPIDER",
-    ),
-    Setting(
-        "clipping of the baselines' differences", "2C, that of two clipped gradients", "their own; the noise is printed"
-    ),
-    Setting(
-        "refreshes of the baselines",
-        "by drift with certified noise, every q iterations with noise as published",
-        "Appendix D speaks of one refresh period for all",
-    ),
-)
 NOISE = (
     "Appendix D: advanced composition over all gradients of a method, no amplification, sensitivity 2C/B; for the "
     "duals of PrivateDiff its own Remark 2, whose certificate leaves out what its inner ascent shows of the records"
@@ -164,7 +138,7 @@ TABLE_2 = Experiment(
     place="Xu et al. 2026, Table 2",
     metrics=METRICS,
     cells=CELLS,
-    settings=SETTINGS,
+    settings=settings_stated("xu2026.table_2"),
     noise=NOISE,
     claimed="epsilon = 2 at delta = 1e-6",
     measure=measure,

@@ -11,7 +11,7 @@ from typing import Any
 
 from dpcheck.experiments import auc_runs
 from dpcheck.experiments.auc_runs import candidates, chosen, runs_behind
-from dpcheck.experiments.experiment import CERTIFIED, NONE, PUBLISHED, Cell, Curve, Experiment, Setting
+from dpcheck.experiments.experiment import CERTIFIED, NONE, PUBLISHED, Cell, Curve, Experiment, settings_stated
 
 EPSILONS = (0.1, 0.5, 1.0, 5.0, 10.0)
 METHODS = (("linear", "nseg"), ("linear", "dp_sgda"), ("mlp", "dp_sgda"))
@@ -130,58 +130,6 @@ def _nispp(epsilon: float) -> Cell:
     return Cell(keys, made, noises=(CERTIFIED,), seconds=1.0)
 
 
-RULE = (
-    "candidates are run at the privacy of the cell on four fifths of the training rows and scored on the other fifth; "
-    "the one that leads by its median is run with further seeds until it has three and leads still, has one where the "
-    "tuning is older, and serves all seeds; no test row is looked at; the choice itself is not counted in epsilon"
-)
-SETTINGS = (
-    Setting(
-        "split",
-        "80/20 of ijcnn1's 49,990 training rows, one for all seeds; digits as published",
-        "80/20 is printed (4.1), and that seeds draw the start, the minibatches and the noise; splits made anew would "
-        "spread scores by more than the printed 0.1 (tests/command/test_reproduce.py)",
-    ),
-    Setting(
-        "pairing of digits",
-        "0 to 4 against 5 to 9",
-        "not printed (random); chosen since without privacy it comes within a point of the line Original on both sets, "
-        "and even against odd does not (95.5 and 99.0)",
-    ),
-    Setting(
-        "rows",
-        "features of ijcnn1 scaled to [0, 1] by the training rows, over 2.5; with certified noise the rows as they "
-        "are, over 2; pixels in [0, 1] over 10; longer rows cut to 1",
-        "[0, 1] is printed for ijcnn1 (E.3), the scale after it is not: 2.5 was fitted to the AUC of linear scores "
-        "without noise, whose agreement is therefore no evidence; digits are standardised in the paper (E.3), by "
-        "numbers read off the private rows, which no certificate covers: hence public constants",
-    ),
-    Setting("share of positives", "0.1 and 0.5", "chosen: public, where the paper counts the private labels"),
-    Setting("batch, epochs", "Table 4", "printed, Table 4"),
-    Setting(
-        "projection",
-        "Table 4 in the units of these rows; of perceptrons on digits 100",
-        "printed, Table 4; of perceptrons on digits 2 is printed, which does not carry over to these rows",
-    ),
-    Setting(
-        "steps",
-        "Table 4 over n p (1 - p), times the square of the paper's rows over these",
-        "printed, Table 4, that of w for a, b and v too; the printed steps of v are the same but for 900 and 1000, 100 "
-        "and 210 of perceptrons on digits, whose steps are chosen here, since no one step carries over to these rows",
-    ),
-    Setting("output", "the average of linear iterates, the last of perceptrons", "Algorithm 2 leaves both open"),
-    Setting("clipping norms, and steps of perceptrons with certified noise", "kept/choices.csv", f"chosen: {RULE}"),
-    Setting(
-        "where a choice serves",
-        "Table 5 and Figure 1 have the choices of Table 2: delta 1e-6, minibatches of 64, 256 units",
-        "chosen once: other minibatches and widths are not tuned for, which lowers them",
-    ),
-    Setting("perceptron", "256 units, leaky ReLU of slope 0.01", "printed, 4.1; the slope is not"),
-    Setting("precision", "float64; perceptrons on digits float32", "not printed; noise is float64 in either case"),
-    Setting(
-        "NISPP", "its own schedule on DP-SGDA's domain, noise for the domain's constants", "in no table of the paper"
-    ),
-)
 NOISE = (
     "the largest norms of minibatch gradients in a run without noise stand in place of the Lipschitz constants, the "
     "accountant gives the noise for them, and nothing is clipped (Section 4.1); its certificate rests on the constants "
@@ -194,7 +142,7 @@ TABLE_2 = Experiment(
     place="Yang et al. 2022, Table 2",
     metrics=("AUC",),
     cells=_cells_of_table_2(),
-    settings=SETTINGS,
+    settings=settings_stated("yang2022.table_2"),
     noise=NOISE,
     claimed="epsilon",
     measure=auc_runs.measure,
@@ -265,10 +213,7 @@ FIGURE_1: Experiment = replace(
     place="Yang et al. 2022, Figure 1",
     metrics=("AUC", "sigma"),
     cells=_CELLS_OF_FIGURE_1,
-    settings=(
-        *SETTINGS,
-        Setting("hidden units and minibatches", "16, 64, 256, 1024", "chosen: the axes are in the picture alone"),
-    ),
+    settings=(*TABLE_2.settings, *settings_stated("yang2022.figure_1")),
     panels=(
         Curve("sigma", "(a) sigma", along="epsilon", only={"panel": "a", "hidden units": 0.0, "batch": 64.0}, log=True),
         Curve("AUC", "(b) AUC, perceptron", along="hidden units", only={"panel": "b", "epsilon": 1.0, "batch": 64.0}),

@@ -24,7 +24,7 @@ from dpcheck.experiments.experiment import (
     Cell,
     Experiment,
     Plan,
-    Setting,
+    settings_stated,
 )
 from dpcheck.problems import problem_class
 from dpcheck.running.executor import one_blas_thread
@@ -136,35 +136,7 @@ TABLE_1 = Experiment(
     place="Zhang et al. 2025, Table 1",
     metrics=("AUC",),
     cells=_auc_cells(),
-    settings=(
-        Setting("privacy", "delta = n^-1.1", "printed, Experimental Setup"),
-        Setting("minibatch, epochs, C1, C2, T, T2", "2048, 80, 1, 1, 2, 3", "printed, Table 2 of the appendix"),
-        Setting("steps", "0.2 and 0.2", "printed as found by a search over 0.02, 0.2 and 2; the middle is taken"),
-        Setting(
-            "steps in w of PrivateDiff",
-            "kept/choices.csv",
-            "chosen of the same three: candidates are run once at the privacy of the cell, with the noise as "
-            "published, on four fifths of the training rows of thinned Fashion-MNIST and scored on the other fifth, "
-            "and the best serves all data and seeds; no test row is looked at; the choice itself is not counted in "
-            "epsilon",
-        ),
-        Setting(
-            "output",
-            "the last iterate; for PrivateDiff one of all, drawn uniformly",
-            "not printed; for PrivateDiff as Algorithm 3 has it",
-        ),
-        Setting("imbalance", "positives thinned to 0.1 of the training rows; the test rows as they are", "printed"),
-        Setting("pairing of digits", "0 to 4 against 5 to 9", "not printed (random)"),
-        Setting(
-            "precision",
-            "float32 where means of minibatches are computed, which is all of DP-SGDA; float64 elsewhere",
-            "not printed",
-        ),
-        Setting("rows", "pixels in [0, 1] over 10, longer rows cut to 1", "chosen: a public constant"),
-        Setting("C3 of PrivateDiff", "1", "not printed: that of C1 and C2"),
-        Setting("projection", "100", "not printed: no run gets there"),
-        Setting("seeds of PrivateDiff", "2", "chosen: its runs take up to half an hour"),
-    ),
+    settings=settings_stated("zhang2025.table_1"),
     noise="the formulas of Algorithms 1 and 3 with clipping, times the threshold where Algorithm 1 leaves it out; the "
     "certificate of the noise that PrivateDiff has as published leaves out what its inner ascent shows of the records",
     claimed="epsilon",
@@ -215,13 +187,7 @@ TD = Experiment(
              _td_plan(environment, algorithm, epsilon), noises=NOISES[algorithm], seconds=TD_SECONDS[algorithm])
         for environment in TD_ENVIRONMENTS for algorithm in TD_SETTINGS for epsilon in (0.5, 1.0, 5.0, 10.0)
     ),
-    settings=(
-        Setting("C1, C2, T, T2, epochs, hidden units", "3, 3, 2, 3, 100, 50", "printed, Table 5 and 9.3.2"),
-        Setting("transitions, minibatch, steps, policy", "2000, 200, 0.05, uniformly random", "not printed"),
-        Setting("environments", "CartPole-v1 and Acrobot-v1 of gymnasium", "printed; an extra: dpcheck[reinforcement]"),
-        Setting("states", "over 4 and over 8, longer ones cut to 1", "chosen: public constants"),
-        Setting("epsilon", "0.5, 1, 5, 10", "those of Table 1; the figure's are in the picture alone"),
-    ),
+    settings=settings_stated("zhang2025.td"),
     noise="the formulas of Algorithms 1 and 3 with clipping",
     claimed="epsilon",
     measure=measure_td,
@@ -263,12 +229,7 @@ WGAN = Experiment(
              seconds=WGAN_SECONDS[algorithm], not_run=LEFT_OUT[algorithm])
         for algorithm in WGAN_SETTINGS for epsilon in (8.0, 16.0, 32.0)
     ),
-    settings=(
-        Setting("C1, C2, T, T2, minibatch", "0.3, 0.3, 2, 1, 256", "printed, Table 4 of the appendix"),
-        Setting("iterations", "20 of the printed 11,750",
-                "shortened, which shows nothing of the figure; noise is certified for the 20"),
-        Setting("steps, latent dimensions, penalty", "0.02, 100, 1e-3", "not printed"),
-    ),
+    settings=settings_stated("zhang2025.wgan"),
     noise="the formulas of Algorithms 1 and 3 with clipping",
     claimed="epsilon",
     measure=measure_wgan,

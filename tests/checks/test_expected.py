@@ -6,20 +6,15 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import propose_verdicts
 import pytest
 import tables
 from games import GAMES
+from propose_verdicts import main, updated
 
 from dpcheck.accounting import certify
 from dpcheck.checks import expected
-from dpcheck.checks.expected import (
-    expected_certificates,
-    expected_verdicts,
-    main,
-    missing,
-    updated,
-    with_expected,
-)
+from dpcheck.checks.expected import expected_certificates, expected_verdicts, missing, with_expected
 from dpcheck.checks.games import DELTA, Entry
 from dpcheck.events import scaled
 from dpcheck.report.findings import Finding, Report
@@ -38,10 +33,11 @@ def found(id: str, verdict: str = "consistent", certified: float | None = None, 
 @pytest.fixture
 def file(monkeypatch: pytest.MonkeyPatch) -> None:
     """A small file, and no claims."""
-    monkeypatch.setattr(expected, "on_file", lambda: FILE)
-    monkeypatch.setattr(expected, "of_claims", dict)
+    monkeypatch.setattr(propose_verdicts, "on_file", lambda: FILE)
+    monkeypatch.setattr(propose_verdicts, "of_claims", dict)
     monkeypatch.setattr(expected, "expected_verdicts", lambda: FILE["verdicts"])
-    monkeypatch.setattr(expected, "expected_certificates", lambda: FILE["certified"])
+    for module in (expected, propose_verdicts):
+        monkeypatch.setattr(module, "expected_certificates", lambda: FILE["certified"])
 
 
 # The certificates on file
@@ -94,8 +90,8 @@ def test_the_command_prints_and_writes_what_differs(
         findings = (found("a.p.one", "consistent", 2.0), found("a.p.two", "violated", 1.0))
         return Report(findings, ("a",), "quick", 0, "0", 1.0)
 
-    monkeypatch.setattr("dpcheck.checks.check", check)
-    monkeypatch.setattr(expected.resources, "files", lambda name: tmp_path)
+    monkeypatch.setattr(propose_verdicts, "check", check)
+    monkeypatch.setattr(propose_verdicts.resources, "files", lambda name: tmp_path)
     assert main(["a", "--seed", "3"]) == 1
     assert (asked["names"], asked["seed"], asked["jobs"]) == (["a"], 3, None)
     assert capsys.readouterr().out.splitlines() == [
@@ -108,7 +104,7 @@ def test_the_command_prints_and_writes_what_differs(
     assert written["verdicts"] == {
         "a.p.one": "consistent", "a.p.two": "violated", "a.r.one": "consistent or inconclusive", "b.p.one": "consistent"
     }  # fmt: skip
-    monkeypatch.setattr("dpcheck.checks.check", lambda names, **given: Report((), ("b",), "quick", 0, "0", 1.0))
+    monkeypatch.setattr(propose_verdicts, "check", lambda names, **given: Report((), ("b",), "quick", 0, "0", 1.0))
     assert main([]) == 0
 
 

@@ -75,7 +75,7 @@ def test_what_runs_needs_no_extra():
         "dpcheck/problems/td_mlp.py": {"gymnasium"},
         "audits/neighbours.py": {"hypothesis"}, "audits/running/datasets.py": {"jax", "torch"},
         "audits/running/library_sources.py": {"diffprivlib", "jax", "torch"},
-        "dpcheck/pytest_plugin.py": {"pytest"}, "dpcheck/algorithms/new.py": {"pytest"},  # of the test that it writes
+        "dpcheck/pytest_plugin.py": {"pytest"},
         "dpcheck/running/process_pool.py": {"cloudpickle", "distributed", "ray"},
     }  # fmt: skip
     names = {re.match(r"[\w-]+", line).group().replace("-", "_") for line in metadata.requires("dpcheck")}

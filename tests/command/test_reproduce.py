@@ -12,6 +12,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import keep_runs
 import numpy as np
 import pandas as pd
 import pytest
@@ -219,7 +220,7 @@ def test_a_killed_run_goes_on_with_the_same_bits(tmp_path, wanted, seeds, keep):
 
 def test_code_changes_are_other_runs():
     """What is stored by one version of a kernel is not taken for what another one measures."""
-    assert runner.code(SENSING) != runner.code(find("yang2022.table_2"))
+    assert keep_runs.code(SENSING) != keep_runs.code(find("yang2022.table_2"))
 
 
 # The choices
@@ -259,7 +260,7 @@ def test_no_lucky_run_wins_a_choice(tmp_path, monkeypatch, lucky):
     steady, wild = json.dumps({"eta": 0.2}), json.dumps({"eta": 0.8})
     scores = {steady: [93.9, 94.0, 93.8], wild: [lucky, 36.3, 20.7]}
     plan = {"data": "d", "model": "m", "algorithm": "a", "epsilon": 1.0, "delta": 1e-6}
-    choice = auc_runs.Choice({"d"}, {each: plan | {"name": each} for each in scores}, CERTIFIED)
+    choice = keep_runs.Choice({"d"}, {each: plan | {"name": each} for each in scores}, CERTIFIED)
     made = []
 
     def measure(plan, noise, seed):
@@ -268,16 +269,16 @@ def test_no_lucky_run_wins_a_choice(tmp_path, monkeypatch, lucky):
         return {"AUC": scores[plan["name"]][seed]}
 
     monkeypatch.setattr(auc_runs, "CHOICES", tmp_path / "choices.csv")
-    monkeypatch.setattr(auc_runs, "every_choice", lambda: [choice])
+    monkeypatch.setattr(keep_runs, "every_choice", lambda: [choice])
     monkeypatch.setattr(auc_runs, "measure", measure)
     auc_runs.tried.cache_clear()
-    auc_runs.choose(["d"])
+    keep_runs.choose(["d"])
     auc_runs.tried.cache_clear()
     assert auc_runs.chosen(plan) == json.loads(steady)
     assert auc_runs.runs_behind(plan) == auc_runs.TUNING_SEEDS == 3
     assert len(made) == (5 if lucky > 93 else 4)  # the others need not be run further
     made.clear()
-    auc_runs.choose(["d"])
+    keep_runs.choose(["d"])
     auc_runs.tried.cache_clear()
     assert not made  # it is settled
 

@@ -6,13 +6,12 @@ import csv
 import json
 import math
 import re
-import runpy
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import reproduce_page
 
 from dpcheck.experiments import NAMES, find, page, runner
 from dpcheck.experiments.experiment import CERTIFIED, CLIPPED, EPSILON, NONE, PUBLISHED, UNCLIPPED, Cell
@@ -131,14 +130,10 @@ def test_a_figure_without_some_of_its_panels_is_drawn():
 # The page
 
 
-def test_the_page_is_made_of_the_kept_runs(tmp_path, monkeypatch):
-    """``python -m dpcheck.experiments.page docs/reproduce.md`` changes nothing; table and sentences fit a screen."""
-    written = (ROOT / "docs" / "reproduce.md").read_text("utf-8")
-    copy = tmp_path / "reproduce.md"
-    copy.write_text(written.replace("of 10", "of 11"), "utf-8")
-    monkeypatch.setattr(sys, "argv", ["page", str(copy)])
-    runpy.run_path(page.__file__, run_name="__main__")
-    assert copy.read_text("utf-8") == written
+def test_the_page_is_made_of_the_kept_runs():
+    """``python tests/reproduce_page.py`` changes nothing; table and sentences fit a screen."""
+    written = reproduce_page.PAGE.read_text("utf-8")
+    assert reproduce_page.renewed(written.replace("of 10", "of 11")) == written
     shown = re.search(r"<!-- kept: headlines -->(.*?)<!-- end -->", written, re.DOTALL)[1]
     assert len(re.findall("^- ", shown, re.MULTILINE)) == 3 and len(shown.splitlines()) < 30
 
@@ -240,14 +235,14 @@ def test_noise_is_not_blamed_where_the_run_without_it_misses_too():
     for clipped, blamed in ((90.1, 0), (95.2, 1)):
         experiment, results = planted(free=95.5, clipped=clipped, loosest=clipped)
         row, _ = rows = Table(experiment, results).rows
-        said = page.reached(rows, "linear scores")
+        said = reproduce_page.reached(rows, "linear scores")
         assert f"and {blamed} for the noise alone" in said
         assert ("costs 5.2 to 5.2 points" in said) == bool(blamed)
         assert ("noise not covered" in row["cause"]) == bool(blamed)
         assert ("clipping, which" in row["cause"]) != bool(blamed)
     without = [result for result in results if result.trial.noise != CLIPPED]
     rows = Table(experiment, without).rows
-    said = page.reached(rows, "linear scores")
+    said = reproduce_page.reached(rows, "linear scores")
     assert "0 of 0 with no noise" in said and "0 for the noise alone; 1 cannot be told" in said
     assert "unknown" in rows[0]["cause"] and rows[0]["noise"] is None
 
@@ -259,7 +254,7 @@ def test_noise_is_not_blamed_for_what_chance_explains():
         (1.0, "0 for the noise alone; 1 cannot"),
     ):
         experiment, results = planted(clipped=94.7, certified=94.3, spread=spread)
-        assert said in page.reached(Table(experiment, results).rows, "linear scores")
+        assert said in reproduce_page.reached(Table(experiment, results).rows, "linear scores")
 
 
 def test_runs_that_diverge_are_counted_and_do_not_move_the_median():
@@ -273,7 +268,7 @@ def test_runs_that_diverge_are_counted_and_do_not_move_the_median():
     ]  # fmt: skip
     rows = Table(experiment, results).rows
     assert (rows[0]["median, certified noise"], rows[0]["diverged, certified noise"]) == (90.7, 2)
-    assert "2 runs diverged (dp_sgda, ijcnn1, 0.1)" in page.reached(rows, "linear scores")
+    assert "2 runs diverged (dp_sgda, ijcnn1, 0.1)" in reproduce_page.reached(rows, "linear scores")
     assert "2 diverged" in Table(experiment, results).shown(details=False)[0]["certified noise"]
 
 
@@ -291,7 +286,7 @@ def test_a_control_of_other_settings_is_no_control():
 
 def test_each_number_of_an_older_tuning_is_marked_where_it_stands():
     """As many as the page of headlines counts, and none where the settings are those of now."""
-    said = re.search(r"Cells measured with an older tuning.*", page.headlines())[0]
+    said = re.search(r"Cells measured with an older tuning.*", reproduce_page.headlines())[0]
     for name in ("yang2022.table_2", "zhang2025.table_1"):
         experiment = find(name)
         lines = page.marked(Table(experiment, runner.kept_runs(experiment)), details=False)
@@ -318,6 +313,6 @@ def test_each_headline_counts_what_the_kept_runs_say():
             if noise in found:
                 reached = group[0].trial.cell.published["AUC"] - np.median([run.values["AUC"] for run in group]) <= 0.5
                 found[noise] = [found[noise][0] + reached, found[noise][1] + 1]
-        said = next(line for line in page.headlines().splitlines() if name in line)
+        said = next(line for line in reproduce_page.headlines().splitlines() if name in line)
         shares = re.findall(r"in (\d+) of (\d+) with", said)
         assert [list(map(int, share)) for share in shares] == list(found.values())

@@ -12,7 +12,7 @@ from reference.second_route import interval_of
 
 from dpcheck.accounting.second_opinion import second_opinion
 from dpcheck.cli import main
-from dpcheck.events import Gaussian, Laplace, RandomAllocation, Repeated, Sampled
+from dpcheck.events import Disjoint, Gaussian, Laplace, RandomAllocation, Repeated, Sampled
 
 STEP = Sampled((Gaussian(1.1),), "poisson", 1000, 20)
 
@@ -46,6 +46,13 @@ def test_a_multiplier_that_is_taken_for_another_is_named():
     assert renyi.epsilon < 0.5 * found.certificate.epsilon < found.certificate.epsilon
     halved = float(renyi.remark.partition("2C; ")[2].partition(" with")[0])
     assert halved > found.certificate.epsilon > found.at_least > 2 * renyi.epsilon  # so that 14.05 is no bound
+
+
+def test_fixed_minibatches_are_as_the_one_with_the_least_noise() -> None:
+    parts = Repeated(Disjoint((Gaussian(3.0), Gaussian(2.0))), 10)
+    for name in ("dp_accounting, RDP", "dp_accounting, PLD"):
+        epsilon, remark = by_name(parts)[name]
+        assert epsilon == by_name(Repeated(Gaussian(2.0), 10))[name][0] and "has no" not in remark
 
 
 def test_where_nothing_is_released_all_agree() -> None:

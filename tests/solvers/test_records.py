@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from new_record import write
 from records import gaps
 
-from dpcheck.algorithms.new import write
 from dpcheck.errors import InputError
 from dpcheck.solvers import ALGORITHMS, algorithm
 
@@ -56,8 +56,9 @@ def checkout(tmp_path_factory):
     for folder in ("dpcheck", "bounds", "audits"):
         shutil.copytree(ROOT / folder, copy / folder, symlinks=True, ignore=skipped)
     (copy / "tests" / "solvers").mkdir(parents=True)
-    shutil.copy(ROOT / "tests" / "records.py", copy / "tests")
-    assert run(copy, "-m", "dpcheck.algorithms.new", "doe2027", "doe_descent").returncode == 0
+    for name in ("records.py", "new_record.py"):
+        shutil.copy(ROOT / "tests" / name, copy / "tests")
+    assert run(copy, "tests/new_record.py", "doe2027", "doe_descent").returncode == 0
     return copy
 
 

@@ -240,14 +240,14 @@ def real_data(context: Context) -> Iterator[Finding]:
     rows = rng.choice(len(adult.X), 200, replace=False)
     problem = AUC.from_data(adult.X[rows], adult.y[rows], positive_share=ADULT_POSITIVE_SHARE)
     solver = DPSGDA.configure(problem, epsilon=EPSILON, delta=DELTA, steps=REAL_STEPS, eta=0.05, clip_w=1.0, clip_v=1.0)
-    quiet = replace(solver, sigma_w=0.0, sigma_v=0.0).run(problem, at=range(0, REAL_STEPS, REAL_STEPS // 5)).history
+    quiet = solver.quiet().run(problem, at=range(0, REAL_STEPS, REAL_STEPS // 5)).history
     X = np.vstack([problem.records[:, :-1], -problem.records[:, :-1]])
     candidates = np.vstack([np.column_stack([X, np.full(len(X), y)]) for y in (1.0, -1.0)])
     units = gradients_at(replace(problem, records=candidates), solver, quiet.path)
     canary, other, distance = farthest_pair(units)
     ours, neighbour = (with_record(problem, 0, candidates[k]) for k in (canary, other))
     # the direction in which the models move, from runs on all records without noise
-    whole = replace(solver, sigma_w=0.0, sigma_v=0.0, batch=len(rows))
+    whole = replace(solver.quiet(), batch=len(rows))
     moves = [whole.run(p) for p in (ours, neighbour)]
     direction = np.concatenate([moves[0].x - moves[1].x, moves[0].y - moves[1].y])
     direction /= np.linalg.norm(direction)
@@ -281,7 +281,7 @@ def utility(context: Context, tables: dict[str, list[dict[str, Any]]]) -> Iterat
     )
     runs = {
         "without privacy, closed form": None,
-        "without noise": (replace(solver, sigma_w=0.0, sigma_v=0.0), repaired),
+        "without noise": (solver.quiet(), repaired),
         "repaired, clipped at 1": (solver, repaired),
         "as printed": (counted, printed),
     }

@@ -1,4 +1,4 @@
-"""Write the record of a new algorithm, and its test: ``python -m dpcheck.algorithms.new PAPER NAME``.
+"""Write the record of a new algorithm, and its test: ``python tests/new_record.py PAPER NAME``.
 
 Both fail until they are filled in; each failure names what is missing. The record that is written is a private gradient
 descent ascent, which runs: it is the loop, the noise and the words that are to be replaced.
@@ -9,10 +9,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import dpcheck
-from dpcheck.algorithms.registry import folders, records
+from dpcheck.algorithms.registry import records
 from dpcheck.errors import InputError, require
 from dpcheck.running.files import write_text
+
+ROOT = Path(__file__).resolve().parent.parent
 
 _PAPER = '''"""MISSING: the paper in one line, as {paper}."""
 
@@ -279,22 +280,17 @@ def write(paper: str, name: str) -> tuple[Path, ...]:
     require(paper.isidentifier(), "paper", "be a name of a module, such as doe2027", paper)
     require(name.isidentifier() and name == name.lower(), "name", "be a name of a module in lower case", name)
     require(name not in records(), "name", "be new", name)
-    tests = Path(dpcheck.__file__).resolve().parent.parent / "tests" / "solvers"
-    require(tests.is_dir(), "dpcheck", "be run in a checkout, where its tests are", str(tests.parent.parent))
-    folder = folders()[0].parent / paper
-    texts = {folder / f"{name}.py": _RECORD, tests / f"test_{name}.py": _TEST}
+    folder = ROOT / "dpcheck" / "catalogue" / paper
+    texts = {folder / f"{name}.py": _RECORD, ROOT / "tests" / "solvers" / f"test_{name}.py": _TEST}
     if not (folder / "__init__.py").exists():
         texts = {folder / "__init__.py": _PAPER} | texts
     for file in texts:
         require(not file.exists(), "name", f"be one without {file}", name)
     folder.mkdir(exist_ok=True)
     for file, text in texts.items():
-        write_text(file, text.format(paper=paper, name=name, title=_title(name)))
+        title = "".join(part.capitalize() for part in name.split("_"))
+        write_text(file, text.format(paper=paper, name=name, title=title))
     return tuple(texts)
-
-
-def _title(name: str) -> str:
-    return "".join(part.capitalize() for part in name.split("_"))
 
 
 def main(arguments: list[str]) -> int:
@@ -303,10 +299,10 @@ def main(arguments: list[str]) -> int:
         require(len(arguments) == 2, "arguments", "be PAPER NAME", " ".join(arguments))
         files = write(*arguments)
     except InputError as error:
-        print(f"dpcheck.algorithms.new: {error}", file=sys.stderr)
+        print(error, file=sys.stderr)
         return 2
     print(*files, sep="\n")
-    print(f"then: pytest -n 0 {files[-1].relative_to(files[-1].parents[2])} names what is missing", file=sys.stderr)
+    print(f"then: pytest -n 0 {files[-1].relative_to(ROOT)} names what is missing", file=sys.stderr)
     return 0
 
 
