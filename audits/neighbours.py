@@ -288,10 +288,11 @@ def canary(
     InputError
         For arguments outside their domain, and for a mechanism that fails.
     """
-    require_count(steps, "steps", least=0)
+    require_work(steps, "steps", least=0)
     require_seed(seed)
     require_count(index, "index", least=0)
-    require(has_records(dataset), "dataset", "hold records", type(dataset).__name__)
+    listed = hasattr(dataset, "__getitem__") and not hasattr(dataset, "keys")
+    require(listed and has_records(dataset), "dataset", "hold records one after the other", type(dataset).__name__)
     require(index < len(dataset), "index", f"be below the number of records, {len(dataset)}", index)
     record = real_numbers(dataset[index], "the record")
     bounds = [real_numbers(bound, name) for name, bound in (("low", low), ("high", high))]
