@@ -64,6 +64,7 @@ FOUND = {
     "accounting.loaders.loaders": {"population": 10**18, "steps": np.int8(3), "parameters": 10**400},
     "audits.neighbours.around": {"data": [wrong.Silent()]},
     "bounds.registry.claims": {"paper": [1]}, "bounds.registry.theorems": {"paper": np.zeros(3)},
+    "catalogue.bases.optimum": {"problem": ()},
     "bounds.statement.stated": {"template": "{x < 1"},
     "audits.neighbours.canary": {"dataset": {"a": 1}},
     "audits.canaries.planted": {"records": np.array(1.0), "canaries": np.array(1.0)},
