@@ -103,9 +103,9 @@ def planted(
     given, planting = read(records), read(canaries, "canaries").values
     arrays = isinstance(given.values, np.ndarray)
     require(arrays == isinstance(planting, np.ndarray), "canaries", "be an array where records are", type(canaries))
-    require(len(planting) > 0, "canaries", "hold at least one", 0)
-    shapes = not arrays or planting.shape[1:] == given.values.shape[1:]
+    shapes = not arrays or (planting.ndim > 0 and planting.shape[1:] == given.values.shape[1:])
     require(shapes, "canaries", "have the shape of records", np.shape(planting)[1:])
+    require(len(planting) > 0, "canaries", "hold at least one", 0)
 
     def algorithm(included: Bools, rng: np.random.Generator) -> Floats:
         joined: Any = (

@@ -191,6 +191,15 @@ def around(data: Any, *, relation: str = "replace_one", group: int = 1, records:
     require_known(relation, RELATIONS, "relation")
     require_known(records, RECORDS, "records")
     require_work(group, "group")
+    try:
+        return _around(data, relation, group, records)
+    except InputError:
+        raise
+    except Exception as error:  # of what a record does when it is looked at
+        raise InputError(f"data must hold records that can be named and compared, got {raised(error)[:200]}") from error
+
+
+def _around(data: Any, relation: str, group: int, records: str) -> list[Pair]:
     table = read_columns(data)
     require(len(table) >= group, "group", f"be at most the number of records, {len(table)}", group)
     ranges = [range_of(column) for column in table.values]
@@ -279,10 +288,11 @@ def canary(
     InputError
         For arguments outside their domain, and for a mechanism that fails.
     """
-    require_count(steps, "steps", least=0)
+    require_work(steps, "steps", least=0)
     require_seed(seed)
     require_count(index, "index", least=0)
-    require(has_records(dataset), "dataset", "hold records", type(dataset).__name__)
+    listed = hasattr(dataset, "__getitem__") and not hasattr(dataset, "keys")
+    require(listed and has_records(dataset), "dataset", "hold records one after the other", type(dataset).__name__)
     require(index < len(dataset), "index", f"be below the number of records, {len(dataset)}", index)
     record = real_numbers(dataset[index], "the record")
     bounds = [real_numbers(bound, name) for name, bound in (("low", low), ("high", high))]

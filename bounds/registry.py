@@ -155,6 +155,7 @@ def theorem(id: str) -> Theorem:
     return known[id]
 
 
+@checked
 def theorems(paper: str | None = None) -> tuple[Theorem, ...]:
     """List all theorems, or those of one paper, in order of id.
 
@@ -172,6 +173,7 @@ def theorems(paper: str | None = None) -> tuple[Theorem, ...]:
     return tuple(listed if paper else sorted(listed, key=lambda theorem: _natural(theorem.id)))
 
 
+@checked
 def claims(paper: str | None = None) -> tuple[Claim, ...]:
     """List all claims, or those of one paper, in order of paper and id.
 

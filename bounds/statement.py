@@ -28,7 +28,7 @@ from dpcheck.bounds.asymptotics import Region
 from dpcheck.bounds.evidence import Domain, Related
 from dpcheck.bounds.formula import plain
 from dpcheck.bounds.terms import exact
-from dpcheck.errors import require
+from dpcheck.errors import InputError, one_line, require
 
 if TYPE_CHECKING:
     from dpcheck.bounds.theorem import Theorem
@@ -59,7 +59,11 @@ class Statement:
 
     def __post_init__(self) -> None:
         """Refuse a formula without a place, a place without a formula, and one that would cut its formula short."""
-        parts = [(name, spec or conversion) for _, name, spec, conversion in string.Formatter().parse(self.template)]
+        try:
+            parsed = [*string.Formatter().parse(self.template)]
+        except ValueError as error:
+            raise InputError(f"the places of a statement must be names in braces, got: {one_line(error)}") from error
+        parts = [(name, spec or conversion) for _, name, spec, conversion in parsed]
         bare = not any(cut for _, cut in parts)
         require(bare, "the places of a statement", "be names alone, so that formulas are printed whole", self.template)
         places = {name for name, _ in parts if name is not None}

@@ -11,7 +11,7 @@ import sysconfig
 import textwrap
 import traceback
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import chdir, suppress
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -32,8 +32,8 @@ _IN_ORDER = (
 COMMANDS: dict[str, Command] = {command.name: command for command in _IN_ORDER}
 _INTERRUPTED = 130
 _LONGEST, _LONGEST_ERROR = 300, 800  # letters of what is wrong with a command line, and of any other error
-# How NumPy says that no memory of this world holds an array.
-_TOO_LARGE = ("Maximum allowed dimension exceeded", "Maximum allowed size exceeded", "array is too big")
+# How NumPy says that no memory of this world holds an array, and the system that too many files are open.
+_TOO_LARGE = ("Maximum allowed dimension exceeded", "Maximum allowed size exceeded", "array is too big", "[Errno 24]")
 EXIT_CODES = """\
 exit codes: 0 every verdict is the expected one, 1 a guarantee is violated (or undecided, where there
 is --fail-on inconclusive), 2 wrong usage or input, 3 internal error, 130 interrupted"""
@@ -44,6 +44,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is not None:
         return _run(_parse(arguments))
     options = _parse(sys.argv[1:])
+    if os.path.lexists(".numba_config.yaml"):  # which may name another processor, or have all code printed
+        with chdir(Path(dpcheck.__file__).parent):
+            from numba.core import config
+        config._config_fname = os.devnull  # read before each compilation
     if not COMMANDS[options.command].runs_others_code:
         code = _run(options)
         if code == _INTERRUPTED:  # without waiting for threads that are at work
@@ -75,7 +79,8 @@ def _run(options: argparse.Namespace) -> int:
     except BaseException as error:  # of other people's code, too: none of them may leave with an exit code of its own
         too_large = isinstance(error, MemoryError) or one_line(error).startswith(_TOO_LARGE)
         if isinstance(error, InputError) or too_large:
-            said = f"the work must fit into memory: {one_line(error)}" if too_large else str(error)
+            room = "the limits of the process" if isinstance(error, OSError) else "memory"
+            said = f"the work must fit into {room}: {raised(error)}" if too_large else str(error)
             if caret := getattr(error, "caret", ""):  # of a line that was typed
                 tell(caret)
             tell(f"dpcheck: error: {short(said, _LONGEST_ERROR)}")

@@ -148,7 +148,9 @@ def examples(function: Any) -> int:
     return 1 if function.__name__ in SLOW else 8
 
 
-SLOW = frozenset({"audit_floating_point", "prove", "find", "claims", "theorems", "optimum", "judge", "solve"})
+SLOW = frozenset({
+    "audit_floating_point", "loaders", "prove", "find", "claims", "theorems", "optimum", "judge", "solve",
+})  # fmt: skip
 
 
 def parameters(function: Any) -> list[inspect.Parameter]:

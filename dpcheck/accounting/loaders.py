@@ -102,6 +102,7 @@ def loaders(
     require_positive(noise_multiplier, "noise_multiplier")
     for value, name in ((batch, "batch"), (population, "population"), (steps, "steps"), (parameters, "parameters")):
         require_count(value, name)
+    batch, population, steps = int(batch), int(population), int(steps)  # which NumPy's short ones do not hold
     require(batch <= population, "batch", f"be at most population = {population}", batch)
     require_delta(delta, zero=False)
     replaced = Gaussian(noise_multiplier / 2)  # over 2C
@@ -120,7 +121,7 @@ def loaders(
 
     both = "its privacy curve; a pair that attains it"
     poisson = drawn("Poisson", "poisson", "add_or_remove_one", both)
-    seen = _of_the_size(batch, float(steps * parameters), delta)
+    seen = _of_the_size(batch, float(min(steps * int(parameters), 10**18)), delta)
     same = poisson.at_least if batch < population else None  # one record more, which leaves floor(n q) as it is
     worse = max((each for each in (same, seen) if each is not None), default=None)
     redrawn = drawn("fixed size with replacement", "with_replacement", "replace_one",

@@ -73,6 +73,8 @@ def _composed(losses: Floats, chances: Floats, steps: int, delta: float, at_most
     reach = max(_WIDE * wide, 2 * at_most)
     h = 2 * reach / _SIZE
     kept = losses > mean - 0.9 * reach
+    if not (wide and kept.any()):  # losses that do not vary
+        return 0.0
     losses, chances = np.minimum(losses[kept] - mean, 0.9 * reach), chances[kept]
     places = np.rint(losses / h).astype(np.int64)
     first = int(places.min())

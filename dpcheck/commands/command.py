@@ -226,16 +226,18 @@ def at_work(options: Namespace) -> Iterator[tuple[Executor | None, Callable[[str
 
 @contextmanager
 def as_before() -> Iterator[None]:
-    """Give back streams, closed ones too, and functions that trace, compute or write; InputError for what computes.
+    """Give back streams, closed ones too, umask, functions that trace, compute or write; InputError for what computes.
 
     No number that came out after somebody replaced :func:`numpy.random.default_rng` is one of dpcheck's.
     """
     streams = [_Stream("stdout"), _Stream("stderr")]
-    path = list(sys.path)
+    path, mask = list(sys.path), os.umask(0)  # which can only be read by setting it
+    os.umask(mask)
     tracing, functions = (sys.gettrace(), sys.getprofile()), _functions()
     try:
         yield
     finally:
+        os.umask(mask)
         if sys.gettrace() is not tracing[0]:
             sys.settrace(tracing[0])
         if sys.getprofile() is not tracing[1]:
@@ -255,10 +257,11 @@ def as_before() -> Iterator[None]:
             raise InputError("the code under test must leave sys.path as it is, got one that took from it") from broke
         if replaced and not isinstance(broke, KeyboardInterrupt):
             got = f"one that replaced {', '.join(replaced)[:200]}"
-            raise InputError(f"the code under test must leave NumPy, SciPy and math alone, got {got}") from broke
+            must = "the code under test must leave NumPy, SciPy, math and builtins alone"
+            raise InputError(f"{must}, got {got}") from broke
 
 
-_COMPUTE, _WRITE = ("numpy", "numpy.random", "scipy.special", "math"), ("json", "os", "tempfile")
+_COMPUTE, _WRITE = ("numpy", "numpy.random", "scipy.special", "math", "builtins"), ("json", "os", "tempfile")
 
 
 def _functions() -> dict[tuple[str, str], Any]:

@@ -36,7 +36,9 @@ class File(Enum):
     FOLDER = auto()  # written, and empty or not there yet
 
     def __call__(self, text: str) -> str:
-        """Return the text as it is."""
+        """Return the text; of an output the whole path, since code under test may go to another folder."""
+        with suppress(OSError):  # of a working folder that is gone
+            return os.path.abspath(text) if text and self in _WRITTEN else text
         return text
 
 

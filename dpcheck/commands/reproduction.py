@@ -105,7 +105,8 @@ class Reproduction:
 
     def __init__(self, target: str) -> None:
         """Take the script's name, which is free, as are those beside it."""
-        self.target = Path(target)
+        self.target, here = Path(target), Path.cwd()
+        self.shown = self.target.relative_to(here) if self.target.is_relative_to(here) else self.target
 
     def write(self, audit: Any, pair: tuple[Any, Any], mechanism: str, *, vectorized: bool) -> str:
         """Write the script for an audit of ``MODULE:NAME``, and what is too large for it beside it; say what was done.
@@ -113,7 +114,7 @@ class Reproduction:
         InputError if the event or a data set cannot be written.
         """
         if audit.verdict != "violated":
-            return f"nothing to reproduce: the audit is {audit.verdict}, and {self.target} was not written"
+            return f"nothing to reproduce: the audit is {audit.verdict}, and {self.shown} was not written"
         look, event = _simplest(look for look in audit.looks if look.breaks)
         sides = ("DATA", "NEIGHBOUR") if look.event.favours == "data" else ("NEIGHBOUR", "DATA")
         data, neighbour = (self._kept(value, name) for value, name in zip(pair, ("data", "neighbour"), strict=True))
@@ -136,7 +137,7 @@ class Reproduction:
             words=one_line(look.event.words)[:80], outputs=calls, favoured=sides[0], other=sides[1],
         )  # fmt: skip
         write_text(self.target, text)
-        return f"{self.target} reproduces it: python {self.target}"
+        return f"{self.shown} reproduces it: python {self.shown}"
 
     def _kept(self, value: Any, name: str) -> str:
         """Return a data set as an expression, of a file beside the script where it is large."""

@@ -26,19 +26,19 @@ _MACHINES = {
     "x86_64": (0xC000003E, {
         "ioctl": 16, "shmget": 29, "shmat": 30, "shmctl": 31, "socket": 41, "socketpair": 53, "clone": 56, "fork": 57,
         "vfork": 58, "kill": 62, "semget": 64, "semop": 65, "semctl": 66, "msgget": 68, "msgsnd": 69, "msgrcv": 70,
-        "msgctl": 71, "fcntl": 72, "chmod": 90, "fchmod": 91, "chown": 92, "fchown": 93, "lchown": 94, "ptrace": 101,
-        "setpgid": 109, "setsid": 112, "rt_sigqueueinfo": 129, "utime": 132, "setpriority": 141, "sched_setparam": 142,
-        "sched_setscheduler": 144, "setxattr": 188, "lsetxattr": 189, "fsetxattr": 190, "removexattr": 197,
-        "lremovexattr": 198, "fremovexattr": 199, "tkill": 200, "sched_setaffinity": 203, "semtimedop": 220,
-        "tgkill": 234, "utimes": 235, "mq_open": 240, "mq_unlink": 241, "add_key": 248, "request_key": 249,
-        "prctl": 157, "keyctl": 250, "ioprio_set": 251, "fchownat": 260, "futimesat": 261, "fchmodat": 268,
-        "utimensat": 280, "rt_tgsigqueueinfo": 297, "prlimit64": 302, "process_vm_readv": 310, "process_vm_writev": 311,
-        "sched_setattr": 314, "seccomp": 317, "memfd_create": 319,
+        "msgctl": 71, "fcntl": 72, "flock": 73, "chmod": 90, "fchmod": 91, "chown": 92, "fchown": 93, "lchown": 94,
+        "ptrace": 101, "setpgid": 109, "setsid": 112, "rt_sigqueueinfo": 129, "utime": 132, "setpriority": 141,
+        "sched_setparam": 142, "sched_setscheduler": 144, "setxattr": 188, "lsetxattr": 189, "fsetxattr": 190,
+        "removexattr": 197, "lremovexattr": 198, "fremovexattr": 199, "tkill": 200, "sched_setaffinity": 203,
+        "semtimedop": 220, "tgkill": 234, "utimes": 235, "mq_open": 240, "mq_unlink": 241, "add_key": 248,
+        "request_key": 249, "prctl": 157, "keyctl": 250, "ioprio_set": 251, "fchownat": 260, "futimesat": 261,
+        "fchmodat": 268, "utimensat": 280, "rt_tgsigqueueinfo": 297, "prlimit64": 302, "process_vm_readv": 310,
+        "process_vm_writev": 311, "sched_setattr": 314, "seccomp": 317, "memfd_create": 319,
     }),
     "aarch64": (0xC00000B7, {
         "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "removexattr": 14, "lremovexattr": 15, "fremovexattr": 16,
         "fchmod": 52, "fchmodat": 53, "fchownat": 54, "fchown": 55, "utimensat": 88, "fcntl": 25, "ioctl": 29,
-        "ioprio_set": 30, "ptrace": 117, "sched_setparam": 118, "sched_setscheduler": 119,
+        "ioprio_set": 30, "flock": 32, "ptrace": 117, "sched_setparam": 118, "sched_setscheduler": 119,
         "sched_setaffinity": 122, "kill": 129, "tkill": 130, "tgkill": 131, "rt_sigqueueinfo": 138, "setpriority": 140,
         "setpgid": 154, "setsid": 157, "mq_open": 180, "mq_unlink": 181, "msgget": 186, "msgctl": 187, "msgrcv": 188,
         "msgsnd": 189, "semget": 190, "semctl": 191, "semtimedop": 192, "semop": 193, "shmget": 194, "shmctl": 195,
@@ -61,12 +61,13 @@ _REFUSED = (
     "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal", "setpriority", "ioprio_set",
     "setsid", "setpgid",  # whatever it starts stays in its group, which is ended as one
     "memfd_create", "memfd_secret",  # files in memory, which no limit counts
+    "flock",  # a store would wait for it
     "shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv", "msgctl",
     "mq_open", "mq_unlink", "add_key", "request_key", "keyctl",  # what processes share without a file
 )  # fmt: skip
 _OF_A_PROCESS = ("prlimit64", "sched_setparam", "sched_setscheduler", "sched_setaffinity", "sched_setattr")
-# of fcntl and ioctl: who is sent a signal when a file has news, who waits to open it, and its flags
-_OF_A_FILE = (8, 15, 1024), (0x8901, 0x8902, 0x40086602, 0x40046602, 0x401C5820)
+# of fcntl and ioctl: locks, who is sent a signal when a file has news, who waits to open it, and its flags
+_OF_A_FILE = (6, 7, 8, 15, 37, 38, 1024), (0x8901, 0x8902, 0x40086602, 0x40046602, 0x401C5820)
 _THREAD = 0x10000  # the flag of clone that makes a thread, and no process
 _STREAM = 1  # a pair of datagram sockets could write to others, too
 

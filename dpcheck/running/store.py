@@ -100,12 +100,14 @@ class Store:
         self._connection.execute("BEGIN")  # one state of the file, though another process may be making the store
         (version,) = self._waiting("PRAGMA user_version").fetchone()
         (mark,) = self._connection.execute("PRAGMA application_id").fetchone()
-        names = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        held = self._connection.execute("SELECT name, type FROM sqlite_master WHERE type != 'index'").fetchall()
         self._connection.execute("COMMIT")
+        where = f"the store {self._path}"
+        # SQLite runs a view or a trigger, which may have no end
+        _require({"table"} >= {kind for _, kind in held}, f"{where} must hold tables alone, got a view or a trigger")
         if version == VERSION and mark == _MARK:
             return
-        ours = mark == _MARK or (mark == 0 and names <= {"results"})  # as the first stores were
-        where = f"the store {self._path}"
+        ours = mark == _MARK or (mark == 0 and {name for name, _ in held} <= {"results"})  # as the first stores were
         _require(ours, f"{where} must be a file of dpcheck, got a database of something else")
         _require(version <= VERSION, f"{where} must be of version {VERSION} at most, got {version}, of a newer dpcheck")
         self._waiting("PRAGMA journal_mode=WAL")  # readers and a writer work at once
@@ -188,7 +190,10 @@ class Store:
     def runs(self) -> list[KeptRun]:
         """All runs that were kept, the first one first."""
         statement = "SELECT number, date, command, revision, code, report FROM runs ORDER BY number"
-        return [KeptRun(*row) for row in self._execute(statement)]
+        rows = self._execute(statement)
+        whole = all(isinstance(text, str) for _, *texts in rows for text in texts)
+        _require(whole, f"the store {self._path} must hold runs as texts, got something else")
+        return [KeptRun(*row) for row in rows]
 
     def _execute(self, statement: str, *values: Any) -> list[Any]:
         try:

@@ -61,6 +61,13 @@ FOUND = {
     "audits.gaussian.gaussian_bound": {"scores": np.full(3, 1e308), "other_scores": np.full(3, 1e308)},
     "accounting.second_opinion.second_opinion": {"delta": 0.0},
     "testing.assert_private": {"claim": "", "delta": np.zeros(0)},
+    "accounting.loaders.loaders": {"population": 10**18, "steps": np.int8(3), "parameters": 10**400},
+    "audits.neighbours.around": {"data": [wrong.Silent()]},
+    "bounds.registry.claims": {"paper": [1]}, "bounds.registry.theorems": {"paper": np.zeros(3)},
+    "catalogue.bases.optimum": {"problem": ()},
+    "bounds.statement.stated": {"template": "{x < 1"},
+    "audits.neighbours.canary": {"dataset": {"a": 1}},
+    "audits.canaries.planted": {"records": np.array(1.0), "canaries": np.array(1.0)},
 }  # fmt: skip
 
 

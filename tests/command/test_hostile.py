@@ -8,6 +8,8 @@ from __future__ import annotations
 import itertools
 import os
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -49,13 +51,15 @@ BROKEN = {  # what code under test does -> exit code, words of the result or of 
     "raises a mute error": ("2", "Mute that has no text"), "traces": ("2", "ValueError: trace at m.py:"),
     "other generators": ("2", "replaced numpy.random.default_rng"),
     "other mathematics": ("2", "replaced scipy.special.ndtr, math.exp"), "closes files": ("2", "Bad file descriptor"),
+    "import builtins; builtins.max = None": ("2", "replaced builtins.max"),
+    "import resource as r; r.setrlimit(r.RLIMIT_NOFILE, (3, 3))": ("2", "the limits of the process: OSError"),
 }  # fmt: skip
 
 
 @forked
 @pytest.mark.parametrize("body", BROKEN)
 def test_code_that_breaks_what_it_can_reach_is_told_so(body: str, tmp_path: Path) -> None:
-    source = f"def g(data, rng):\n    {hostile.BODIES[body]}\n    return f(data, rng)\n"
+    source = f"def g(data, rng):\n    {hostile.BODIES.get(body, body)}\n    return f(data, rng)\n"
     (tmp_path / "m.py").write_text(hostile.CODE + source)
     ended = hostile.run(tmp_path, ("audit", "m:g", *hostile.PAIR))
     code, words = BROKEN[body]
@@ -114,6 +118,31 @@ def test_what_is_no_file_with_an_end_is_refused(name: str, tmp_path: Path) -> No
     assert reading.content_of(tmp_path / "large", largest=6) == b"123456"
     with pytest.raises(InputError, match="megabytes"):
         reading.content_of(tmp_path / "large", largest=5)
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        ("CREATE VIEW v AS WITH RECURSIVE x AS (SELECT 1 UNION ALL SELECT * FROM x) SELECT * FROM x", "tables alone"),
+        ("CREATE TRIGGER t AFTER INSERT ON kept BEGIN DELETE FROM kept; END", "tables alone"),
+        ("INSERT INTO runs VALUES (1, '', '', '', '', x'7b7d')", "as texts"),
+    ],
+)  # fmt: skip
+def test_a_store_in_which_others_put_more_than_texts_is_refused(statement: str, says: str, tmp_path: Path) -> None:
+    Store(tmp_path / "dpcheck.sqlite", "code").close()
+    with sqlite3.connect(tmp_path / "dpcheck.sqlite") as others:
+        others.execute(statement)
+    with pytest.raises(InputError, match=says):
+        Store(tmp_path / "dpcheck.sqlite", "code").runs()
+
+
+@forked
+def test_settings_of_numba_in_the_working_folder_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / ".numba_config.yaml").write_text("dump_llvm: 1\nno YAML: [")
+    (tmp_path / "m.py").write_text(hostile.CODE)
+    command = [sys.executable, "-m", "dpcheck", "audit", "m:f", *hostile.PAIR]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout[:10], ended.stderr.count("\n")) == (0, "consistent", 1), ended
 
 
 def test_a_store_that_another_process_holds_is_named_and_waited_for(

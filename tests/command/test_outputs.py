@@ -297,3 +297,15 @@ def test_settings_of_a_working_folder_start_no_program_for_a_picture(
         assert main(["rate", "d.csv", "--response", "gap", "--factors", "n", "--plot", "p.png"]) == 0
         assert matplotlib.rcParams["text.usetex"]
     assert Path("p.png").stat().st_size
+
+
+def test_code_that_goes_elsewhere_takes_no_output_along(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Nor does it decide who may read what is written."""
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "r.json").write_text("kept")
+    goes = f"import os\n{MECHANISM.replace('    return', f'    os.chdir({str(elsewhere)!r}); os.umask(0o777); return')}"
+    Path("goes.py").write_text(goes)
+    given = ["audit", "goes.py:mean", "--data", "[0]", "--neighbour", "[1]", "--epsilon", "9", "--trials", "100"]
+    assert main([*given, "--json-output", "r.json"]) == 0
+    assert (elsewhere / "r.json").read_text() == "kept"
+    assert (folder / "r.json").stat().st_mode & 0o777 == 0o644

@@ -173,6 +173,7 @@ def optimum(
         from dpcheck.problems import example
 
         problem = example(problem, seed=seed)
+    require(hasattr(problem, "records"), "problem", "be a problem or the name of one", problem)
     require_base(name, minimisation=problem.dim_v == 0)
     require_positive(energy, "energy")
     require_count(most, "most")
