@@ -33,7 +33,8 @@ from dpcheck.events import Gaussian, Laplace, Measured
 from dpcheck.shown import Result
 
 TESTS = 5  # scale, shape, tails, dependence, and values that repeat or lie off the lattice
-_MOST = 200_000  # simulated samples
+# The largest confidence at which as many simulations as are made at most, 200,000, can still reject.
+MOST_CONFIDENCE = 1 - 2 * TESTS / 200_000
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,6 @@ def audit_noise(
     >>> audit.verdict, round(audit.scale, 1)
     ('violated', 1.0)
     """
-    require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
     require_work(trials, "trials", least=50)
     require_seed(seed)
     rng, before = np.random.default_rng(seed), fingerprint(data)
@@ -218,8 +218,7 @@ def audit_noise_sample(
     >>> audit_noise_sample(sample, distribution="laplace", scale=2.0, centred=True).verdict
     'consistent'
     """
-    known = isinstance(distribution, str) and distribution in LAWS
-    require(known, "distribution", f"be one of {', '.join(LAWS)}", distribution)
+    require(distribution in LAWS, "distribution", f"be one of {', '.join(LAWS)}", distribution)
     law = LAWS[distribution]
     require_positive(scale, "scale")
     require(not law.discrete or scale <= 1e4, "scale", f"be at most 10000 for {distribution}", scale)
@@ -229,7 +228,7 @@ def audit_noise_sample(
     good = sample.ndim == 2 and len(sample) >= 50 and sample.shape[1] >= 1
     require(good, "sample", "have shape (>= 50, k), k >= 1", sample.shape)
     require(bool(np.isfinite(sample).all()), "mechanism", "return finite numbers", "NaN or infinity")
-    level, most = (1 - confidence) / TESTS, most_confidence()
+    level, most = (1 - confidence) / TESTS, MOST_CONFIDENCE
     require(confidence <= most + 1e-12, "confidence", f"be at most {most:g}, where p-values are simulated", confidence)
     seen = tested(sample, law, scale, centred=centred, on_a_grid=rounded, level=level, seed=seed)
     reasons = seen.reasons(level, scale)
@@ -258,8 +257,3 @@ def scale_lower(sample: Floats, distribution: str, confidence: float, *, centred
     noise = sample if centred else sample - np.median(sample, axis=0)
     size = np.abs(noise).sum(0).min() - off * n
     return float(max(size, 0.0) * 2 / stats.chi2.isf(alpha, 2 * n))
-
-
-def most_confidence() -> float:
-    """Return the largest confidence at which as many simulations as are made can still reject."""
-    return 1 - 2 * TESTS / _MOST

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.arrays import real_numbers
-from dpcheck.errors import InputError, is_finite, one_line, require, short
+from dpcheck.errors import InputError, one_line, require, short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,15 +84,6 @@ def read(
     return table
 
 
-def claim(claimed: Mapping[str, float] | None, factors: Sequence[str]) -> dict[str, float]:
-    """Return the claimed exponents as plain numbers."""
-    require(claimed is None or isinstance(claimed, Mapping), "claimed", "map factors to exponents", claimed)
-    for name, value in (claimed or {}).items():
-        require(name in factors, "claimed", f"name factors among {list(factors)}", name)
-        require(is_finite(value), f"the claimed exponent of {name}", "be a finite number", value)
-    return {name: float(value) for name, value in (claimed or {}).items()}
-
-
 def _check_columns(frame: object, response: str, factors: Sequence[str], cluster: str | None) -> None:
     import pandas as pd
 
@@ -131,7 +122,6 @@ def known(frame: pd.DataFrame, response: str, offset: str | None) -> Array:
     """Return the known factor of the law, (rows,)."""
     if offset is None:
         return np.ones(len(frame))
-    require(isinstance(offset, str), "offset", "be a column or a formula of columns", offset)
     columns = frame.columns.tolist()
     numeric = [
         name for name in columns

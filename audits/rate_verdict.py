@@ -168,8 +168,10 @@ class Fitted:
         """Return two-sided intervals, simultaneous over the factors."""
         names = self.measurements.factors
         level = 1 - (1 - confidence) / (2 * len(names))
-        estimates = {name: self._exponent(i) for i, name in enumerate(names)}
-        return {name: (estimate.low(level), estimate.high(level)) for name, estimate in estimates.items()}
+        if self.line is None:
+            return dict.fromkeys(names, (float("nan"), float("nan")))
+        estimates = map(self.line.contrast, np.eye(1 + len(names))[1:])
+        return {name: (e.low(level), e.high(level)) for name, e in zip(names, estimates, strict=True)}
 
     def judge(
         self, claimed: Mapping[str, float], *, confidence: float, margin: float, equal: bool = False
@@ -192,13 +194,6 @@ class Fitted:
             faster = claim - slopes.line.value if slopes.line.high(level) < claim else None
             judged[name] = replace(judgement, faster=faster)
         return judged
-
-    def _exponent(self, i: int) -> Estimate:
-        if self.line is None:
-            return Estimate(float("nan"), float("inf"), 1.0)
-        direction = np.zeros(len(self.line.coefficients))
-        direction[1 + i] = 1.0
-        return self.line.contrast(direction)
 
 
 def _slopes(m: Measurements, line: PowerLaw, i: int, sign: float) -> Slopes:
