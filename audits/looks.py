@@ -259,9 +259,9 @@ class Strength:
     def sentence(self) -> str:
         """Say what was and what was not looked for, and what to do next."""
         share = f"at least {100 * self.chance:.0f} of 100 such audits"
-        steps = ["another pair of neighbours"] + [
-            "the events as claim, which are tested at all their points"
-        ] * self.curve
+        steps = ["another pair of neighbours"]
+        if self.curve:
+            steps.append("the events as claim, which are tested at all their points")
         if self.trials is not None:
             steps.append(f"{self.trials:,} trials, which find noise that is a tenth too small")
         after = "losses that are spread over many numbers, or that show rarely, take more runs; next: "

@@ -33,8 +33,7 @@ from dpcheck.events import Gaussian, Laplace, Measured
 from dpcheck.shown import Result
 
 TESTS = 5  # scale, shape, tails, dependence, and values that repeat or lie off the lattice
-# The largest confidence at which as many simulations as are made at most, 200,000, can still reject.
-MOST_CONFIDENCE = 1 - 2 * TESTS / 200_000
+_MOST = 200_000  # simulated samples
 
 
 @dataclass(frozen=True)
@@ -228,7 +227,7 @@ def audit_noise_sample(
     good = sample.ndim == 2 and len(sample) >= 50 and sample.shape[1] >= 1
     require(good, "sample", "have shape (>= 50, k), k >= 1", sample.shape)
     require(bool(np.isfinite(sample).all()), "mechanism", "return finite numbers", "NaN or infinity")
-    level, most = (1 - confidence) / TESTS, MOST_CONFIDENCE
+    level, most = (1 - confidence) / TESTS, most_confidence()
     require(confidence <= most + 1e-12, "confidence", f"be at most {most:g}, where p-values are simulated", confidence)
     seen = tested(sample, law, scale, centred=centred, on_a_grid=rounded, level=level, seed=seed)
     reasons = seen.reasons(level, scale)
@@ -257,3 +256,8 @@ def scale_lower(sample: Floats, distribution: str, confidence: float, *, centred
     noise = sample if centred else sample - np.median(sample, axis=0)
     size = np.abs(noise).sum(0).min() - off * n
     return float(max(size, 0.0) * 2 / stats.chi2.isf(alpha, 2 * n))
+
+
+def most_confidence() -> float:
+    """Return the largest confidence at which as many simulations as are made can still reject."""
+    return 1 - 2 * TESTS / _MOST

@@ -218,10 +218,8 @@ class TrainingStepAudit(Shown):
     findings: tuple[StepFinding, ...]
 
     def _sentence(self) -> str:
-        first, second = (
-            ">" if left > right else "<="
-            for left, right in ((self.audited, self.certified), (self.certified, self.claimed))
-        )
+        first = ">" if self.audited > self.certified else "<="
+        second = ">" if self.certified > self.claimed else "<="
         sandwich = (
             f"audited {self.audited:.3g} ({self.released} steps) {first} certified as stated {self.certified:.4g} "
             f"{second} claimed {self.claimed:.4g} at delta {self.delta:g}"

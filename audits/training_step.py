@@ -21,7 +21,7 @@ from dpcheck.arguments import checked, has_records
 from dpcheck.arrays import Floats, real_numbers
 from dpcheck.audits.claim import PrivacyClaim, delta_of
 from dpcheck.audits.membership import audit_privacy
-from dpcheck.audits.noise import MOST_CONFIDENCE
+from dpcheck.audits.noise import most_confidence
 from dpcheck.audits.running.datasets import read
 from dpcheck.audits.running.memory import Memory
 from dpcheck.audits.step_gradient import affordable, clipping_finding, cost, noise_finding
@@ -171,7 +171,7 @@ def audit_training_step(
     if trials is not None:
         require_work(trials, "trials", least=200)
     require_confidence(confidence)
-    most = 1 - _STATISTICAL * (1 - MOST_CONFIDENCE)
+    most = 1 - _STATISTICAL * (1 - most_confidence())
     require(confidence <= most + 1e-12, "confidence", f"be at most {most:g}, where p-values are simulated", confidence)
     require_seed(seed)
     _require_outlier(records, outlier)
@@ -340,9 +340,8 @@ def release_finding(
         )  # fmt: skip
         batches = [taken(some, [place[k] for k in members if k in place]) for members in drawn]
         released = np.array([release(step, batch, rng) for batch in batches])
-        return np.asarray(
-            released @ (direction / max(float(np.linalg.norm(direction)), 1e-300))
-        )  # post-processing; one number a step
+        # Post-processing: one number a step.
+        return np.asarray(released @ (direction / max(float(np.linalg.norm(direction)), 1e-300)))
 
     try:
         audit = audit_privacy(

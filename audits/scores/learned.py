@@ -152,10 +152,8 @@ def _slope(a: Floats, b: Floats, shrunk: Floats, half: Floats) -> Floats:
     along = directions.T @ half
     sharp = np.asarray(directions @ (along / variances))
     luck = len(half) * (1 / len(a) + 1 / len(b)) / 4  # what chance adds to the squared distance of the means, halved
-    best, cautious = (
-        (along**2 / variances).sum() - luck,
-        (slope @ half) ** 2 / ((directions.T @ slope) ** 2 @ variances),
-    )
+    best = (along**2 / variances).sum() - luck
+    cautious = (slope @ half) ** 2 / ((directions.T @ slope) ** 2 @ variances)
     return sharp if best > _CLEARLY * cautious else slope
 
 
