@@ -143,20 +143,10 @@ class PrivacyClaim:
         shown = (self.deltas - self.epsilons * slope) / np.maximum(spread, 1e-12)
         return np.asarray(shown / shown.max())
 
-    def at(self, number: int) -> tuple[float, float]:
-        """Return epsilon and delta of one of the points.
-
-        Parameters
-        ----------
-        number : int
-            Which point.
-
-        Returns
-        -------
-        tuple of float
-            Its epsilon and delta.
-        """
-        return float(self.epsilons[number]), float(self.deltas[number])
+    @property
+    def points(self) -> list[tuple[float, float]]:
+        """Epsilon and delta of each point."""
+        return list(zip(self.epsilons.tolist(), self.deltas.tolist(), strict=True))
 
     def epsilon_at(self, delta: float) -> float:
         """Return the epsilon claimed at a delta, to 1e-9 and rounded up.
@@ -184,35 +174,6 @@ class PrivacyClaim:
             middle = (low + high) / 2
             low, high = (low, middle) if deltas_of(self.deltas_at, np.array([middle]))[0] <= delta else (middle, high)
         return 0.0 if deltas_of(self.deltas_at, np.array([0.0]))[0] <= delta else high
-
-    @classmethod
-    def stated(cls, epsilon: float | None, delta: float | None, claim: Any) -> tuple[PrivacyClaim, float]:
-        """Read what a caller promises: an epsilon, which alone promises delta = 0, or a claim of more than one point.
-
-        Parameters
-        ----------
-        epsilon : float, optional
-            Claimed epsilon >= 0 (natural log); either it or ``claim`` is given.
-        delta : float, optional
-            In [0, 1); left out, 0 with ``epsilon`` and 1e-5 with ``claim``.
-        claim : PrivacyClaim, event, sequence of events or callable, optional
-            As in :meth:`read`.
-
-        Returns
-        -------
-        tuple of PrivacyClaim and float
-            The claim, and the delta at which its epsilon is stated.
-
-        Raises
-        ------
-        InputError
-            Where both or neither are given, or one lies outside its domain.
-        """
-        delta = delta_of(delta, promised=claim is None)
-        require(claim is None or epsilon is None, "epsilon", "be left out where a claim is given", epsilon)
-        one = "be given, one of them, such as epsilon=1.0, which alone promises delta = 0"
-        require(claim is not None or epsilon is not None, "epsilon or claim", one, "neither")
-        return (cls.read(claim) if epsilon is None else cls.point(epsilon, delta)), delta
 
     @classmethod
     def read(cls, claim: Any) -> PrivacyClaim:
@@ -291,6 +252,15 @@ def delta_of(delta: float | None, *, promised: bool) -> float:
         return 0.0 if promised else DELTA
     require_delta(delta)
     return delta
+
+
+def stated_claim(epsilon: float | None, delta: float | None, claim: Any) -> tuple[PrivacyClaim, float]:
+    """Return what a caller promises, by epsilon or as a claim, and the delta at which epsilon is stated."""
+    delta = delta_of(delta, promised=claim is None)
+    require(claim is None or epsilon is None, "epsilon", "be left out where a claim is given", epsilon)
+    one = "be given, one of them, such as epsilon=1.0, which alone promises delta = 0"
+    require(claim is not None or epsilon is not None, "epsilon or claim", one, "neither")
+    return (PrivacyClaim.read(claim) if epsilon is None else PrivacyClaim.point(epsilon, delta)), delta
 
 
 def deltas_of(curve: Curve, epsilons: Floats) -> Floats:

@@ -159,10 +159,8 @@ def audit_clipping(
     >>> dpcheck.audit_clipping(clipped_mean, records, bound=1.0, divisor="size").verdict
     'violated'
     """
-    require(callable(query), "query", "be callable", type(query).__name__)
     given = read(records)
     require(has_records(records) and len(records) >= 2, "records", "hold at least two", type(records).__name__)
-    require(scale is None or callable(scale), "scale", "be callable", scale)
     require_positive(bound, "bound")
     if not isinstance(divisor, str) or divisor != "size":
         require_positive(divisor, "divisor")

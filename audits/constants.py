@@ -103,8 +103,6 @@ def audit_constants(configure: Callable[[Any], Any], data: Any, neighbours: Iter
     >>> audit.verdict, audit.differences[0].name
     ('violated', 'scale')
     """
-    require(callable(configure), "configure", "be callable", type(configure).__name__)
-    require(isinstance(neighbours, Iterable), "neighbours", "be several datasets", type(neighbours).__name__)
     expected = _constants(configure, data)
     again = _constants(configure, data)
     same = expected.keys() == again.keys() and all(_equal(again[name], expected[name]) for name in expected)

@@ -105,7 +105,6 @@ def audit_evaluation_points(
     'violated'
     """
     require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
-    require(callable(oracle), "oracle", "be callable", type(oracle).__name__)
     require_positive(weight, "weight")
     require_seed(seed)
     plain = _run(mechanism, oracle, Recorder(seed), [])

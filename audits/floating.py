@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,13 @@ from numpy.typing import ArrayLike
 
 from dpcheck.arguments import checked
 from dpcheck.arrays import Floats, real_numbers
-from dpcheck.audits.claim import PrivacyClaim
+from dpcheck.audits.claim import stated_claim
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
+from dpcheck.audits.running import SIDES
 from dpcheck.audits.running.datasets import fingerprint, require_unchanged
 from dpcheck.audits.running.recorder import Recorder, Silenced
 from dpcheck.audits.scores.exact import low_bits
-from dpcheck.errors import require, require_confidence, require_seed
+from dpcheck.errors import require_confidence, require_seed
 from dpcheck.shown import Shown
 
 # The values without noise on data and on neighbour, and the scale of the noise, each for one output.
@@ -139,8 +141,7 @@ def audit_floating_point(
     >>> dpcheck.audit_floating_point(release, 1.0, 0.0, epsilon=1.0, trials=1_000, vectorized=True).verdict
     'violated'
     """
-    require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
-    PrivacyClaim.stated(epsilon, delta, None)  # before the time is spent
+    stated_claim(epsilon, delta, None)  # before the time is spent
     require_confidence(confidence)
     require_seed(seed)
 
@@ -149,12 +150,11 @@ def audit_floating_point(
 
     held = [(dataset, fingerprint(dataset)) for dataset in (data, neighbour)]
     grid = _grid(once, data, seed)
-    bits = _LowBits(mechanism, _laplace(once, data, neighbour, seed) if laplace is None else laplace)
+    known = _laplace(once, data, neighbour, seed) if laplace is None else laplace
     for dataset, before in held:
         require_unchanged(dataset, before)
-    views: tuple[Callable[..., Floats], ...] = (bits, _Rounded(mechanism, grid))
     audits = []
-    for k, seen in enumerate(views):
+    for k, seen in enumerate((partial(_low_bits, mechanism, known), partial(_rounded, mechanism, grid))):
 
         def report(done: int, total: int, offset: int = k) -> None:
             if progress is not None:
@@ -169,7 +169,11 @@ def audit_floating_point(
         verdict, reason = "inconclusive", f"the algorithm leaks by itself: {rounded.event}"
     elif low.verdict == "violated":
         verdict = "violated"
-        reason = f"the arithmetic leaks: {low.event}, {bits.words}; rounded to {grid:g} nothing shows"
+        names = ["the exponent of its lowest bit set", "the count of zeros below it"]
+        if known is not None:
+            names += [f"1 where Laplace noise cannot have made it on {side}" for side in SIDES]
+        bits = f"with {len(names)} numbers for each output: {', '.join(names)}"
+        reason = f"the arithmetic leaks: {low.event}, {bits}; rounded to {grid:g} nothing shows"
     else:
         verdict, reason = low.verdict, "the low-order bits show nothing beyond the claim"
     return FloatingPointAudit(verdict, reason, low, rounded, grid)
@@ -198,38 +202,19 @@ def unreachable(outputs: ArrayLike, centre: ArrayLike, scale: ArrayLike) -> Floa
     return np.asarray(np.where(reached, 0.0, 1.0))
 
 
-@dataclass(frozen=True)
-class _LowBits:
-    """A mechanism that returns two numbers for each output, or four if its Laplace noise is known."""
-
-    mechanism: Callable[..., Any]
-    laplace: Noise | None
-
-    def __call__(self, *arguments: Any) -> Floats:
-        outputs = real_numbers(self.mechanism(*arguments), "mechanism", verb="return")
-        bits = low_bits(outputs)
-        if self.laplace is None:
-            return bits
-        *centres, scale = self.laplace
-        return np.concatenate([bits, *(unreachable(outputs, c, scale)[..., None] for c in centres)], axis=-1)
-
-    @property
-    def words(self) -> str:
-        """A clause that says what the numbers are."""
-        names = ["the exponent of its lowest bit set", "the count of zeros below it"]
-        if self.laplace is not None:
-            names += [f"1 where Laplace noise cannot have made it on {side}" for side in ("data", "neighbour")]
-        return f"with {len(names)} numbers for each output: {', '.join(names)}"
+def _low_bits(mechanism: Callable[..., Any], laplace: Noise | None, *arguments: Any) -> Floats:
+    """Return two numbers for each output of a mechanism, or four if its Laplace noise is known."""
+    outputs = real_numbers(mechanism(*arguments), "mechanism", verb="return")
+    bits = low_bits(outputs)
+    if laplace is None:
+        return bits
+    *centres, scale = laplace
+    return np.concatenate([bits, *(unreachable(outputs, c, scale)[..., None] for c in centres)], axis=-1)
 
 
-@dataclass(frozen=True)
-class _Rounded:
-    mechanism: Callable[..., Any]
-    grid: float
-
-    def __call__(self, *arguments: Any) -> Floats:
-        outputs = real_numbers(self.mechanism(*arguments), "mechanism", verb="return")
-        return np.asarray(np.round(outputs / self.grid) * self.grid)
+def _rounded(mechanism: Callable[..., Any], grid: float, *arguments: Any) -> Floats:
+    outputs = real_numbers(mechanism(*arguments), "mechanism", verb="return")
+    return np.asarray(np.round(outputs / grid) * grid)
 
 
 def _laplace(run: Callable[[Any, np.random.Generator], Any], data: Any, neighbour: Any, seed: int) -> Noise | None:

@@ -105,17 +105,12 @@ def gaussian_bound(
     require(spread > 0 or math.isnan(spread), "scores", "vary", "constant ones")
     require(math.isfinite(spread), "scores", "have a variance that float64 holds", spread)
     shift = float(a.mean() - b.mean()) / spread
-    lower = _shift_lower(shift, n, 1 - confidence)
-    return GaussianBound(gaussian_epsilon(lower, delta), lower, shift, n, delta, confidence)
-
-
-def _shift_lower(shift: float, n: int, alpha: float) -> float:
-    """Return the shift at which the t statistic is exceeded with probability ``alpha``, at least 0."""
-    root, freedom = math.sqrt(n / 2), 2 * n - 2
+    root, freedom, alpha = math.sqrt(n / 2), 2 * n - 2, 1 - confidence
 
     def excess(mu: float) -> float:
         return float(stats.nct.sf(shift * root, freedom, mu * root)) - alpha
 
-    if shift <= 0 or excess(0.0) >= 0:
-        return 0.0
-    return float(optimize.brentq(excess, 0.0, shift, xtol=1e-9 * shift))
+    lower = 0.0  # or the shift at which the t statistic is exceeded with probability alpha
+    if shift > 0 and excess(0.0) < 0:
+        lower = float(optimize.brentq(excess, 0.0, shift, xtol=1e-9 * shift))
+    return GaussianBound(gaussian_epsilon(lower, delta), lower, shift, n, delta, confidence)

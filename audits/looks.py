@@ -187,7 +187,7 @@ def take_looks(
     """Return the looks until one breaks the claim, those that break it, the runs, and how many raised on either."""
     earlier: tuple[list[Floats], list[Floats]] = ([], [])
     kept: list[tuple[Chunk, Floats]] = []
-    width, naming = layout.width, Naming(layout) if layout.codes else None
+    width, naming = layout.width, Naming(layout)
     looks: list[Look] = []
     broken: list[Look] = []
     done, total, raised = 0, 2 * sum(plan.blocks), [0, 0]
@@ -218,7 +218,7 @@ def take_looks(
                 broken.append(looks[-1])
         if broken:
             break
-    if naming is not None:
+    if width > layout.numbers:
         for look in broken or looks[-len(counts) :]:
             pool.label(naming, look.event.said, kept)
         for look in looks:
@@ -259,9 +259,9 @@ class Strength:
     def sentence(self) -> str:
         """Say what was and what was not looked for, and what to do next."""
         share = f"at least {100 * self.chance:.0f} of 100 such audits"
-        steps = ["another pair of neighbours"] + [
-            "the events as claim, which are tested at all their points"
-        ] * self.curve
+        steps = ["another pair of neighbours"]
+        if self.curve:
+            steps.append("the events as claim, which are tested at all their points")
         if self.trials is not None:
             steps.append(f"{self.trials:,} trials, which find noise that is a tenth too small")
         after = "losses that are spread over many numbers, or that show rarely, take more runs; next: "
@@ -278,9 +278,17 @@ class Strength:
 def strength(epsilon: float, delta: float, runs: int, alpha: float, trials: int) -> Strength:
     """Return what an audit of so many trials finds; its last look tests the claim on ``runs`` of them at ``alpha``."""
     shift = least_found(epsilon, delta, runs, alpha)
-    more = _runs_wanted(epsilon, delta, alpha)
-    wanted = None if more is None or more <= runs else int(float(f"{1.05 * more * trials / runs:.2g}"))
-    return Strength(None if shift is None else epsilon_of(shift, delta), CHANCE, wanted, delta > 0)
+    found = None if shift is None else epsilon_of(shift, delta)
+    claimed = epsilon if delta == 0 else brentq(lambda shift: epsilon_of(shift, delta) - epsilon, 1e-9, _LARGEST)
+    few, many, tenth = 1.0, 2.0, claimed / (1 - _LESS)  # runs of the last look; the shift by noise a tenth too small
+    while many <= _MOST_RUNS and not _rejected(tenth, epsilon, delta, int(many), alpha):
+        few, many = many, 2 * many
+    while many > 1.05 * few and many <= _MOST_RUNS:
+        middle = math.sqrt(few * many)
+        few, many = (few, middle) if _rejected(tenth, epsilon, delta, int(middle), alpha) else (middle, many)
+    more = math.ceil(many)
+    wanted = int(float(f"{1.05 * more * trials / runs:.2g}")) if runs < more <= _MOST_RUNS else None
+    return Strength(found, CHANCE, wanted, delta > 0)
 
 
 def least_found(epsilon: float, delta: float, runs: int, alpha: float) -> float | None:
@@ -315,18 +323,3 @@ def epsilon_of(shift: float, delta: float) -> float:
     from dpcheck.accounting.certificates import gaussian_epsilon
 
     return gaussian_epsilon(shift, delta)
-
-
-def _runs_wanted(epsilon: float, delta: float, alpha: float) -> int | None:
-    """Return how many runs in the last look find noise that is a tenth too small; None beyond 10^9."""
-    claimed = epsilon if delta == 0 else brentq(lambda shift: epsilon_of(shift, delta) - epsilon, 1e-9, _LARGEST)
-    few, many, shift = 1.0, 2.0, claimed / (1 - _LESS)
-    while not _rejected(shift, epsilon, delta, int(many), alpha):
-        few, many = many, 2 * many
-        if many > _MOST_RUNS:
-            return None
-    while many > 1.05 * few:
-        middle = math.sqrt(few * many)
-        enough = _rejected(shift, epsilon, delta, int(middle), alpha)
-        few, many = (few, middle) if enough else (middle, many)
-    return math.ceil(many)

@@ -21,7 +21,7 @@ import numpy as np
 from dpcheck import __version__
 from dpcheck.arguments import checked
 from dpcheck.audits import limits
-from dpcheck.audits.claim import PrivacyClaim
+from dpcheck.audits.claim import PrivacyClaim, stated_claim
 from dpcheck.audits.limits import epsilon_lower, p_value
 from dpcheck.audits.looks import Look, Plan, Strength, strength, take_looks
 from dpcheck.audits.output_sets import OutputSet
@@ -146,10 +146,10 @@ def audit_privacy(
     ('violated', True)
     """
     jobs = 1 if jobs is None else jobs
-    require_runs(mechanism, data, neighbour, seed, seeded, jobs, isolate, executor)
+    require_runs(data, neighbour, seed, seeded, jobs, isolate, executor)
     require_work(trials, "trials", least=_LEAST_TRIALS)
     require_confidence(confidence)
-    claimed, delta = PrivacyClaim.stated(epsilon, delta, claim)
+    claimed, delta = stated_claim(epsilon, delta, claim)
     stated = claimed.epsilon_at(delta)
 
     plan = Plan.of(trials, confidence, _CHUNK_VECTORIZED if vectorized else _CHUNK)
@@ -164,7 +164,7 @@ def audit_privacy(
         if best is None or look.at_most > best.epsilon_lower < look.epsilon_lower:
             best = look
     assert best is not None  # every look tests a steady choice
-    point, point_delta = claimed.at(0)
+    point, point_delta = claimed.points[0]
     verdict = "violated" if broken else "inconclusive"
     for size, alpha in zip(plan.blocks[1:], plan.levels, strict=True):
         # Whether outputs that never overlap would have broken the claim.
@@ -270,8 +270,10 @@ class PrivacyAudit(Shown):
     @cached_property
     def witness(self) -> str:
         """The output set with its counts; where ``epsilon_lower`` comes from another set, also what this one shows."""
+        if self.verdict != "violated":
+            return str(self.event)
         look = self.deciding
-        if self.verdict != "violated" or (look.epsilon_lower, look.delta) == (self.epsilon_lower, self.delta):
+        if (look.epsilon_lower, look.delta) == (self.epsilon_lower, self.delta):
             return str(self.event)
         return (
             f"{self.event}; it shows epsilon >= {look.epsilon_lower:.4f} at delta {look.delta:g} where "
@@ -334,6 +336,7 @@ class PrivacyAudit(Shown):
 
         look = self.deciding
         event, (edges, *counts) = look.event, look.bars
+        words = event.score.words if event.naming is None else event.naming(event.score.words)
         figure = style.figure(style.PAGE, 3.0)
         left, right = figure.subplots(1, 2)
         sign, tails = event.sign, {}
@@ -348,7 +351,7 @@ class PrivacyAudit(Shown):
         right.step(edges[:-1] * sign, limit, where="post", color=style.CLAIMED, label=claim)
         for axes, title in ((left, "share of runs in each bin"), (right, "share in the set")):
             axes.axvline(event.threshold, color=style.FAINT, linestyle=":", label="threshold of the set")
-            axes.set(xlabel=event.named(event.score.words), title=title)
+            axes.set(xlabel=words, title=title)
             style.small(axes)
         right.set_yscale("log")
         right.set_ylim(bottom=0.5 / event.trials)

@@ -33,16 +33,9 @@ def named_part(
     """Say what is wrong with which draw, at which line, of a mechanism found violated; empty where runs do not tell."""
     if audit.verdict != "violated" or isinstance(mechanism, OtherPython):  # whose lines do not run here
         return ""
-    spent = _stopwatch()
-
-    def timed(dataset: Any, rng: Any) -> Any:
-        if spent() > _SECONDS:
-            raise TimeoutError
-        return mechanism(dataset, rng, 1) if vectorized else mechanism(dataset, rng)
-
     epsilon = audit.epsilon if math.isfinite(audit.epsilon) else None
     try:
-        found = audit_randomness(timed, data, neighbour, epsilon=epsilon, delta=audit.delta)
+        found = audit_randomness(_timed(mechanism, vectorized), data, neighbour, epsilon=epsilon, delta=audit.delta)
     except Exception:  # whatever hinders a hint must not hinder the audit
         found = None
     telling = [
@@ -57,10 +50,16 @@ def named_part(
     return f"{reason}; {words}" if words else reason
 
 
-def _stopwatch() -> Callable[[], float]:
-    """Count this thread's seconds of processor time, which other work does not change; of waiting, a quarter."""
+def _timed(mechanism: Callable[..., Any], vectorized: bool) -> Callable[[Any, Any], Any]:
+    """Return what makes single runs until the time is spent: of this thread's processor, and a quarter of waiting."""
     busy, clock = time.thread_time(), time.perf_counter()
-    return lambda: max(time.thread_time() - busy, (time.perf_counter() - clock) / 4)
+
+    def timed(dataset: Any, rng: Any) -> Any:
+        if max(time.thread_time() - busy, (time.perf_counter() - clock) / 4) > _SECONDS:
+            raise TimeoutError
+        return mechanism(dataset, rng, *((1,) if vectorized else ()))
+
+    return timed
 
 
 def lines_at(mechanism: Callable[..., Any], data: Any, neighbour: Any, **how: Any) -> str:
@@ -80,13 +79,7 @@ def inside(mechanism: Callable[..., Any], data: Any, neighbour: Any, *, vectoriz
     code = code_of(mechanism)
     if code is None:
         return "", ""
-    spent = _stopwatch()
-
-    def output(side: Any, rng: np.random.Generator) -> Any:
-        if spent() > _SECONDS:
-            raise TimeoutError
-        return mechanism(side, rng, *((1,) if vectorized else ()))
-
+    output = _timed(mechanism, vectorized)
     one, other = (watched(mechanism, partial(output, side), Recorder(0)) for side in (data, neighbour))
     if not (one.lines and other.lines):  # not called, or not in time
         return "", ""

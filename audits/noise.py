@@ -163,7 +163,6 @@ def audit_noise(
     >>> audit.verdict, round(audit.scale, 1)
     ('violated', 1.0)
     """
-    require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
     require_work(trials, "trials", least=50)
     require_seed(seed)
     rng, before = np.random.default_rng(seed), fingerprint(data)
@@ -218,8 +217,7 @@ def audit_noise_sample(
     >>> audit_noise_sample(sample, distribution="laplace", scale=2.0, centred=True).verdict
     'consistent'
     """
-    known = isinstance(distribution, str) and distribution in LAWS
-    require(known, "distribution", f"be one of {', '.join(LAWS)}", distribution)
+    require(distribution in LAWS, "distribution", f"be one of {', '.join(LAWS)}", distribution)
     law = LAWS[distribution]
     require_positive(scale, "scale")
     require(not law.discrete or scale <= 1e4, "scale", f"be at most 10000 for {distribution}", scale)

@@ -263,9 +263,7 @@ def tested(
     at_once = min(simulations, 1 + _NUMBERS // noise.size)
     for start in range(0, simulations, at_once):
         drawn = law.draw(rng, (min(at_once, simulations - start), *noise.shape), scale)
-        if (
-            bits < DOUBLE or step
-        ) and not law.discrete:  # a shape may show it, of small noise on a large number above all
+        if (bits < DOUBLE or step) and not law.discrete:  # which a shape may show, of small noise on a large number
             drawn = rounded(drawn + centre, bits, step)
         simulated = statistics(drawn if centred else about_centre(drawn, law), law, scale, centred)
         drawn_so_far += len(drawn)

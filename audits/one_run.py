@@ -33,7 +33,7 @@ from scipy import stats
 from dpcheck import __version__
 from dpcheck.arguments import checked
 from dpcheck.arrays import Floats, real_numbers, returned_numbers
-from dpcheck.audits.claim import PrivacyClaim, deltas_of
+from dpcheck.audits.claim import PrivacyClaim, deltas_of, stated_claim
 from dpcheck.audits.limits import guesses as coin_guesses
 from dpcheck.audits.limits.guesses import IndependentBound
 from dpcheck.audits.running.datasets import plain
@@ -120,7 +120,6 @@ def audit_one_run(
     >>> dpcheck.audit_one_run(release, 1_000, epsilon=4.0, delta=1e-5, seed=0).verdict
     'consistent'
     """
-    require(callable(algorithm), "algorithm", "be callable", type(algorithm).__name__)
     require_work(canaries, "canaries")
     require_work(runs, "runs")
     require_count(seed, "seed", least=0)
@@ -280,7 +279,7 @@ def _settings(
     guesses: int | Sequence[int] | None,
 ) -> _Settings:  # fmt: skip
     """Return what an audit of so many canaries tests, after checking it."""
-    claimed, delta = PrivacyClaim.stated(epsilon, delta, claim)
+    claimed, delta = stated_claim(epsilon, delta, claim)
     require_confidence(confidence)
     if guesses is None:
         return claimed, delta, confidence, _usual(canaries)

@@ -83,22 +83,7 @@ class OutputSet:
     @property
     def words(self) -> str:
         """The set as a sentence would name it."""
-        return self.named(self.said)
-
-    def named(self, text: str) -> str:
-        """Write a text on columns and codes as the user would.
-
-        Parameters
-        ----------
-        text : str
-            Words of a score or a set.
-
-        Returns
-        -------
-        str
-            The same of the user's output.
-        """
-        return text if self.naming is None else self.naming(text)
+        return self.said if self.naming is None else self.naming(self.said)
 
     @property
     def said(self) -> str:
@@ -209,7 +194,7 @@ def choose(
     if once is not None:
         full, alpha = alpha, alpha * (1 - _ONCE)
     levels = {"steady": alpha * (1 - _BOLD), "bold": alpha * _BOLD}
-    if len(claim.epsilons) > 1 or claim.at(0) != (epsilon, delta):  # a point at another delta is tested there
+    if claim.points != [(epsilon, delta)]:  # a point at another delta is tested there
         levels = {"curve": alpha * _CURVE} | {kind: level * (1 - _CURVE) for kind, level in levels.items()}
     apart = {kind: stand_off(level) for kind, level in levels.items()}
     best = dict.fromkeys(levels, -math.inf)
@@ -229,7 +214,7 @@ def choose(
                 if promised[side, place] > best[kind]:
                     best[kind] = float(promised[side, place])
                     event = OutputSet(score, direction, sign * float(places[place]), SIDES[side])
-                    at = (epsilon, delta) if points is None else claim.at(int(points[side, place]))
+                    at = (epsilon, delta) if points is None else claim.points[int(points[side, place])]
                     chosen[kind] = Choice(kind, event, *at, levels[kind], best[kind])
     mixing = {kind: test for kind, test in chosen.items() if isinstance(test.event.score, Projection | Quadratic)}
     refitted: dict[type, Score] = {type(score): score for score in fit(a, b)} if mixing else {}

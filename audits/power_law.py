@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-Array = NDArray[np.float64]
+from dpcheck.arrays import Floats
+
 _STEPS = 200
 _EXACT = 1e-9  # the most that rounding changes an exponent
 _ALONE = 1e-8  # a coefficient rests on one cluster if the others hold less than this share of its information
@@ -26,20 +27,20 @@ _ALONE = 1e-8  # a coefficient rests on one cluster if the others hold less than
 class PowerLaw:
     """The coefficients of a power law, and how far each cluster moves them."""
 
-    coefficients: Array  # (p,)
-    moves: Array  # (clusters, p), how far each cluster moves the coefficients
-    leaned: Array  # (rows, p), the part of each row in the move of its cluster
-    design: Array  # (rows, p)
+    coefficients: Floats  # (p,)
+    moves: Floats  # (clusters, p), how far each cluster moves the coefficients
+    leaned: Floats  # (rows, p), the part of each row in the move of its cluster
+    design: Floats  # (rows, p)
     clusters: NDArray[np.int64]  # (rows,), the cluster of each row
-    inverse: Array  # (p, p), of design' design
+    inverse: Floats  # (p, p), of design' design
     alone: bool  # whether some coefficient rests on one cluster, so that its error is unknown
 
-    def contrast(self, direction: Array) -> Estimate:
+    def contrast(self, direction: Floats) -> Estimate:
         """Return the estimate of ``direction @ coefficients``, direction (p,)."""
         error = float(np.sqrt(((self.moves @ direction) ** 2).sum()))
         return Estimate(float(direction @ self.coefficients), error, self._freedom(direction))
 
-    def _freedom(self, direction: Array) -> float:
+    def _freedom(self, direction: Floats) -> float:
         """Return Satterthwaite's degrees of freedom of the error, for rows of equal spread that share nothing.
 
         The error has the matrix ``L' (1 - H) L``, no two of L's columns with a row in common: no such matrix is made.
@@ -76,10 +77,10 @@ class Estimate:
 
 
 def fit_law(
-    design: Array, response: Array, offset: Array, clusters: NDArray[np.int64], start: Array
+    design: Floats, response: Floats, offset: Floats, clusters: NDArray[np.int64], start: Floats
 ) -> PowerLaw | None:
     """Fit a law (p,) by a design (rows, p) of full rank from ``start``; None if the means follow none."""
-    inverse: Array = np.asarray(np.linalg.inv(design.T @ design), dtype=np.float64)
+    inverse: Floats = np.asarray(np.linalg.inv(design.T @ design), dtype=np.float64)
     beta = _solve(design, response, offset, inverse, start)
     if beta is None:
         return None
@@ -90,7 +91,7 @@ def fit_law(
     return PowerLaw(beta, moves, leaned, design, clusters, inverse, alone)
 
 
-def starting_line(design: Array, response: Array, offset: Array, cells: NDArray[np.int64]) -> Array:
+def starting_line(design: Floats, response: Floats, offset: Floats, cells: NDArray[np.int64]) -> Floats:
     """Return a line (p,) through the logarithms of the means of the cells (rows,), where those are positive."""
     count = np.bincount(cells)
     scaled = response * np.exp(-(offset - offset.mean()))
@@ -100,19 +101,19 @@ def starting_line(design: Array, response: Array, offset: Array, cells: NDArray[
     if good.sum() < design.shape[1] or np.linalg.matrix_rank(designs[good]) < design.shape[1]:
         level = np.linalg.lstsq(design, np.ones(len(design)), rcond=None)[0]
         return np.asarray(level * (np.log(max(scaled.mean(), 1e-300)) - offset.mean()))
-    line: Array = np.linalg.lstsq(designs[good], np.log(means[good]) - offset.mean(), rcond=None)[0]
+    line: Floats = np.linalg.lstsq(designs[good], np.log(means[good]) - offset.mean(), rcond=None)[0]
     return line
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _solve(design: Array, response: Array, offset: Array, inverse: Array, start: Array) -> Array | None:
+def _solve(design: Floats, response: Floats, offset: Floats, inverse: Floats, start: Floats) -> Floats | None:
     """Solve the equations by Fisher's scoring, with each step shortened until they come closer to zero."""
     if response.mean() <= 0 or (response > 0).sum() < design.shape[1]:
         return None
     beta, across = start, np.ascontiguousarray(design.T)
 
-    def equations(at: Array) -> Array:
-        value: Array = across @ (response * np.exp(-(design @ at) - offset) - 1)
+    def equations(at: Floats) -> Floats:
+        value: Floats = across @ (response * np.exp(-(design @ at) - offset) - 1)
         return value
 
     now = equations(beta)
@@ -136,7 +137,7 @@ def _solve(design: Array, response: Array, offset: Array, inverse: Array, start:
     return None
 
 
-def _leaned(design: Array, clusters: NDArray[np.int64], count: int) -> tuple[Array, bool]:
+def _leaned(design: Floats, clusters: NDArray[np.int64], count: int) -> tuple[Floats, bool]:
     """Return ``(1 - H_gg)^-1/2 X_g (X'X)^-1`` for each cluster g in the places of its rows, (rows, p).
 
     In coordinates where X'X = 1 this is ``X_g (1 - X_g'X_g)^-1/2``, a small matrix for each cluster. The second value
@@ -157,6 +158,6 @@ def _leaned(design: Array, clusters: NDArray[np.int64], count: int) -> tuple[Arr
     return (white[:, None, :] @ without[clusters])[:, 0, :], bool((left <= _ALONE).any())
 
 
-def _sums(values: Array, groups: NDArray[np.int64], count: int) -> Array:
+def _sums(values: Floats, groups: NDArray[np.int64], count: int) -> Floats:
     """Return the sum of the rows of each group, (count, columns)."""
     return np.stack([np.bincount(groups, column, count) for column in values.T], axis=1)

@@ -150,11 +150,8 @@ def _joined(cells: Sequence[str]) -> str:
 
 def _brief(value: object) -> str:
     """A cell on one line, words in quotes; a long one is cut."""
-    text = (
-        repr(value)
-        if isinstance(value, str)
-        else brief(f"{value:g}" if isinstance(value, float | np.floating) else value)
-    )
+    digits = f"{value:g}" if isinstance(value, float | np.floating) else value
+    text = repr(value) if isinstance(value, str) else brief(digits)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text)} characters)"
 
 

@@ -24,7 +24,7 @@ from dpcheck.arrays import Floats
 from dpcheck.audits.additive_noise import Implied, Response, implied, respond
 from dpcheck.audits.claim import delta_of
 from dpcheck.audits.observed_draws import Observation, Runs, differences, fixed_seeds, name_of, reuse, source
-from dpcheck.audits.running.datasets import equal_datasets
+from dpcheck.audits.running.datasets import equal_datasets, plain
 from dpcheck.audits.running.python_sources import kept_generators
 from dpcheck.audits.running.recorder import Recorder, Silenced
 from dpcheck.audits.running.sources import replaced
@@ -71,14 +71,11 @@ class RandomnessAudit(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the datasets, ready for JSON."""
-        shown = None
-        if self.implied is not None:
-            shown = asdict(self.implied)
-            shown["epsilon"] = shown["epsilon"] if math.isfinite(shown["epsilon"]) else "inf"
+        known = self.implied
         return {
             "verdict": self.verdict,
             "observations": [asdict(seen) for seen in self.observations],
-            "implied": shown,
+            "implied": None if known is None else asdict(known) | {"epsilon": plain(known.epsilon)},
             "seed": self.seed,
         }
 
@@ -139,7 +136,6 @@ def audit_randomness(
     >>> audit.verdict, [seen.topic for seen in audit.observations if seen.verdict == "violated"]
     ('violated', ['privacy'])
     """
-    require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
     which = "neither" if neighbour is None else "both"
     require((neighbour is None) != (replacements is None), "neighbour or replacements", "be given", which)
     if epsilon is not None:
@@ -160,7 +156,7 @@ def _takes_rng(mechanism: Callable[..., Any]) -> bool:
     except TypeError:
         return False
     except ValueError:
-        return True
+        pass
     return True
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
-from dpcheck.audits.power_law import Array, fit_law
+from dpcheck.arrays import Floats
+from dpcheck.audits.power_law import fit_law
 from dpcheck.audits.rate_table import Measurements
 from dpcheck.audits.rate_verdict import Fitted, overall
 from dpcheck.shown import Shown
@@ -133,7 +134,7 @@ def plan_for(
     return Plan(designs, f"Fresh tables{past}{runs} support the claim, if it holds, with the chance that is given:")
 
 
-def _grid(m: Measurements, factors: Sequence[int], further: int) -> tuple[Array, NDArray[np.int64], Array]:
+def _grid(m: Measurements, factors: Sequence[int], further: int) -> tuple[Floats, NDArray[np.int64], Floats]:
     """Return grid points (points, factors) with further sizes, the place of the nearest present one, and the moves."""
     x = m.x[np.unique(m.cells, return_index=True)[1]]
     nearest, moved = np.arange(len(x), dtype=np.int64), np.zeros(x.shape[1])
@@ -147,7 +148,7 @@ def _grid(m: Measurements, factors: Sequence[int], further: int) -> tuple[Array,
     return x - moved, nearest, moved
 
 
-def _flattening(m: Measurements, i: int, law: Array, claim: float) -> tuple[float, float] | None:
+def _flattening(m: Measurements, i: int, law: Floats, claim: float) -> tuple[float, float] | None:
     """Fit the sum of a faster power of a factor and the claimed one: the faster, and the odds of the claimed one."""
     count = np.bincount(m.cells)
     others = np.delete(m.x, i, axis=1) @ np.delete(law, i)
@@ -163,7 +164,7 @@ def _flattening(m: Measurements, i: int, law: Array, claim: float) -> tuple[floa
     return (first, float(held[1] / held[0])) if held.min() > 0 else None
 
 
-def _spread(m: Measurements) -> tuple[bool, Array]:
+def _spread(m: Measurements) -> tuple[bool, Floats]:
     """Return relative deviations: whether clusters cross grid points, and (clusters, points) or, if not, (clusters, 1).
 
     They are taken from a parabola in all factors, which follows a law that bends.
@@ -188,7 +189,7 @@ def _spread(m: Measurements) -> tuple[bool, Array]:
 
 
 def _drawn(
-    m: Measurements, x: Array, nearest: NDArray[np.int64], log_mean: Array, spread: tuple[bool, Array], runs: int,
+    m: Measurements, x: Floats, nearest: NDArray[np.int64], log_mean: Floats, spread: tuple[bool, Floats], runs: int,
     rng: np.random.Generator,
 ) -> Measurements:  # fmt: skip
     """Return a simulated table with so many runs, or means of runs, at each grid point."""

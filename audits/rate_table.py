@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.arrays import real_numbers
-from dpcheck.errors import InputError, is_finite, one_line, require, short
+from dpcheck.arrays import Floats, real_numbers
+from dpcheck.errors import InputError, one_line, require, short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _TO_ZERO = frozenset({"epsilon", "delta", "alpha", "mu", "gamma", "rho"})  # rates are claimed as these go to 0
 _SAME = 1e-9  # logarithms closer than this are one size
 _SQUARED = 1e-150, 1e150  # whose squares are numbers
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,14 +27,14 @@ class Measurements:
     """Measurements, one a row, in an order that does not depend on the order of the table."""
 
     factors: tuple[str, ...]
-    x: Array  # (rows, factors), logarithms, 0 at the end of the grid where the rate is claimed
-    y: Array  # (rows,), the response
-    known: Array  # (rows,), the logarithm of the known factor
+    x: Floats  # (rows, factors), logarithms, 0 at the end of the grid where the rate is claimed
+    y: Floats  # (rows,), the response
+    known: Floats  # (rows,), the logarithm of the known factor
     clusters: NDArray[np.int64]  # (rows,), the independent cluster of each row
     cells: NDArray[np.int64]  # (rows,), equal for rows with the same factors
 
     @property
-    def line(self) -> Array:
+    def line(self) -> Floats:
         """The design of a power law, (rows, 1 + factors)."""
         return np.column_stack([np.ones(len(self.x)), self.x])
 
@@ -84,15 +83,6 @@ def read(
     return table
 
 
-def claim(claimed: Mapping[str, float] | None, factors: Sequence[str]) -> dict[str, float]:
-    """Return the claimed exponents as plain numbers."""
-    require(claimed is None or isinstance(claimed, Mapping), "claimed", "map factors to exponents", claimed)
-    for name, value in (claimed or {}).items():
-        require(name in factors, "claimed", f"name factors among {list(factors)}", name)
-        require(is_finite(value), f"the claimed exponent of {name}", "be a finite number", value)
-    return {name: float(value) for name, value in (claimed or {}).items()}
-
-
 def _check_columns(frame: object, response: str, factors: Sequence[str], cluster: str | None) -> None:
     import pandas as pd
 
@@ -111,27 +101,26 @@ def _check_columns(frame: object, response: str, factors: Sequence[str], cluster
     require(len(frame) > 0, "frame", "have rows", "none")
 
 
-def _numbers(frame: pd.DataFrame, name: str) -> Array:
+def _numbers(frame: pd.DataFrame, name: str) -> Floats:
     column = frame[name]
     try:
         # asked for NaN, pandas 2.2 refuses a column of whole numbers
-        values: Array = real_numbers(column.to_numpy(na_value=np.nan) if column.hasnans else column.to_numpy(), name)
+        values: Floats = real_numbers(column.to_numpy(na_value=np.nan) if column.hasnans else column.to_numpy(), name)
     except InputError as error:
         raise InputError(f"{name} must be numeric, got {column.dtype}") from error
     _require_all(np.isfinite(values), values, name, "be finite")
     return values
 
 
-def _require_all(good: NDArray[np.bool_], values: Array, name: str, constraint: str) -> None:
+def _require_all(good: NDArray[np.bool_], values: Floats, name: str, constraint: str) -> None:
     row = int(np.argmin(good))
     require(bool(good.all()), name, constraint, f"{values[row]} at row {row}")
 
 
-def known(frame: pd.DataFrame, response: str, offset: str | None) -> Array:
+def known(frame: pd.DataFrame, response: str, offset: str | None) -> Floats:
     """Return the known factor of the law, (rows,)."""
     if offset is None:
         return np.ones(len(frame))
-    require(isinstance(offset, str), "offset", "be a column or a formula of columns", offset)
     columns = frame.columns.tolist()
     numeric = [
         name for name in columns
@@ -165,7 +154,7 @@ _FUNCTIONS: dict[str, Callable[[Any], Any]] = {"log": np.log, "sqrt": np.sqrt, "
 _LONGEST = 400  # characters: no formula of columns is longer, and Python's parser and stack have limits
 
 
-def evaluate(text: str, columns: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+def evaluate(text: str, columns: Mapping[str, Floats]) -> Floats:
     """Return the value (rows,) of a formula of columns, numbers, ``+ - * / ^``, brackets, log, sqrt and exp."""
     require(len(text) <= _LONGEST, "a formula", f"have at most {_LONGEST} characters", len(text))
     try:

@@ -23,7 +23,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.audits.power_law import Array, Estimate, PowerLaw, fit_law, starting_line
+from dpcheck.arrays import Floats
+from dpcheck.audits.power_law import Estimate, PowerLaw, fit_law, starting_line
 from dpcheck.audits.rate_table import Measurements
 
 _ORDER = ("contradicted", "not asymptotic", "inconclusive", "supported")
@@ -168,8 +169,10 @@ class Fitted:
         """Return two-sided intervals, simultaneous over the factors."""
         names = self.measurements.factors
         level = 1 - (1 - confidence) / (2 * len(names))
-        estimates = {name: self._exponent(i) for i, name in enumerate(names)}
-        return {name: (estimate.low(level), estimate.high(level)) for name, estimate in estimates.items()}
+        if self.line is None:
+            return dict.fromkeys(names, (float("nan"), float("nan")))
+        estimates = map(self.line.contrast, np.eye(1 + len(names))[1:])
+        return {name: (e.low(level), e.high(level)) for name, e in zip(names, estimates, strict=True)}
 
     def judge(
         self, claimed: Mapping[str, float], *, confidence: float, margin: float, equal: bool = False
@@ -193,13 +196,6 @@ class Fitted:
             judged[name] = replace(judgement, faster=faster)
         return judged
 
-    def _exponent(self, i: int) -> Estimate:
-        if self.line is None:
-            return Estimate(float("nan"), float("inf"), 1.0)
-        direction = np.zeros(len(self.line.coefficients))
-        direction[1 + i] = 1.0
-        return self.line.contrast(direction)
-
 
 def _slopes(m: Measurements, line: PowerLaw, i: int, sign: float) -> Slopes:
     """Return the slopes of factor ``i``, signed so that larger is slower; the other factors keep straight lines."""
@@ -208,7 +204,7 @@ def _slopes(m: Measurements, line: PowerLaw, i: int, sign: float) -> Slopes:
     straight = line.contrast(direction)
     if m.sizes(i) < 3:
         return Slopes(straight, None, None)
-    design: Array = np.column_stack([m.line, m.x[:, i] ** 2])
+    design: Floats = np.column_stack([m.line, m.x[:, i] ** 2])
     bent = _richer(m, design, m.known, np.append(line.coefficients, 0.0))
     if bent is None:
         return Slopes(straight, None, None)
@@ -265,13 +261,13 @@ def _least_share(gap: float, margin: float, beyond: float) -> float:
     return float(max(odds / (1 + odds), min(_SHARE * margin, _MOST)))
 
 
-def _two_powers(u: Array, first: float, second: float, share: float) -> tuple[Array, Array]:
+def _two_powers(u: Floats, first: float, second: float, share: float) -> tuple[Floats, Floats]:
     """Return the logarithm of ``(1 - share) e^(first u) + share e^(second u)``, and the share of the second term."""
     law = np.logaddexp(np.log1p(-share) + first * u, np.log(share) + second * u)
     return law, np.exp(np.log(share) + second * u - law)
 
 
-def _richer(m: Measurements, design: Array, known: Array, start: Array) -> PowerLaw | None:
+def _richer(m: Measurements, design: Floats, known: Floats, start: Floats) -> PowerLaw | None:
     """Fit a law with more columns than a line; None where the rows do not hold them all."""
     points = design[_first_rows(m)]
     few = len(design) <= design.shape[1] or np.linalg.matrix_rank(points) < design.shape[1]

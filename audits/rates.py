@@ -244,7 +244,10 @@ def fit_rate(
     require_confidence(confidence)
     require_positive(margin, "margin")
     measurements = table.read(frame, response, factors, cluster=cluster, offset=offset)
-    claimed = table.claim(claimed, factors)
+    for name, value in (claimed or {}).items():
+        require(name in factors, "claimed", f"name factors among {list(factors)}", name)
+        require(is_finite(value), f"the claimed exponent of {name}", "be a finite number", value)
+    claimed = {name: float(value) for name, value in (claimed or {}).items()}
     fitted = Fitted.of(measurements)
     judged = fitted.judge(claimed, confidence=confidence, margin=margin, equal=equal)
     verdict, reason = overall(judged)

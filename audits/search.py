@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcheck.arguments import checked
-from dpcheck.audits.claim import PrivacyClaim
+from dpcheck.audits.claim import stated_claim
 from dpcheck.audits.limits import rejects
 from dpcheck.audits.membership import PrivacyAudit, audit_privacy
 from dpcheck.audits.named_part import named_part
@@ -207,7 +207,7 @@ def audit_neighbours(
     >>> audit.verdict, audit.pairs
     ('violated', 4)
     """
-    claimed, delta = PrivacyClaim.stated(epsilon, delta, claim)
+    claimed, delta = stated_claim(epsilon, delta, claim)
     require_confidence(confidence)
     require_work(trials, "trials", least=100)
     require_seed(seed)
@@ -220,7 +220,7 @@ def audit_neighbours(
         known.append(pair if isinstance(pair, Pair) else Pair(*pair, f"pair {k}"))
     known = [pair for pair in known if not equal_datasets(pair.data, pair.neighbour)]  # equal ones show nothing
     require(len(known) > 0, "pairs", "hold at least one pair of neighbours that differ", "none")
-    kinds = [kind for kind in _SHARES if any(_kind(pair) == kind for pair in known)]
+    kinds = [kind for kind in _SHARES if any((pair.kind or "inside") == kind for pair in known)]
     alpha, budget = (1 - confidence) * (1 - _SHRUNK if shrink else 1), trials if search is None else search
     found, failing = dict[str, NeighbourAudit](), list[str]()
 
@@ -244,8 +244,12 @@ def audit_neighbours(
         layout = None if runner.encoder is None else runner.encoder.layout
         for dataset, rows in ((pair.data, a), (pair.neighbour, b)):
             # A record that was made up, and is refused whenever it comes, may be none that can occur.
-            if layout is not None and _kind(pair) != "inside" and layout.raised(rows) == len(rows):
-                raise InputError(f"mechanism refuses it: {_error(mechanism, dataset)} ({pair.words})")
+            if layout is not None and pair.kind not in ("", "inside") and layout.raised(rows) == len(rows):
+                try:
+                    refusal = type(mechanism(dataset, np.random.default_rng(0))).__name__
+                except Exception as error:
+                    refusal = raised(error)
+                raise InputError(f"mechanism refuses it: {refusal} ({pair.words})")
         stated, codes = claimed.epsilon_at(delta), 0 if layout is None else layout.codes
         best = choose(a, b, runs, claimed, epsilon=stated, delta=delta, alpha=level, codes=codes)[0]
         x, y = (int(best.event.contains(rows).sum()) for rows in (a, b))
@@ -298,7 +302,7 @@ def audit_neighbours(
     try:
         for kind in kinds:
             share = _SHARES[kind] / sum(_SHARES[kind] for kind in kinds)
-            pairs_of = [pair for pair in known if _kind(pair) == kind]
+            pairs_of = [pair for pair in known if (pair.kind or "inside") == kind]
             if search is not None and pairs_of[0].kind:
                 pairs_of = pairs_of[: max(_PAIRS, round(share * budget) // (2 * _LEAST))]
             runs = max(100, min(_FEWEST, trials // 5), round(share * trials))
@@ -343,14 +347,3 @@ def audit_neighbours(
     except KeyboardInterrupt:
         pass  # the verdict stands without it
     return deciding
-
-
-def _error(mechanism: Callable[..., Any], dataset: Any) -> str:
-    try:
-        return type(mechanism(dataset, np.random.default_rng(0))).__name__
-    except Exception as error:
-        return raised(error)
-
-
-def _kind(pair: Pair) -> str:
-    return pair.kind or "inside"

@@ -142,7 +142,6 @@ def audit_sensitivity(
     >>> audit.verdict, round(audit.sensitivity, 6)
     ('violated', 0.1)
     """
-    require(callable(query), "query", "be callable", type(query).__name__)
     given = read(dataset, "dataset")
     dataset, replacements = given.values, read(replacements, "replacements").values
     for name, records in (("dataset", dataset), ("replacements", replacements)):
@@ -210,9 +209,10 @@ def _search(
 
 
 def _filled(dataset: Any, record: Any) -> Any:
-    for index in range(len(dataset)):
-        dataset = _replaced(dataset, index, record, copy=index == 0)
-    return dataset
+    copy = _replaced(dataset, 0, record)
+    for index in range(1, len(dataset)):
+        copy[index] = record
+    return copy
 
 
 def _walk(
@@ -230,14 +230,13 @@ def _walk(
         base, before = moved, after
 
 
-def _replaced(dataset: Any, index: int, record: Any, *, copy: bool = True) -> Any:
+def _replaced(dataset: Any, index: int, record: Any) -> Any:
     try:
-        if copy:
-            dataset = widened(dataset, record) if isinstance(dataset, np.ndarray) else list(dataset)
-        dataset[index] = record
+        copy = widened(dataset, record) if isinstance(dataset, np.ndarray) else list(dataset)
+        copy[index] = record
     except (TypeError, ValueError) as error:
         raise InputError(f"replacements must fit into the dataset, got {raised(error)}") from error
-    return dataset
+    return copy
 
 
 def _evaluate(query: Callable[[Any], Any], dataset: Any, *, unchanged: bool = True) -> Floats:

@@ -37,6 +37,7 @@ from dpcheck.audits.running.pool import Pool
 from dpcheck.errors import (
     InputError,
     is_finite,
+    raised,
     require,
     require_confidence,
     require_count,
@@ -222,7 +223,7 @@ def audit_sequential(
     ('violated', True)
     """
     jobs = 1 if jobs is None else jobs
-    require_runs(mechanism, data, neighbour, seed, seeded, jobs, isolate, executor)
+    require_runs(data, neighbour, seed, seeded, jobs, isolate, executor)
     require_epsilon(epsilon)
     require_delta(delta)
     require_confidence(confidence)
@@ -323,7 +324,7 @@ def unsealed(saved: Any) -> Saved:
     except (KeyError, TypeError, ValueError, OverflowError, binascii.Error) as error:
         if isinstance(error, InputError):
             raise
-        raise _refused(f"{type(error).__name__}: {error}") from error
+        raise _refused(error) from error
     _require_sound(audit)
     return audit
 
@@ -334,7 +335,7 @@ def _checksum(audit: Mapping[str, Any]) -> str:
     try:
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     except (TypeError, ValueError, RecursionError) as error:
-        raise _refused(f"{type(error).__name__}: {error}") from error
+        raise _refused(error) from error
 
 
 def _state(saved: Mapping[str, Any]) -> State:
@@ -393,5 +394,5 @@ def _require_sound(saved: Saved) -> None:
         require(digest(a[:FIRST], b[:FIRST]) == state.first, "earlier", "have the outputs that it began with", "others")
 
 
-def _refused(reason: str) -> InputError:
-    return InputError(f"earlier must be a sequential audit as it was saved, got {' '.join(reason.split())[:200]}")
+def _refused(error: Exception) -> InputError:
+    return InputError(f"earlier must be a sequential audit as it was saved, got {raised(error)[:200]}")

@@ -20,7 +20,7 @@ from dpcheck.arrays import Floats
 from dpcheck.audits.clipping import FEW, Rounding, audit_clipping
 from dpcheck.audits.noise import TESTS, NoiseAudit, audit_noise_sample
 from dpcheck.audits.noise_laws import grid
-from dpcheck.audits.step_parts import StepFinding, TrainingStep, gathered, taken
+from dpcheck.audits.step_parts import StepFinding, TrainingStep, gathered, noise_alone, taken
 from dpcheck.errors import InputError, raised
 
 _FIXED = "Hand over the gradient with dropout and augmentation off: they cost no privacy, but look like noise"
@@ -207,7 +207,7 @@ def clipping_finding(
             f"a minibatch of one record raises {raised(error)}; the sum of each record's own gradient would not",
             "Let each record's gradient depend on it alone: no batch norm in training, no statistic of a minibatch",
         ), None  # fmt: skip
-    beside = step.noise_alone(records)
+    beside = noise_alone(step, records)
 
     def query(members: Any) -> Floats:
         try:
@@ -356,8 +356,8 @@ def _length(vector: Floats) -> float:
 def _draws(step: TrainingStep, records: Any, rounded: float) -> bool:
     """Whether what an ordinary minibatch gets beside noise depends on the seed, by more than rounding explains."""
     batch = taken(records, range(min(_SAME, len(records))))
-    one, other = (step.release(batch, np.random.default_rng(seed)) - step.noise_alone(records, seed) for seed in (0, 1))
-    return float(np.linalg.norm(one - other)) > max(_ROUNDED * step.clip / step.divisor, rounded)
+    drawn = [step.release(batch, np.random.default_rng(seed)) - noise_alone(step, records, seed) for seed in (0, 1)]
+    return float(np.linalg.norm(drawn[0] - drawn[1])) > max(_ROUNDED * step.clip / step.divisor, rounded)
 
 
 def _chosen(records: Any, count: int, seed: int) -> list[int]:

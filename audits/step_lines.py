@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-import numpy as np
-
 from dpcheck.audits.running.recorder import Recorder
 from dpcheck.audits.step_parts import StepFinding, TrainingStep, gathered, taken
 from dpcheck.lines import Lines, Watched, compared, watched
@@ -31,19 +29,13 @@ def located(
     amiss = {finding.part for finding in findings if finding.verdict != "consistent"}
     places = {part: watch.place(part) for part in amiss - {*_SET_UP}}
     if set_up := amiss & {*_SET_UP}:
-        made = place_of(plain.gradient) if setup is None else place_of(setup, _sized(setup, records))
-        places |= dict.fromkeys(set_up, made)
+        line = 0
+        if setup is not None:  # the line at which the number of records makes a difference
+            some = [taken(records, range(count)) for count in (len(records), len(records) // 2)]
+            one, other = (watched(setup, partial(lambda data, _: setup(data), data), Recorder(0)) for data in some)
+            line = compared(one, other, 0).query
+        places |= dict.fromkeys(set_up, place_of(plain.gradient if setup is None else setup, line))
     return tuple(replace(finding, place=places.get(finding.part, finding.place)) for finding in findings)
-
-
-def _sized(setup: Callable[..., Any], records: Any) -> int:
-    """Return the line of the code that sets a step up at which the number of records makes a difference."""
-
-    def set_up(count: int, _: Any) -> Any:
-        return setup(taken(records, range(count)))
-
-    one, other = (watched(setup, partial(set_up, count), Recorder(0)) for count in (len(records), len(records) // 2))
-    return compared(one, other, 0).query
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +69,5 @@ class _Watch:
         return compared(one, other, len(some))
 
     def _watched(self, batch: Any) -> Watched:
-        return watched(self.plain.gradient, partial(_released, self.step, batch), Recorder(0))
-
-
-def _released(step: TrainingStep, batch: Any, rng: np.random.Generator) -> Any:
-    return step.gradient(step.params, batch, rng)
+        step = self.step
+        return watched(self.plain.gradient, lambda rng: step.gradient(step.params, batch, rng), Recorder(0))

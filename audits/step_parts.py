@@ -12,7 +12,6 @@ import numpy as np
 from dpcheck.arrays import Floats, real_numbers
 from dpcheck.audits.running.datasets import plain
 from dpcheck.errors import InputError, raised, require, require_positive
-from dpcheck.events import Gaussian, Neighbours, Sampled, Scheme
 from dpcheck.shown import Shown
 
 
@@ -76,30 +75,6 @@ class TrainingStep:
         require(vector is not None, "gradient", "return numbers", None)
         return real_numbers(vector, "gradient", verb="return").ravel()
 
-    def noise_alone(self, records: Any, seed: int = 0) -> Floats:
-        """Return what a minibatch gets for a seed beside its gradient: what the empty one gets.
-
-        Where that raises, it is twice the release of a minibatch less that of the same records twice: sums of clipped
-        gradients cancel.
-
-        Parameters
-        ----------
-        records : ndarray or list
-            At least one record.
-        seed : int
-            Of the noise.
-
-        Returns
-        -------
-        ndarray, (k,)
-            The vector.
-        """
-        try:
-            return self.release(taken(records, []), np.random.default_rng(seed))
-        except (Exception, SystemExit):
-            once, twice = (self.release(taken(records, [0] * k), np.random.default_rng(seed)) for k in (1, 2))
-            return np.asarray(2 * once - twice)
-
     def minibatches(
         self, population: int, rng: np.random.Generator, steps: int, *, again: bool = True
     ) -> list[list[int]]:
@@ -133,43 +108,19 @@ class TrainingStep:
 
     def _drawn(self, population: int, rng: np.random.Generator, again: bool) -> Iterator[Any]:
         if not callable(self.sampler):
-            yield from _epochs(_batches(self.sampler))
+            yield from _epochs(self.sampler)
             return
         some = True
         while some:
             some = False
-            for batch in _epochs(_batches(self.sampler(population, rng))):
+            for batch in _epochs(self.sampler(population, rng)):
                 some = again
                 yield batch
 
-    def event(self, scheme: Scheme, population: int, batch: int, neighbours: Neighbours) -> Sampled:
-        """Return what this step releases if it keeps its own claims.
 
-        Parameters
-        ----------
-        scheme : str
-            How minibatches are said to be drawn.
-        population, batch : int
-            Number of records, and of records in a minibatch.
-        neighbours : str
-            The neighbouring relation.
-
-        Returns
-        -------
-        Sampled
-            The event.
-        """
-        moved = self.clip / self.divisor * (2 if neighbours == "replace_one" else 1)
-        return Sampled((Gaussian(self.noise / moved),), scheme, population, batch, neighbours)
-
-
-def _batches(source: Any) -> Any:
-    """Return the sampler of a loader, which itself gives no record numbers; anything else as it is."""
-    return getattr(source, "batch_sampler", None) or source
-
-
-def _epochs(source: Iterable[Any]) -> Iterator[Any]:
+def _epochs(source: Any) -> Iterator[Any]:
     """Iterate again and again, but not over an iterator, nor over a list, which holds what was drawn once."""
+    source = getattr(source, "batch_sampler", None) or source  # a loader itself gives no record numbers
     again = not isinstance(source, Iterator) and not hasattr(source, "__getitem__")
     while True:
         batches = iter(source)
@@ -185,6 +136,19 @@ def taken(records: Any, members: Iterable[int]) -> Any:
     """Return some of the records, as an array where they are an array."""
     places = list(members)
     return records[places] if isinstance(records, np.ndarray) else [records[k] for k in places]
+
+
+def noise_alone(step: TrainingStep, records: Any, seed: int = 0) -> Floats:
+    """Return what a minibatch gets for a seed beside its gradient, (k,): what the empty one gets.
+
+    Where that raises, it is twice the release of a minibatch less that of the same records twice: sums of clipped
+    gradients cancel.
+    """
+    try:
+        return step.release(taken(records, []), np.random.default_rng(seed))
+    except (Exception, SystemExit):
+        once, twice = (step.release(taken(records, [0] * k), np.random.default_rng(seed)) for k in (1, 2))
+        return np.asarray(2 * once - twice)
 
 
 def gathered(records: Any, members: list[Any]) -> Any:
@@ -254,10 +218,8 @@ class TrainingStepAudit(Shown):
     findings: tuple[StepFinding, ...]
 
     def _sentence(self) -> str:
-        first, second = (
-            ">" if left > right else "<="
-            for left, right in ((self.audited, self.certified), (self.certified, self.claimed))
-        )
+        first = ">" if self.audited > self.certified else "<="
+        second = ">" if self.certified > self.claimed else "<="
         sandwich = (
             f"audited {self.audited:.3g} ({self.released} steps) {first} certified as stated {self.certified:.4g} "
             f"{second} claimed {self.claimed:.4g} at delta {self.delta:g}"

@@ -182,7 +182,6 @@ def audit_tables(
     >>> audit.verdict, "'a new label' in output.index" in [seen.event for seen in audit.observations]
     ('violated', True)
     """
-    require(callable(pipeline), "pipeline", "be callable", type(pipeline).__name__)
     require_epsilon(epsilon)
     require_delta(delta)
     require_known(neighbours, ("add_or_remove_one", "replace_one"), "neighbours")
@@ -256,7 +255,10 @@ class _Runner:
                 self.raised = raised(error)
                 outputs.append({("", "raises"): type(error).__name__})
             else:
-                outputs.append(_properties(output))
+                try:
+                    outputs.append(properties(output))
+                except Exception as error:  # of an object's own code, or a list that holds itself
+                    raise InputError(f"pipeline must return a table, got {raised(error)[:200]}") from error
         self.count += last - first
         require_unchanged(dataset, held, "pipeline")
         return outputs
@@ -299,13 +301,6 @@ def _broken(
     for event in sorted(seen, key=lambda event: -event.epsilon_lower):
         best.setdefault((event.column, event.topic), event)
     return list(best.values())
-
-
-def _properties(output: Any) -> Properties:
-    try:
-        return properties(output)
-    except Exception as error:  # of an object's own code, or a list that holds itself
-        raise InputError(f"pipeline must return a table, got {raised(error)[:200]}") from error
 
 
 def _seen(candidate: Candidate, pair: Pair, hits: list[int], runs: int, bound: float) -> TableObservation:

@@ -26,7 +26,7 @@ from dpcheck.audits.running.datasets import read
 from dpcheck.audits.running.memory import Memory
 from dpcheck.audits.step_gradient import affordable, clipping_finding, cost, noise_finding
 from dpcheck.audits.step_lines import located
-from dpcheck.audits.step_parts import StepFinding, TrainingStep, gathered, taken
+from dpcheck.audits.step_parts import StepFinding, TrainingStep, gathered, noise_alone, taken
 from dpcheck.audits.step_parts import TrainingStepAudit as TrainingStepAudit
 from dpcheck.audits.step_sampling import cyclic_sampling_finding, divisor_finding, empty_finding, sampling_finding
 from dpcheck.audits.step_state import state_finding
@@ -40,7 +40,7 @@ from dpcheck.errors import (
     require_seed,
     require_work,
 )
-from dpcheck.events import Neighbours, Repeated, Sampled, Scheme
+from dpcheck.events import Gaussian, Neighbours, Repeated, Sampled, Scheme
 from dpcheck.running.compilations import compilations_said
 
 _UNSEEDED = (
@@ -206,7 +206,8 @@ def audit_training_step(
 
     share = 1 - (1 - confidence) / _STATISTICAL
     plain_scheme: Scheme = "poisson" if scheme == "cyclic_poisson" else scheme
-    event = here.event(plain_scheme, len(records), batch * cycle, neighbours)
+    moved = here.clip / here.divisor * (2 if neighbours == "replace_one" else 1)
+    event = Sampled((Gaussian(here.noise / moved),), plain_scheme, len(records), batch * cycle, neighbours)
     certified = math.nan if here.correlated else certify(Repeated(event, math.ceil(steps / cycle)), delta).epsilon
     claimed = float(epsilon) if epsilon is not None else certify(events, delta).epsilon
 
@@ -262,18 +263,17 @@ def _repeats(step: TrainingStep, records: Any) -> bool:
 def _require_outlier(records: Any, outlier: Any) -> None:
     """Require what makes a record larger, unless a product does, and say how it may look."""
     record = records[0]
-    if outlier is None:
-        try:
-            require(not isinstance(record, Mapping), "record", "be an array", record)
-            real_numbers(record, "record")
-        except InputError:
-            grown = "(record[0] * factor, *record[1:])"
-            if isinstance(record, Mapping):
-                grown = f"{{**record, {next(iter(record), 'x')!r}: record[{next(iter(record), 'x')!r}] * factor}}"
-            say = f"be given where a record is a {type(record).__name__}: outlier=lambda record, factor: {grown}, or "
-            raise InputError(f"outlier must {say}lambda record, factor: record where none can be made larger") from None
-    else:
-        require(callable(outlier), "outlier", "be callable", type(outlier).__name__)
+    if outlier is not None:
+        return
+    try:
+        require(not isinstance(record, Mapping), "record", "be an array", record)
+        real_numbers(record, "record")
+    except InputError:
+        grown = "(record[0] * factor, *record[1:])"
+        if isinstance(record, Mapping):
+            grown = f"{{**record, {next(iter(record), 'x')!r}: record[{next(iter(record), 'x')!r}] * factor}}"
+        say = f"be given where a record is a {type(record).__name__}: outlier=lambda record, factor: {grown}, or "
+        raise InputError(f"outlier must {say}lambda record, factor: record where none can be made larger") from None
 
 
 def batch_sizes(scheme: str, batch: int, population: int) -> list[int]:
@@ -314,8 +314,11 @@ def release_finding(
         (there, taken(full[there], [k for k in kept if k < len(full[there])])) for there in (True, False)
     )  # fmt: skip
     first = build(full[True])
-    follows = callable(first.sampler) and _same_draws(first, len(records), steps)
-    direction = first.release(gathered(records, [canary]), np.random.default_rng(0)) - first.noise_alone(full[True])
+    follows = callable(first.sampler)  # and draws from the generator alone, so that each trial can draw anew
+    if follows:
+        one, again = (first.minibatches(len(records), np.random.default_rng(0), steps) for _ in range(2))
+        follows = one == again
+    direction = first.release(gathered(records, [canary]), np.random.default_rng(0)) - noise_alone(first, full[True])
     if trials is None:
         size = len(kept) * sampled.batch / len(records) / cycle
         trials = affordable(2 * steps * cost(size, len(direction)), least=_FEWEST, most=_USUAL)
@@ -337,9 +340,8 @@ def release_finding(
         )  # fmt: skip
         batches = [taken(some, [place[k] for k in members if k in place]) for members in drawn]
         released = np.array([release(step, batch, rng) for batch in batches])
-        return np.asarray(
-            released @ (direction / max(float(np.linalg.norm(direction)), 1e-300))
-        )  # post-processing; one number a step
+        # Post-processing: one number a step.
+        return np.asarray(released @ (direction / max(float(np.linalg.norm(direction)), 1e-300)))
 
     try:
         audit = audit_privacy(
@@ -360,12 +362,6 @@ def release_finding(
     reason += f" ({audit.event})"
     change = "Mend the parts above; where none is amiss, look for state that one step leaves to the next"
     return StepFinding("release", "violated", reason, change), audit.epsilon_lower
-
-
-def _same_draws(step: TrainingStep, population: int, steps: int) -> bool:
-    """Whether the sampler draws from the generator alone; one of its own cannot be drawn from anew for each trial."""
-    one, other = (step.minibatches(population, np.random.default_rng(0), steps) for _ in range(2))
-    return one == other
 
 
 def _kept(sampled: Sampled, last: int, cycle: int, seed: int) -> list[int]:

@@ -156,10 +156,7 @@ class State:
         """Return the state ready for JSON, with the last of the outputs where there are many."""
         width = self.outputs[0].shape[1]
         kept = kept_runs(width)
-        return {
-            "epsilons": self.epsilons.tolist(),
-            "log_wealth": self.log_wealth.tolist(),
-            "peak": self.peak.tolist(),
+        return {name: getattr(self, name).tolist() for name in ("epsilons", "log_wealth", "peak")} | {
             "chunks": self.chunks,
             "success": dict(self.success),
             "fitted_on": self.fitted_on if len(self.outputs[0]) <= kept else 0,

@@ -227,7 +227,11 @@ class Predictor:
         fitted: list[Score] = []
         if n >= _FIRST:
             past = slice(max(0, n // 2 - _FITTED_ON) * 2, n, 2)
-            fitted = [s for s in learned(a[past], b[past], self.codes) if not _plain(s)]
+            # The label tree of a coordinate replaces its histogram, and does better.
+            fitted = [
+                s for s in learned(a[past], b[past], self.codes)
+                if not (isinstance(s, Histogram) and isinstance(s.source, Coordinate))
+            ]  # fmt: skip
             fitted += [s for s in given(a[past], b[past], self.codes) if isinstance(s, Special)]
             fitted += exact(a[::2], b[::2], self.codes)  # many runs help only with what is rare
         plain = [Coordinate(index, self.width) for index in range(min(self.width, _COORDINATES))]
@@ -271,11 +275,6 @@ class Predictor:
         logs = np.array([math.log(e.prior) + self.success.get(e.name, 0.0) for e in self._experts])
         weights = np.exp(logs - logs.max())
         return np.asarray(weights / weights.sum())
-
-
-def _plain(score: Score) -> bool:
-    """Say whether the label tree of a coordinate replaces this score, and does better."""
-    return isinstance(score, Histogram) and isinstance(score.source, Coordinate)
 
 
 def _by_values(score: Coordinate, a: Floats, b: Floats) -> Histogram:

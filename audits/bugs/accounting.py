@@ -23,7 +23,6 @@ def _scale(value: float, rng: Rng, size: int) -> Any:
 
 
 VARIANCE_AS_SCALE = Bug(
-    "variance-as-scale",
     "The variance is passed where the standard deviation is asked for",
     "opendp/smartnoise-core issue 316 (the scale of the Gaussian mechanism was squared)",
     "Below a scale of 1 the square is smaller than it, so the noise is too small exactly where it was small "
@@ -55,7 +54,6 @@ def _right_sign(value: float, rng: Rng, size: int) -> Any:
 
 
 WRONG_SIGN = Bug(
-    "wrong-sign",
     "A sign in the analytic calibration of the Gaussian mechanism",
     "opendp/smartnoise-core issue 316 (the sign was not set, which reduced sigma)",
     "The exact calibration has two branches, which differ by a sign. In the wrong one the factor alpha becomes "
@@ -74,7 +72,6 @@ def _exact(epsilon: float, delta: float) -> Any:
 
 
 CLASSICAL_BEYOND_ONE = Bug(
-    "classical-beyond-one",
     "The classical calibration sqrt(2 log(1.25/delta))/epsilon at epsilon 10",
     "Balle and Wang, Improving the Gaussian mechanism (ICML 2018), on the practice",
     "The textbook's formula is proved for epsilon below 1. Beyond, it goes wrong slowly: at 10 the delta is more "
@@ -95,7 +92,6 @@ def _steps_counted(value: float, rng: Rng, size: int) -> Any:
 
 
 STEPS_NOT_COUNTED = Bug(
-    "steps-not-counted",
     "An epoch is accounted as one step",
     "folklore",
     "The accountant is called at the end of each epoch, the data are used in each of its steps. Eight releases "
@@ -114,7 +110,6 @@ def _groups_counted(person: Any, rng: Rng, size: int) -> Any:
 
 
 GROUPS_THAT_OVERLAP = Bug(
-    "groups-that-overlap",
     "Queries on groups that overlap, charged as on disjoint ones",
     "folklore",
     "Parallel composition charges several queries as one where no person is in two of them. Here groups are by "
@@ -133,7 +128,6 @@ def _asked_once(value: float, rng: Rng, size: int) -> Any:
 
 
 ASKED_AGAIN = Bug(
-    "asked-again",
     "The mean of many noisy answers, charged as one",
     "folklore",
     "A result that looks too noisy is computed again, and the mean of all is kept. Each of them costs; the noise "
@@ -148,7 +142,6 @@ def _tails_cut(value: float, rng: Rng, size: int) -> Any:
 
 
 TAILS_CUT = Bug(
-    "tails-cut",
     "Noise with its tails cut off, at delta 0",
     "folklore",
     "Noise beyond a limit is set to the limit, so that results stay plausible. Outputs at exactly value + limit "
@@ -167,7 +160,6 @@ def _laplace_noise(value: float, rng: Rng) -> Any:
 
 
 DELTA_LEFT_OUT = Bug(
-    "delta-left-out",
     "Gaussian noise, and a promise without delta",
     "folklore",
     "Gaussian noise of the same variance takes the place of Laplace noise, and the promise stays. The ratio of "

@@ -10,7 +10,7 @@ import inspect
 import pkgutil
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -190,20 +190,21 @@ class Tester:
 class Bug:
     """Two versions of one piece of code that makes one promise.
 
-    id, title : a short name and a sentence
+    title : a sentence
     source : where it was seen: a paper, an issue or pull request of a library on GitHub; "folklore" where
         no one place is known
     explanation : what goes wrong, who is hurt, how it is fixed
     broken, fixed : the code, in the form of the tester's row
+    id : its name in its file, with hyphens
     """
 
-    id: str
     title: str
     source: str
     explanation: str
     broken: Callable[..., Any]
     fixed: Callable[..., Any]
     tester: Tester
+    id: str = ""
 
     @property
     def family(self) -> str:
@@ -290,7 +291,9 @@ def catalogue() -> dict[str, Bug]:
     """Return all bugs of this folder by id: those of one file are a family, in the order in which they stand there."""
     modules = pkgutil.iter_modules([str(Path(__file__).parent)])
     families = [importlib.import_module(f"{__package__}.{module.name}") for module in modules]
-    return {bug.id: bug for family in families for bug in vars(family).values() if isinstance(bug, Bug)}
+    entries = [entry for family in families for entry in vars(family).items() if isinstance(entry[1], Bug)]
+    ids = {name.lower().replace("_", "-"): bug for name, bug in entries}
+    return {id: replace(bug, id=id) for id, bug in ids.items()}
 
 
 def find(names: Sequence[str]) -> list[Bug]:

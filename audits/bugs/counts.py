@@ -22,7 +22,6 @@ def _laplace(bits: Any, rng: Rng, size: int) -> Any:
 
 
 SCALE_UPSIDE_DOWN = Bug(
-    "scale-upside-down",
     "Laplace noise of scale epsilon in place of 1/epsilon",
     "vanderschaarlab/mlforhealthlabpub issue 36 (PATE-GAN); WICG/attribution-reporting-api issue 1329 (in its "
     "text); an incorrect histogram of Ding et al. (CCS 2018)",
@@ -38,7 +37,6 @@ def _positive_noise(bits: Any, rng: Rng, size: int) -> Any:
 
 
 NOISE_OF_ONE_SIGN = Bug(
-    "noise-of-one-sign",
     "Noise that only ever adds",
     "folklore",
     "Counts should not come out too small, so the absolute value of the noise is added. An output below a count "
@@ -54,7 +52,6 @@ def _uniform_noise(bits: Any, rng: Rng, size: int) -> Any:
 
 
 UNIFORM_NOISE = Bug(
-    "uniform-noise",
     "Uniform noise of the right spread",
     "folklore",
     "Noise of the right standard deviation but of bounded support. Outputs near the ends of the support can come "
@@ -79,7 +76,6 @@ def _clamped(share: float, rng: Rng, size: int) -> Any:
 
 
 DRAWN_UNTIL_INSIDE = Bug(
-    "drawn-until-inside",
     "Laplace noise drawn again until the output lies in its range",
     "google/differential-privacy issue 256 asks for it; Holohan et al., The bounded Laplace mechanism (2020), has "
     "the analysis",
@@ -102,7 +98,6 @@ def _whole_noise_on_whole_hours(hours: Any, rng: Rng, size: int) -> Any:
 
 
 WHOLE_NOISE_ON_A_FRACTION = Bug(
-    "whole-noise-on-a-fraction",
     "Noise on the integers added to a sum that is not whole",
     "folklore",
     "Geometric noise protects whole numbers from whole numbers. Added to a sum of fractions, it leaves the digits "
@@ -125,7 +120,6 @@ def _whole_range(values: Any, rng: Rng, size: int) -> Any:
 
 
 HALF_THE_RANGE = Bug(
-    "half-the-range",
     "Noise for a norm C where a replaced record moves the sum by 2 C",
     "google/differential-privacy pull request 464: the accountant's Gaussian event with replace-one neighbours",
     "A record clipped to norm C moves the sum by C when it is added or removed, and by 2 C when it is replaced by "
@@ -149,7 +143,6 @@ def _bounds_required(values: Any, rng: Rng, size: int, bounds: Any = (0.0, 10.0)
 
 
 NO_BOUNDS_NO_NOISE = Bug(
-    "no-bounds-no-noise",
     "A sum without bounds gets no noise",
     "opendp/smartnoise-sdk issue 317",
     "Where the bounds of a column are not given its sensitivity is unknown, and unknown became zero. The sum of "
@@ -169,7 +162,6 @@ def _rows_bounded(visits: Any, rng: Rng, size: int) -> Any:
 
 
 MANY_ROWS_OF_A_PERSON = Bug(
-    "many-rows-of-a-person",
     "Noise for one row where a person has many",
     "as in google/differential-privacy pull request 84 (contributions of outliers not bounded)",
     "The promise is made to people, the noise made for rows. Someone with three visits moves the count by three, "

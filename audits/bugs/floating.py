@@ -24,7 +24,6 @@ def _laplace_on_a_grid(value: float, rng: Rng, size: int) -> Any:
 
 
 LAPLACE_ON_DOUBLES = Bug(
-    "laplace-on-doubles",
     "Laplace noise added on doubles",
     "Mironov, On significance of the least significant bits (CCS 2012); opendp/opendp issue 414; "
     "IBM/differential-privacy-library issues 19 and 94",
@@ -44,7 +43,6 @@ def _normal_rounded_to_a_grid(value: float, rng: Rng, size: int) -> Any:
 
 
 NORMAL_ON_DOUBLES = Bug(
-    "normal-on-doubles",
     "Gaussian noise added on doubles",
     "meta-pytorch/opacus issue 616; prestodb/presto issue 23002; Haney et al., Precision-based attacks (2022)",
     "As with Laplace noise: however well the noise is drawn, the sum has the precision of the coarser summand. An "
@@ -66,7 +64,6 @@ def _sum_of_large_integers(hours: Any) -> Any:
 
 
 SUM_OF_SMALL_INTEGERS = Bug(
-    "sum-of-small-integers",
     "A sum of small integers that wraps around",
     "Casacuberta et al., Widespread underestimation of sensitivity (CCS 2022); google/differential-privacy issue "
     "126",
@@ -98,7 +95,6 @@ def _deviations_after_a_shift(values: Any) -> Any:
 
 
 DEVIATIONS_FROM_A_ROUNDED_MEAN = Bug(
-    "deviations-from-a-rounded-mean",
     "Squared deviations from a mean that is rounded",
     "opendp/opendp issue 2923 (sum of squared deviations)",
     "One record changes a sum by less than the rounding, and in a tree of additions the rounding error doubles at "

@@ -24,7 +24,6 @@ def _global_sensitivity(values: Any, rng: Rng, size: int) -> Any:
 
 
 LOCAL_SENSITIVITY = Bug(
-    "local-sensitivity",
     "Noise for how much this dataset's median can move",
     "Nissim, Raskhodnikova and Smith, Smooth sensitivity (STOC 2007), warn of it",
     "On most data the median hardly moves, and the noise is scaled to that. But the scale is then a function of "
@@ -47,7 +46,6 @@ def _test_with_noise(bits: Any, rng: Rng, size: int) -> Any:
 
 
 TEST_WITHOUT_NOISE = Bug(
-    "test-without-noise",
     "An exact answer released whenever a test on the raw data says that it is stable",
     "folklore; Dwork and Lei (STOC 2009) test with noise",
     "If no single record changes the answer, it is released as it is. But the answer to the test is itself about "
@@ -66,7 +64,6 @@ def _range_given(ages: Any) -> Any:
 
 
 RANGE_OF_THE_DATA = Bug(
-    "range-of-the-data",
     "Bounds read from the data",
     "google/dpsynth issue 34 (exact minimum and maximum before private quantiles)",
     "Minimum and maximum are computed exactly, to be used as bounds, and end up in the release or in the noise. "
@@ -89,7 +86,6 @@ def _edges_given(incomes: Any, rng: Rng, size: int) -> Any:
 
 
 EDGES_FROM_THE_DATA = Bug(
-    "edges-from-the-data",
     "Bins between the smallest and the largest value",
     "opendp/smartnoise-sdk issue 473 (MWEM on continuous columns)",
     "The library function takes its edges from the data. One rich person stretches the bins, so that all others "
@@ -108,7 +104,6 @@ def _domain_given(values: Any) -> Any:
 
 
 DOMAIN_OF_THE_DATA = Bug(
-    "domain-of-the-data",
     "The domain of an attribute is what occurs in the data",
     "alan-turing-institute/reprosyn issue 38; sassoftware/dpmm issue 18",
     "Categories and cells are listed from the records, and shape the release. A rare category that one person has "
@@ -133,7 +128,6 @@ def _candidates_given(ages: Any, rng: Rng, size: int) -> Any:
 
 
 CANDIDATES_FROM_THE_DATA = Bug(
-    "candidates-from-the-data",
     "The exponential mechanism chooses among the values of the data",
     "folklore; opendp/smartnoise-core pull request 33 warns of it",
     "A median is chosen by the exponential mechanism, and the candidates are the values at hand. Whatever comes "

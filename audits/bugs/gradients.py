@@ -29,7 +29,6 @@ def _mean_of_clipped(batch: Any) -> Any:
 
 
 MEAN_CLIPPED = Bug(
-    "mean-clipped",
     "The mean of the gradients is clipped, not each of them",
     "Tramer et al., Debugging differential privacy (2022): sensitivity of a mean wrong by the batch's size; "
     "tensorflow/privacy issue 81 warns of it",
@@ -50,7 +49,6 @@ def _sum_of_clipped(batch: Any) -> Any:
 
 
 LAYERS_CLIPPED_APART = Bug(
-    "layers-clipped-apart",
     "Each layer is clipped to C, and the noise made for C",
     "fedbiomed/fedbiomed issue 1443 (clipping by parameter and not by global norm)",
     "Clipped by itself, each of k layers may have norm C, and all together C sqrt(k). The noise is made for C, so "
@@ -74,7 +72,6 @@ def _normalised_alone(batch: Any) -> Any:
 
 
 NORMALISED_OVER_THE_BATCH = Bug(
-    "normalised-over-the-batch",
     "Batch normalisation before the gradients are clipped",
     "meta-pytorch/opacus issue 319 (BatchNorm refused, being incompatible)",
     "With statistics of the batch inside the model, each record's gradient depends on all the others. Clipping "
@@ -103,7 +100,6 @@ def _losses_in_a_row(batch: Any) -> Any:
 
 
 LOSSES_IN_A_COLUMN = Bug(
-    "losses-in-a-column",
     "Losses of shape (n, 1) are multiplied by clipping coefficients of shape (n,)",
     "meta-pytorch/opacus pull request 668 (ghost clipping, DPTensorFastGradientClipping.backward), so in 1.6.0",
     "Ghost clipping weighs each record's loss with a coefficient and takes one gradient of the sum. A mean squared "
@@ -125,7 +121,6 @@ def _divided_by_the_expected_size(batch: Any) -> Any:
 
 
 DIVIDED_BY_ITS_SIZE = Bug(
-    "divided-by-its-size",
     "The sum over a Poisson batch is divided by the size it happens to have",
     "meta-pytorch/opacus issue 420 asks for it",
     "The size of a Poisson batch depends on who is in it. Dividing by it makes all other terms move when one "
@@ -140,7 +135,6 @@ def _bound_not_passed_on(batch: Any) -> Any:
 
 
 BOUND_NOT_PASSED_ON = Bug(
-    "bound-not-passed-on",
     "The clipping norm that was asked for is not passed on",
     "meta-pytorch/opacus pull request 664 (fast gradient clipping)",
     "The engine takes a clipping norm, computes its noise from it, and clips with another. Training looks "
@@ -161,7 +155,6 @@ def _gradients_clipped(gradients: Any, rng: Rng, size: int) -> Any:
 
 
 WEIGHTS_CLIPPED = Bug(
-    "weights-clipped",
     "The weights are clipped and the gradients not",
     "civisanalytics/dpwgan issue 2",
     "Clipping weights keeps a Wasserstein critic Lipschitz, and was taken for the clipping that privacy needs. "
@@ -187,7 +180,6 @@ def _noise_for_a_pair(gradients: Any, rng: Rng, size: int) -> Any:
 
 
 NOISE_FOR_A_RECORD = Bug(
-    "noise-for-a-record",
     "Means over microbatches are clipped, with noise for single records",
     "tensorflow/privacy issue 620 (doubling of sensitivity with microbatches)",
     "One record more or less changes the mean of its microbatch, which may turn from C to -C: the sum moves by 2 "
@@ -208,7 +200,6 @@ def _bound_given(gradients: Any, rng: Rng, size: int) -> Any:
 
 
 BOUND_FROM_THE_BATCH = Bug(
-    "bound-from-the-batch",
     "The clipping norm is the median norm of the batch",
     "as in google-parfait/tensorflow-federated pull request 1080 (quantile estimation not accounted)",
     "An adaptive norm is useful, and a function of the data. Taken from the raw norms it sets the scale of the "

@@ -25,7 +25,6 @@ def _two_bins(values: Any, rng: Rng, size: int) -> Any:
 
 
 ONE_BIN = Bug(
-    "one-bin",
     "A histogram with noise for one bin, where a replaced record moves two",
     "folklore",
     "One record more or less changes one count by 1, and the noise is made for that. A record that is replaced "
@@ -45,7 +44,6 @@ def _noise_for_counts(values: Any, rng: Rng, size: int) -> Any:
 
 
 NOISE_FOR_SHARES_ON_COUNTS = Bug(
-    "noise-for-shares-on-counts",
     "Noise made for shares is added to counts",
     "DataResponsibly/DataSynthesizer issue 34 (conditional distributions of PrivBayes)",
     "The paper adds noise of scale 2/(n epsilon) to probabilities; the program adds it to counts, and divides by "
@@ -67,7 +65,6 @@ def _divided_by_nothing(answer: float, rng: Rng, size: int) -> Any:
 
 
 DIVIDED_BY_DIMENSIONS = Bug(
-    "divided-by-dimensions",
     "The noise of a query is divided by the number of attributes",
     "opendp/smartnoise-sdk issue 472 (MWEM)",
     "A range query over a histogram has sensitivity 1, however many attributes span it. A faulty sensitivity put "
@@ -83,7 +80,6 @@ def _filled_bins_alone(values: Any, rng: Rng, size: int) -> Any:
 
 
 FILLED_BINS_ALONE = Bug(
-    "filled-bins-alone",
     "Noise only where somebody is",
     "folklore",
     "Noise is added to the groups that a query returns, and it returns those that are not empty. A group of one "
@@ -117,7 +113,6 @@ def _threshold_of_its_law(people: int, rng: Rng, size: int) -> Any:
 
 
 THRESHOLD_OF_ANOTHER_LAW = Bug(
-    "threshold-of-another-law",
     "A threshold for Laplace noise under Gaussian noise",
     "opendp/smartnoise-sdk issue 204",
     "A group is released if its noisy count passes a threshold, at which a group of one passes with probability "
@@ -146,7 +141,6 @@ def _threshold_passed(people: int, rng: Rng, size: int) -> Any:
 
 
 THRESHOLD_REACHED = Bug(
-    "threshold-reached",
     "Counts equal to the threshold are released, and not counted in delta",
     "opendp/opendp issue 2922 (make_laplace_threshold)",
     "On the integers it matters whether the threshold is reached or passed. The delta is the chance to be beyond, "
@@ -168,7 +162,6 @@ def _places_bounded(visits: Any, rng: Rng, size: int) -> Any:
 
 
 PLACES_OF_A_PERSON = Bug(
-    "places-of-a-person",
     "Counts by place with noise for one place, where a person has been to many",
     "folklore; OpenMined/PipelineDP issue 3 describes the bound across partitions",
     "People are counted once in each place, and the noise is for one count. Someone seen in four places moves "
@@ -191,7 +184,6 @@ def _suppressed_by_the_noisy_count(people: int, rng: Rng, size: int) -> Any:
 
 
 SUPPRESSED_BY_THE_RAW_COUNT = Bug(
-    "suppressed-by-the-raw-count",
     "Small groups are left out by their exact count",
     "folklore",
     "Groups of fewer than five people are suppressed, as statistical offices do, and the others get noise. "

@@ -27,7 +27,6 @@ def _formula_for_all_values(value: int, rng: Rng, size: int) -> Any:
 
 
 FORMULA_FOR_TWO_VALUES = Bug(
-    "formula-for-two-values",
     "Randomised response among k values with the formula for two",
     "folklore",
     "The truth is kept with probability e^epsilon/(e^epsilon + 1), and the rest shared by the k - 1 lies. Each "
@@ -48,7 +47,6 @@ def _lie_that_is_one(bit: int, rng: Rng, size: int) -> Any:
 
 
 LIE_THAT_MAY_BE_TRUE = Bug(
-    "lie-that-may-be-true",
     "Randomised response whose lie may be the truth",
     "opendp/opendp issue 480 (randomised response on booleans); Samuel-Maddock/pure-LDP issue 11 keeps the true "
     "bit with the wrong probability as well",
@@ -78,7 +76,6 @@ def _budget_for_two_bits(value: int, rng: Rng, size: int) -> Any:
 
 
 BUDGET_FOR_EACH_BIT = Bug(
-    "budget-for-each-bit",
     "Unary encoding with the whole budget on each bit",
     "folklore",
     "A value is written as a row of bits, one of them set, and each bit is flipped by randomised response at "
@@ -99,7 +96,6 @@ def _hashes_counted(page: str, rng: Rng, size: int) -> Any:
 
 
 HASHES_NOT_COUNTED = Bug(
-    "hashes-not-counted",
     "RAPPOR with the parameter for one hash function",
     "folklore; Erlingsson, Pihur and Korolova (CCS 2014) have the factor h",
     "In RAPPOR a value sets h bits of a Bloom filter, and two values may differ in 2 h of them. The probability "
@@ -120,7 +116,6 @@ def _drawn_once(bit: int, rng: Rng, size: int) -> Any:
 
 
 DRAWN_EVERY_DAY = Bug(
-    "drawn-every-day",
     "A report that is drawn again every day",
     "folklore; Erlingsson, Pihur and Korolova (CCS 2014) keep the permanent response",
     "The same answer is randomised afresh each day at the full epsilon, and who collects the reports takes their "

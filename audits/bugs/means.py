@@ -25,7 +25,6 @@ def _divided_once(ages: Any, rng: Rng, size: int) -> Any:
 
 
 NOISE_OVER_N_TWICE = Bug(
-    "noise-over-n-twice",
     "A mean whose noise is divided by n twice",
     "folklore; the counts of DataResponsibly/DataSynthesizer have it the same way round (issue 34)",
     "The noise is made for the mean, whose sensitivity has a 1/n, and is then added to the sum that is divided by "
@@ -45,7 +44,6 @@ def _noisy_sum_over_noisy_size(bits: Any, rng: Rng, size: int) -> Any:
 
 
 NOISE_FOR_ITS_OWN_SIZE = Bug(
-    "noise-for-its-own-size",
     "A mean with noise for the n at hand, where records may be added or removed",
     "opendp/smartnoise-core issues 355 and 356 (a white paper on the sensitivity of the mean)",
     "With an unknown number of records, n is itself private, and neighbours have another. A scale of 1/n differs "
@@ -72,7 +70,6 @@ def _clipped(points: Any, rng: Rng, size: int) -> Any:
 
 
 CLIPPED_IN_VAIN = Bug(
-    "clipped-in-vain",
     "Data are clipped, and the raw data used",
     "opendp/smartnoise-sdk issue 622 (covariance)",
     "The clipped copy has a new name, and the old name is used below. Nothing fails, and on data within the "
@@ -96,7 +93,6 @@ def _both_bounds(scores: Any, rng: Rng, size: int) -> Any:
 
 
 LOWER_BOUND_TWICE = Bug(
-    "lower-bound-twice",
     "The sensitivity of a second moment from the lower bound twice",
     "IBM/differential-privacy-library issue 105 (linear regression)",
     "The largest square is sought among the two bounds, and an index is typed twice. With a lower bound of 0 the "
@@ -117,7 +113,6 @@ def _budget_shared(points: Any, rng: Rng, size: int) -> Any:
 
 
 WHOLE_BUDGET_FOR_EACH = Bug(
-    "whole-budget-for-each",
     "Two means, each released with the whole budget",
     "IBM/differential-privacy-library issue 104 (centring of X and of y in linear regression)",
     "Each mean is private by itself at the stated epsilon; together they cost twice as much, since one record is "
@@ -137,7 +132,6 @@ def _clamped_sum_of_numbers(values: Any) -> Any:
 
 
 NOT_A_NUMBER = Bug(
-    "not-a-number",
     "A clamp that a value that is no number passes",
     "google/differential-privacy pull request 405 (ClampFloat64)",
     "Every comparison with NaN is false, so a clamp made of comparisons returns it as it came, and the sum is NaN "
@@ -161,7 +155,6 @@ def _imputed_with_a_constant(shares: Any) -> Any:
 
 
 IMPUTED_WITH_THE_MEAN = Bug(
-    "imputed-with-the-mean",
     "Missing values are filled in with the mean of the others",
     "folklore",
     "The mean of n values between 0 and 1 moves by 1/n at most, and the noise is made for that. But where values "

@@ -29,7 +29,6 @@ EPOCH = Repeated(Sampled((Gaussian(0.4),), "poisson", STEPS, 1, "replace_one"), 
 
 
 SHUFFLED = Bug(
-    "shuffled",
     "Batches from one shuffle, accounted as Poisson samples",
     "meta-pytorch/opacus issue 80; lxuechen/private-transformers issue 7; Chua et al., How private are DP-SGD "
     "implementations? (ICML 2024)",
@@ -51,7 +50,6 @@ def _poisson(population: int, batch: int, steps: int, rng: Rng) -> Any:
 
 
 EPOCHS_FOR_POISSON = Bug(
-    "epochs-for-poisson",
     "A data loader of epochs under a Poisson accountant",
     "google-deepmind/jax_privacy pull request 272; meta-pytorch/opacus pull request 128",
     "The same bug seen from inside: all batches have one size, and every record appears once an epoch. The loader "
@@ -70,7 +68,6 @@ def _drawn_without_replacement(population: int, batch: int, steps: int, rng: Rng
 
 
 DRAWN_WITH_REPLACEMENT = Bug(
-    "drawn-with-replacement",
     "Minibatches drawn with replacement, accounted as without",
     "folklore",
     "A random index is drawn for each place of the minibatch, so that a record may be there twice, and moves the "
@@ -88,7 +85,6 @@ def _resumed(population: int, batch: int, steps: int, rng: Rng) -> Any:
 
 
 RESUMED_FROM_THE_SEED = Bug(
-    "resumed-from-the-seed",
     "After a restart the same minibatches are drawn again",
     "folklore",
     "A checkpoint holds the weights and the optimiser, and not the state of the sampler. Training goes on with the "
@@ -106,7 +102,6 @@ def _rare_first(population: int, batch: int, steps: int, rng: Rng) -> Any:
 
 
 BALANCED_CLASSES = Bug(
-    "balanced-classes",
     "Minibatches balanced by class, accounted at the average rate",
     "folklore",
     "A sampler that shows both classes equally often takes the records of the rare one more often than the rate "
@@ -128,7 +123,6 @@ def _sampled(gradient: float, rng: Rng, size: int) -> Any:
 
 
 NOTHING_SAMPLED = Bug(
-    "nothing-sampled",
     "Amplification by sampling is claimed, and every record used",
     "folklore; google-deepmind/jax_privacy pull request 272 warns where the data path does not sample",
     "The sampling rate is a number handed to the accountant, while the batches come from elsewhere. If the record "
@@ -154,7 +148,6 @@ def _a_sample_for_each(gradient: float, rng: Rng, size: int) -> Any:
 
 
 ONE_SAMPLE_FOR_ALL = Bug(
-    "one-sample-for-all",
     "One sample is drawn, and all queries amplified by it",
     "folklore",
     "A sample of a tenth is drawn once, and every query on it accounted as amplified. Who is in the sample is in "

@@ -22,7 +22,6 @@ def _given_generator(bits: Any, rng: Rng) -> Any:
 
 
 OWN_SEED = Bug(
-    "own-seed",
     "A seed left in the code",
     "folklore",
     "The generator is made anew with a constant seed, so that a test is repeatable, and ships like that. The "
@@ -42,7 +41,6 @@ def _seed_apart_from_the_data(bits: Any, rng: Rng, size: int) -> Any:
 
 
 SEED_FROM_THE_DATA = Bug(
-    "seed-from-the-data",
     "The noise is seeded with a fingerprint of the data",
     "world-federation-of-advertisers/cross-media-measurement issue 4387 describes such a design, for data kept "
     "secret",
@@ -63,7 +61,6 @@ def _a_draw_for_each(counts: Any, rng: Rng, size: int) -> Any:
 
 
 ONE_DRAW_FOR_TWO = Bug(
-    "one-draw-for-two",
     "One draw of noise for two answers",
     "folklore",
     "A draw is broadcast over a row where one for each column was meant. Each answer is private by itself, and "
@@ -82,7 +79,6 @@ def _scale_from_a_bound(hours: Any, rng: Rng) -> Any:
 
 
 SCALE_FROM_THE_DATA = Bug(
-    "scale-from-the-data",
     "The sensitivity is the largest value in the data",
     "folklore; IBM/differential-privacy-library issue 20 (bounds read from the data, with a warning)",
     "The scale of the noise follows the maximum, so one person's value can be read from the spread of the "
@@ -100,7 +96,6 @@ def _noise_from_a_table(bits: Any, rng: Rng) -> Any:
 
 
 NOISE_FROM_A_TABLE = Bug(
-    "noise-from-a-table",
     "Noise from a table of stored draws",
     "folklore",
     "A thousand draws are made once, and one of them is used at a time. The outputs are the answer plus one of a "
@@ -122,7 +117,6 @@ def _all_bins(counts: Any, rng: Rng, size: int) -> Any:
 
 
 LAST_BIN_FORGOTTEN = Bug(
-    "last-bin-forgotten",
     "A loop that ends before the last bin",
     "folklore",
     "Noise is added in a loop over the bins whose end is off by one. Forty-nine of fifty bins are private, plots "
@@ -145,7 +139,6 @@ def _again_on_failure(bits: Any, rng: Rng, size: int) -> Any:
 
 
 EXACT_ON_FAILURE = Bug(
-    "exact-on-failure",
     "When the noise cannot be drawn the exact answer is returned",
     "folklore",
     "An exception handler keeps the service running by returning what it has, which is the answer without noise. "

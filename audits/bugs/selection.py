@@ -21,7 +21,6 @@ def _place_of_the_maximum(answers: Any, rng: Rng, size: int) -> Any:
 
 
 VALUE_OF_THE_MAXIMUM = Bug(
-    "value-of-the-maximum",
     "Noisy maximum that releases the noisy value in place of the place",
     "Ding et al., Detecting violations of differential privacy (CCS 2018)",
     "The place of the largest noisy answer is private at a price that does not grow with the number of answers. "
@@ -36,7 +35,6 @@ def _noise_for_rising_answers(answers: Any, rng: Rng, size: int) -> Any:
 
 
 NOISE_FOR_RISING_ANSWERS = Bug(
-    "noise-for-rising-answers",
     "Noisy maximum with noise for counts, of answers that rise and fall",
     "folklore",
     "If one more record can only raise answers, noise of scale 1/epsilon is enough. Where a record raises one "
@@ -62,7 +60,6 @@ def _sensitivity_of_the_difference(errors: Any, rng: Rng, size: int) -> Any:
 
 
 SENSITIVITY_OF_ONE_ERROR = Bug(
-    "sensitivity-of-one-error",
     "Exponential mechanism on a difference, with the sensitivity of one part",
     "ryan112358/mbi issue 65 (the JAM mechanism)",
     "The score is the difference of two errors, and both are computed from the private data. One record may raise "
@@ -86,7 +83,6 @@ def _gumbel(scores: Any, rng: Rng, size: int) -> Any:
 
 
 BOUNDED_RANGE_OF_THE_WRONG_MECHANISM = Bug(
-    "bounded-range-of-the-wrong-mechanism",
     "Permute-and-flip accounted as the exponential mechanism",
     "opendp/opendp issue 2911 (report noisy max under zero-concentrated privacy)",
     "The exponential mechanism has bounded range, and with it epsilon^2/8 of zero-concentrated privacy. "
@@ -108,7 +104,6 @@ def _first_of_many(bits: Any, rng: Rng, size: int) -> Any:
 
 
 BEST_OF_MANY = Bug(
-    "best-of-many",
     "The best of many private runs, charged as one",
     "Papernot and Steinke, Hyperparameter tuning with Renyi differential privacy (ICLR 2022), on the practice",
     "Each run is private, and the best of them, by a score on the raw data, is published. Looking at all runs is "
@@ -132,7 +127,6 @@ def _budget_for_three(answers: Any, rng: Rng, size: int) -> Any:
 
 
 BUDGET_FOR_THE_FIRST = Bug(
-    "budget-for-the-first",
     "The top three for the price of the first",
     "folklore; Durfee and Rogers (NeurIPS 2019) account for the ranks after the first",
     "The places of the three largest noisy answers are released, with noise for one. Each rank is one more "
@@ -155,7 +149,6 @@ def _sorted_by_the_noisy_count(counts: Any, rng: Rng, size: int) -> Any:
 
 
 SORTED_BY_THE_EXACT_COUNT = Bug(
-    "sorted-by-the-exact-count",
     "Noisy counts in the order of the exact ones",
     "folklore",
     "A query sorts the groups, and noise is added to the sorted table. Where a noisy count is larger than the one "

@@ -34,7 +34,6 @@ def _answers_noisy(answers: Any, rng: Rng, size: int) -> Any:
 
 
 ANSWERS_EXACT = Bug(
-    "answers-exact",
     "Sparse vector with noise on the threshold alone",
     "Lyu, Su and Li (PVLDB 2017), variant 5, from Stoddard et al. (2014)",
     "All comparisons share one noisy threshold, so the released signs say how the exact answers are ordered. Two "
@@ -49,7 +48,6 @@ def _never_ends(answers: Any, rng: Rng, size: int) -> Any:
 
 
 NEVER_ENDS = Bug(
-    "never-ends",
     "Sparse vector that goes on, with noise for one answer above",
     "Lyu, Su and Li (PVLDB 2017), variant 6, from Chen et al. (2015)",
     "The noise on the answers does not grow with the number of answers above that are released, and that number "
@@ -68,7 +66,6 @@ def _ends_after_three(answers: Any, rng: Rng, size: int) -> Any:
 
 
 NOISE_FOR_ONE = Bug(
-    "noise-for-one",
     "Sparse vector that ends after c answers above, with noise for one",
     "Lyu, Su and Li (PVLDB 2017), variant 4, from Lee and Clifton (2014)",
     "A quarter of the budget goes to the threshold and the rest to the answers, but without the factor 2 c of c "
@@ -87,7 +84,6 @@ def _ends_after_one(answers: Any, rng: Rng, size: int) -> Any:
 
 
 THRESHOLD_EXACT = Bug(
-    "threshold-exact",
     "Sparse vector without noise on the threshold",
     "folklore",
     "Noise on each answer seems enough, since only one answer above is released. But every answer below is "
@@ -117,7 +113,6 @@ def _releases_a_fresh_answer(answers: Any, rng: Rng, size: int) -> Any:
 
 
 RELEASES_THE_COMPARISON = Bug(
-    "releases-the-comparison",
     "Sparse vector that releases the noisy answer it has compared",
     "Lyu, Su and Li (PVLDB 2017), variant 3, from lecture notes of Roth (2011)",
     "The noisy answer that passed is released as it is. Seeing it says that the threshold lies below it, and with "

@@ -29,7 +29,6 @@ def _divided_by_a_constant(gradients: Any, rng: Rng, size: int) -> Any:
 
 
 DIVIDED_BY_A_FLOOR = Bug(
-    "divided-by-a-floor",
     "The expected batch size is computed from the private number of records, and rounded down",
     "meta-pytorch/opacus issues 571 and 819",
     "Where one record makes int(rate * n) jump, the noise of all coordinates has another scale on the two "
@@ -56,7 +55,6 @@ def _gradients_zeroed(batches: Any, rng: Rng, size: int) -> Any:
 
 
 GRADIENTS_KEPT = Bug(
-    "gradients-kept",
     "Gradients are accumulated from step to step",
     "meta-pytorch/opacus pull request 203 discusses it (a step without zero_grad)",
     "Batches are disjoint, so each record should be charged once. The buffer of clipped gradients is not emptied, "
@@ -106,7 +104,6 @@ def _quadratic(x: Any) -> Any:
 
 
 STEP_ALONG_THE_RAW_GRADIENT = Bug(
-    "step-along-the-raw-gradient",
     "The noisy gradient is published, the raw one is stepped along",
     "folklore",
     "Every release has its noise and the accountant sees all of them. But the point at which the next gradient is "
@@ -117,7 +114,6 @@ STEP_ALONG_THE_RAW_GRADIENT = Bug(
 
 
 OUTPUT_WHERE_THE_LOSS_IS_LEAST = Bug(
-    "output-where-the-loss-is-least",
     "The best iterate by a measure on the raw data",
     "folklore",
     "All iterates are private together, and the one returned is chosen by the exact gradient norm. The choice is "
@@ -141,7 +137,6 @@ def _variance_divided_among_workers(gradients: Any, rng: Rng, size: int) -> Any:
 
 
 SCALE_DIVIDED_AMONG_WORKERS = Bug(
-    "scale-divided-among-workers",
     "Each of k workers adds noise of scale sigma/k",
     "google-deepmind/optax issue 148 discusses it",
     "Standard deviations of independent noises do not add up, variances do. The sum of k noises of scale sigma/k "

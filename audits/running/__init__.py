@@ -84,11 +84,10 @@ def numbers(result: Any) -> Floats:
 
 
 def require_runs(
-    mechanism: Any, data: Any, neighbour: Any, seed: int, seeded: bool, jobs: int, isolate: object = None,
+    data: Any, neighbour: Any, seed: int, seeded: bool, jobs: int, isolate: object = None,
     executor: Executor | None = None,
 ) -> None:  # fmt: skip
     """Require what every audit that runs a mechanism must be given: no output can tell a dataset from its equal."""
-    require(callable(mechanism), "mechanism", "be callable", type(mechanism).__name__)
     require_count(seed, "seed", least=0)
     require_count(jobs, "jobs")
     require(isolate is None or jobs == 1, "jobs", "be 1 where the mechanism is isolated", jobs)
@@ -178,7 +177,13 @@ class Runner:
                 done += len(rows)
                 if odd is None:
                     return wide
-                wide[done] = self._encoded(self.encoder, odd, done)
+                odd.ran = done
+                if not odd.outcomes:
+                    raise odd
+                try:
+                    wide[done] = self.encoder(odd.outcomes[0])
+                except InputError as error:  # what cannot be compared
+                    raise RunError(str(error), done) from error
                 done += 1
 
     def _of_numbers(
@@ -213,17 +218,6 @@ class Runner:
             rows[i] = row.ravel()
         return rows, None
 
-    @staticmethod
-    def _encoded(encoder: Encoder, odd: RunError, ran: int) -> Floats:
-        """Return the row of a run that is no array of numbers; raise its error where it has no outcome."""
-        odd.ran = ran
-        if not odd.outcomes:
-            raise odd
-        try:
-            return encoder(odd.outcomes[0])
-        except InputError as error:  # what cannot be compared
-            raise RunError(str(error), ran) from error
-
     def _call(self, ran: int, *arguments: Any) -> Any:
         try:
             return self.mechanism(*arguments)
@@ -248,11 +242,18 @@ class Runner:
     def probe(self, *, seeded: bool = True) -> Layout:
         """Return the columns of the outputs, learned from first runs; InputError if a seed does not fix these."""
         self.held = fingerprint(self.datasets[0]), fingerprint(self.datasets[1])
-        outputs, failures = self._both(seeded)
-        odd = all(failure.outcomes for failure in failures.values())
-        if not self.vectorized and odd and (failures or outputs[0].shape != outputs[1].shape or len(self._kinds) > 1):
+        while True:
+            outputs, failures = list[Floats](), dict[int, RunError]()
+            for side in (0, 1):
+                try:
+                    outputs.append(self._probed(side, seeded))
+                except RunError as error:
+                    failures[side] = error
+            unlike = bool(failures) or outputs[0].shape != outputs[1].shape or len(self._kinds) > 1
+            settled = self.vectorized or self.encoder is not None or not unlike
+            if settled or not all(failure.outcomes for failure in failures.values()):
+                break
             self.encoder = self._learned()
-            outputs, failures = self._both(seeded)
         if failures:
             first, without = next(iter(failures.values())), [2 * PROBES, 2 * PROBES]
             for side, failure in failures.items():
@@ -265,7 +266,7 @@ class Runner:
         if self.vectorized:
             return Layout(a.shape[1], 0, a.shape[1])
         if self.encoder is None:
-            kind = next((kind for _, kind in self._kinds), None)
+            _, kind = next(iter(self._kinds), (None, None))
             self.encoder = Encoder(self._shape, kind, frozenset(self._types))
         self.first = (a[:1], b[:1]) if seeded else ()
         return self.encoder.layout
@@ -290,16 +291,6 @@ class Runner:
             return self.pair(streams, size)
         require(a.shape == b.shape, "mechanism", "return outputs of one shape (padded with nan)", shapes)
         return a, b
-
-    def _both(self, seeded: bool) -> tuple[list[Floats], dict[int, RunError]]:
-        """Return the first outputs on both datasets, and the errors by dataset."""
-        outputs, failures = list[Floats](), dict[int, RunError]()
-        for side in (0, 1):
-            try:
-                outputs.append(self._probed(side, seeded))
-            except RunError as error:
-                failures[side] = error
-        return outputs, failures
 
     def _learned(self) -> Encoder:
         """Return what makes rows of outcomes, learned from runs on both; a mechanism that never returns is an error."""

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -139,9 +140,10 @@ class Encoder:
     usual: dict[str, str] = field(default_factory=dict)
     labels: dict[float, str] = field(default_factory=dict, repr=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _known(self) -> frozenset[Any]:
         counted = [(c.path, c.member) for c in (*self.numbers, *self.codes) if isinstance(c, _Count)]
-        self._known: frozenset[Any] = frozenset([TYPE, *self.numbers, *self.codes, *counted])
+        return frozenset([TYPE, *self.numbers, *self.codes, *counted])
 
     @classmethod
     def learned(cls, outcomes: Sequence[Any], others: Sequence[Any]) -> Encoder:

@@ -195,7 +195,7 @@ class IsolatedRunner:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _answered(self, question: dict[str, Any], shape: tuple[int, int | None]) -> Floats:
-        before = self._begun()
+        before = self._counted(0)
         self._send(json.dumps(question).encode() + b"\n", before)
         try:
             answer = json.loads(self._line(before))
@@ -221,11 +221,8 @@ class IsolatedRunner:
     def _room(self) -> str:
         return f"{self._limits.megabytes:g} MB"
 
-    def _begun(self) -> int:
-        return self._counted(0)
-
     def _counted(self, place: int) -> int:
-        """Read a counter; from the file, as a mapping of one that was cut off would end this process."""
+        """Read the calls begun (0) or whether one would fork (8); to map a file that was cut would end this process."""
         return int(struct.unpack("<q", os.pread(self._calls.fileno(), 8, place).ljust(8, b"\0"))[0])
 
     def _send(self, content: bytes, before: int) -> None:
@@ -264,11 +261,11 @@ class IsolatedRunner:
     def _more(self, before: int) -> None:
         """Wait for some bytes, as long as calls return in time."""
         assert self._worker.stdout is not None
-        pipe, seen, since = self._worker.stdout.fileno(), self._begun(), time.monotonic()
+        pipe, seen, since = self._worker.stdout.fileno(), self._counted(0), time.monotonic()
         while not select.select([pipe], [], [], _LOOK_EVERY)[0]:
             if _has_children(self._worker.pid):
                 raise self._stopped(before, "processes", NO_PROCESS, "one that does")
-            if (now := self._begun()) != seen:
+            if (now := self._counted(0)) != seen:
                 seen, since = now, time.monotonic()
             self._look(before, since, self._limits.seconds if seen else max(self._limits.seconds, _LOADING))
         self._look(before, time.monotonic(), self._limits.seconds)
@@ -298,7 +295,7 @@ class IsolatedRunner:
 
     def _stopped(self, before: int, limit: str, constraint: str, got: str) -> InputError:
         """End the process, and return what it was ended for."""
-        ran = max(self._begun() - before - 1, 0)
+        ran = max(self._counted(0) - before - 1, 0)
         self.end()
         return _StoppedRunError(f"mechanism must {constraint}, got {got}", ran, limit)
 

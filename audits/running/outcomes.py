@@ -138,12 +138,11 @@ class Parts:
         if isinstance(value, datetime.timedelta):
             self.numbers[f"{path} in seconds"] = value.total_seconds()
         elif isinstance(value, datetime.date):  # also a datetime; neither NaT nor a time of day
-            whole = (
-                datetime.datetime(*value.timetuple()[:6], getattr(value, "microsecond", 0)) if value == value else None
-            )
-            self.numbers[f"{path} in days since 1970"] = (
-                math.nan if whole is None else (whole - _EPOCH).total_seconds() / 86_400
-            )
+            days = math.nan
+            if value == value:
+                whole = datetime.datetime(*value.timetuple()[:6], getattr(value, "microsecond", 0))
+                days = (whole - _EPOCH).total_seconds() / 86_400
+            self.numbers[f"{path} in days since 1970"] = days
 
     def _array(self, value: NDArray[Any], path: str, depth: int) -> None:
         if isinstance(value, np.ma.MaskedArray):

@@ -129,12 +129,11 @@ def _public(kind: type) -> list[str]:
     return [name for name in vars(kind) if not name.startswith("_") and name != "spawn" and callable(vars(kind)[name])]
 
 
-def _new(name: str, run: Run, *args: Any, source: str, **kwargs: Any) -> Any:
-    return run.draw(source, name, *args, **kwargs)
-
-
 _GLOBAL = np.random.mtrand._rand
-_forwarding(_Generator, _new, _public(np.random.Generator))
+_forwarding(
+    _Generator, lambda name, run, *args, source, **kwargs: run.draw(source, name, *args, **kwargs),
+    _public(np.random.Generator),
+)  # fmt: skip
 _forwarding(_RandomState, _old, _public(np.random.RandomState))
 _forwarding(_Random, _with_seed, list(_PRIMITIVES))
 _everyone = _RandomState()

@@ -76,7 +76,7 @@ class Histogram:
 def histogram(source: Coordinate | Pair, a: Floats, b: Floats) -> Histogram:
     """Fit the ratio to outputs ``a`` on one dataset and ``b`` on the other, (n, k) each."""
     values = source(a), source(b)
-    edges = partition(np.concatenate(values))
+    edges = bin_edges(*separate(np.concatenate(values), ATOMS), _BINS)
     hits = _hits(edges, values)
     return Histogram(source, edges, np.log(hits[0] / hits[1]))
 
@@ -100,13 +100,8 @@ def best(scores: list[Histogram], a: Floats, b: Floats, most: int) -> list[Histo
     return [scores[i] for i in np.unique(order)]
 
 
-def partition(both: Floats, bins: int = _BINS, most: int = ATOMS) -> Floats:
-    """Return the edges of bins: one for each of the ``most`` commonest values, and ``bins`` equally filled others."""
-    return bin_edges(*separate(both, most), bins)
-
-
 def separate(both: Floats, most: int) -> tuple[Floats, Floats]:
-    """Return the values that get bins of their own, and the others, sorted."""
+    """Return the ``most`` commonest values, which get bins of their own, and the others, sorted."""
     both = np.sort(both)
     values, counts = tallied(both)
     atoms = heaviest(values, counts, most)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpcheck.arrays import Floats
 from dpcheck.audits.scores import Coordinate, Score
 from dpcheck.audits.scores.exact import GLANCED, stated, telling
-from dpcheck.audits.scores.histograms import Pair, best, histogram, partition, patterns, product
+from dpcheck.audits.scores.histograms import Pair, best, bin_edges, histogram, patterns, product, separate
 from dpcheck.compiled import njit
 
 # Differences and sums are rounded to 2^-40 of the largest number, so that values which differ by rounding alone become
@@ -152,10 +152,8 @@ def _slope(a: Floats, b: Floats, shrunk: Floats, half: Floats) -> Floats:
     along = directions.T @ half
     sharp = np.asarray(directions @ (along / variances))
     luck = len(half) * (1 / len(a) + 1 / len(b)) / 4  # what chance adds to the squared distance of the means, halved
-    best, cautious = (
-        (along**2 / variances).sum() - luck,
-        (slope @ half) ** 2 / ((directions.T @ slope) ** 2 @ variances),
-    )
+    best = (along**2 / variances).sum() - luck
+    cautious = (slope @ half) ** 2 / ((directions.T @ slope) ** 2 @ variances)
     return sharp if best > _CLEARLY * cautious else slope
 
 
@@ -218,7 +216,7 @@ def trees(sources: Sequence[Coordinate | Pair], a: Floats, b: Floats) -> Trees:
     rows = min(len(a), len(b), _ROWS)
     # The datasets in turn, so that every tree's runs hold both.
     features = _features(sources, np.stack([a[:rows], b[:rows]], axis=1).reshape(2 * rows, -1))
-    edges = [partition(features[:, j], _BINS, _ATOMS) for j in range(len(sources))]
+    edges = [bin_edges(*separate(features[:, j], _ATOMS), _BINS) for j in range(len(sources))]
     bins = np.empty(features.shape, np.uint8)
     for j, e in enumerate(edges):
         bins[:, j] = np.searchsorted(e, features[:, j], side="right")
