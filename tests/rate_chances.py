@@ -39,7 +39,8 @@ def measure(path: Path, algorithms: list[str], jobs: int) -> None:
     """Each experiment's first look and as much again at each seed, where the file does not hold them yet."""
     from dpcheck.catalogue.zhang2022.rate_table_2 import counted
     from dpcheck.checks.context import Context
-    from dpcheck.checks.rates import experiments, more, points
+    from dpcheck.checks.rate_points import more, points
+    from dpcheck.checks.rates import experiments
 
     for experiment in experiments():
         for seed in _missing(path, experiment.algorithm, experiment.name, algorithms):
@@ -99,7 +100,8 @@ def chances(experiment, measured: pd.DataFrame) -> list[dict]:
     """A row for each finding of one experiment; ``measured`` holds its measurements at all seeds."""
     from dpcheck.checks.context import Context
     from dpcheck.checks.expected import expected_verdicts
-    from dpcheck.checks.rates import _MORE, _judged, _undecided, unmeasured
+    from dpcheck.checks.rate_points import unmeasured
+    from dpcheck.checks.rates import _MORE, _judged, _undecided
 
     context = Context()
     seeds = experiment.grid.seeds

@@ -24,19 +24,9 @@ import pandas as pd
 import dpcheck.checks.shipped as shipped
 from dpcheck.checks.context import Context, portions
 from dpcheck.checks.experiment import Experiment
+from dpcheck.checks.rate_points import Point, _batch, unmeasured
 from dpcheck.checks.rate_words import judged
-from dpcheck.checks.rates import (
-    _CONFIDENCE,
-    _MORE,
-    TABLE,
-    Point,
-    _batch,
-    _frame,
-    _slopes,
-    experiments,
-    findings,
-    unmeasured,
-)  # fmt: skip
+from dpcheck.checks.rates import _CONFIDENCE, _MORE, TABLE, _frame, _slopes, experiments, findings
 
 DRAWS = 40
 FRESH, DRAWN = "fresh seeds", "draws from what is at hand"

@@ -43,7 +43,7 @@ CLAIMS, MEASUREMENTS = "claims.json.xz", "measurements.json.xz"
 _DECIDE = ("sympy", "mpmath", "python-flint", "z3-solver")
 # What turns seeds into measurements; what judges them runs in every check.
 _MEASURE = ("algorithms", "catalogue", "solvers", "problems", "accounting")
-_SHARED = ("arrays", "events", "checks/context", "checks/experiment", "checks/rates")
+_SHARED = ("arrays", "events", "checks/context", "checks/experiment", "checks/rate_points")
 _ALIKE = 1e-6  # relative; another processor sums in another order
 
 

@@ -11,7 +11,8 @@ import dpcheck
 from dpcheck.checks import rates as judgement
 from dpcheck.checks.context import Context
 from dpcheck.checks.experiment import LOG_DELTA, Experiment, Grid, Premise, cross, doubling, product, slopes
-from dpcheck.checks.rates import TABLE, Point, findings, points
+from dpcheck.checks.rate_points import Point, points
+from dpcheck.checks.rates import TABLE, findings
 from dpcheck.errors import InputError
 from dpcheck.running.store import Store
 

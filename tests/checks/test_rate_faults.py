@@ -26,8 +26,9 @@ from dpcheck.catalogue.zhang2022 import algorithms
 from dpcheck.checks import experiment as declarations
 from dpcheck.checks.expected import expected_verdicts
 from dpcheck.checks.experiment import level
+from dpcheck.checks.rate_points import Point
 from dpcheck.checks.rate_words import MARGIN, TO_ZERO, judged
-from dpcheck.checks.rates import _CONFIDENCE, Point, _frame, _slopes, experiments
+from dpcheck.checks.rates import _CONFIDENCE, _frame, _slopes, experiments
 from dpcheck.solvers import algorithm
 
 AS_GOOD = ("supported", "attained", "not exceeded")

@@ -21,8 +21,9 @@ from dpcheck.checks.context import Context
 from dpcheck.checks.expected import attained_in, expected_verdicts
 from dpcheck.checks.experiment import LOG_DELTA, level
 from dpcheck.checks.games import CONFIDENCE
+from dpcheck.checks.rate_points import LEADS, unmeasured
 from dpcheck.checks.rate_words import MARGIN, TO_ZERO
-from dpcheck.checks.rates import LEADS, TABLE, experiments, stages, unmeasured
+from dpcheck.checks.rates import TABLE, experiments, stages
 from dpcheck.running.executor import cores
 from dpcheck.solvers import ALGORITHMS
 

@@ -26,7 +26,7 @@ from dpcheck.audits.membership import PrivacyAudit
 from dpcheck.audits.running import Chunk
 from dpcheck.catalogue.zhang2022.rate_minimisation import EXPERIMENTS
 from dpcheck.checks.context import Context
-from dpcheck.checks.rates import points
+from dpcheck.checks.rate_points import points
 from dpcheck.errors import InputError
 from dpcheck.running import process_pool
 from dpcheck.running.compilations import compilations_said
