@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dpcheck import __version__
 from dpcheck.commands import inputs, terminal
 from dpcheck.commands.command import Command, Picture, add_format, add_shared, at_work, chosen_store
-from dpcheck.commands.files import File
+from dpcheck.commands.files import File, as_typed
 from dpcheck.errors import InputError, one_line, require, require_count, short
 from dpcheck.reading import rows_of, text_of, typed, within
 from dpcheck.running.files import write_text
@@ -210,7 +210,7 @@ class Table:
 
     def __init__(self, experiment: Experiment, file: str | None = None, store: Store | None = None) -> None:
         """Start with what ``file`` holds, which InputError refuses unless all of it belongs to this experiment."""
-        self.experiment, self.file, self.store = experiment, None if file is None else Path(file), store
+        self.experiment, self.file, self.store = experiment, None if file is None else as_typed(file), store
         self.rows: dict[tuple[str, ...], tuple[str, ...]] = {}
         for row in experiment.rows if store is not None else ():
             assert store is not None

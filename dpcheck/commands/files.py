@@ -95,6 +95,12 @@ class Files:
                     yield one.name, Path(value)
 
 
+def as_typed(target: str) -> Path:
+    """Return the path of an output as people see it: within the working folder, from there on."""
+    path, here = Path(target), Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
 _WRITTEN = frozenset({File.WRITTEN, File.NEW, File.SCRIPT, File.FOLDER})
 _Place = Path | int  # of a file that is open
 

@@ -26,7 +26,7 @@ from dpcheck.audits.scores.exact import Extreme, Lattice, Repeats, Short, Specia
 from dpcheck.audits.scores.histograms import Histogram, Pair, Patterns, Product
 from dpcheck.audits.scores.learned import Distance, Projection, Quadratic, Trees
 from dpcheck.commands import inputs
-from dpcheck.commands.files import SCRIPT_MARK
+from dpcheck.commands.files import SCRIPT_MARK, as_typed
 from dpcheck.errors import InputError, one_line, require
 from dpcheck.running.files import write_bytes, write_text
 
@@ -105,8 +105,7 @@ class Reproduction:
 
     def __init__(self, target: str) -> None:
         """Take the script's name, which is free, as are those beside it."""
-        self.target, here = Path(target), Path.cwd()
-        self.shown = self.target.relative_to(here) if self.target.is_relative_to(here) else self.target
+        self.target, self.shown = Path(target), as_typed(target)
 
     def write(self, audit: Any, pair: tuple[Any, Any], mechanism: str, *, vectorized: bool) -> str:
         """Write the script for an audit of ``MODULE:NAME``, and what is too large for it beside it; say what was done.
