@@ -184,8 +184,10 @@ def keep(folder: str, name: str, only: str | None = None, noise: str | None = No
 
 
 if __name__ == "__main__":
-    what, *words = sys.argv[1:]
-    if what == "choose":
-        choose(words)
-    else:
-        keep(*words)
+    match sys.argv[1:]:
+        case ["choose", *words]:
+            choose(words)
+        case ["run", folder, name, *further] if len(further) <= 2:
+            keep(folder, name, *further)
+        case _:
+            sys.exit(__doc__)

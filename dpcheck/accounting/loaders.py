@@ -121,6 +121,7 @@ def loaders(
 
     both = "its privacy curve; a pair that attains it"
     poisson = drawn("Poisson", "poisson", "add_or_remove_one", both)
+    # A bound from fewer numbers is a bound still.
     seen = _of_the_size(batch, float(min(steps * int(parameters), 10**18)), delta)
     same = poisson.at_least if batch < population else None  # one record more, which leaves floor(n q) as it is
     worse = max((each for each in (same, seen) if each is not None), default=None)

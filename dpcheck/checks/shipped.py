@@ -97,10 +97,10 @@ class Measurements:
         return _kind(key) not in self._repeated
 
     def compare(self, key: list[Any], again: Any) -> bool:
-        """Say whether a chunk that was measured again came out alike; if not, the stage is measured anew."""
+        """Say whether a chunk that was made again came out alike; if not, the rest of the stage is made anew."""
         self._repeated.add(_kind(key))
         alike = _alike(self._chunks[name_of(key)], json.loads(json.dumps(again)))
-        self.stages[self._stage] = alike and self.stages.get(self._stage, True)
+        self.stages[self._stage] = alike
         return alike
 
     def said(self, names: list[str]) -> list[str]:
@@ -110,8 +110,8 @@ class Measurements:
         said = []
         if shown:
             said.append(
-                f"{shown} rate{'s are' if shown > 1 else ' is'} shown as this code measured before; the first "
-                f"part of each was measured again and came out alike. `{command}` measures all of it."
+                f"{shown} rate{'s are' if shown > 1 else ' is'} shown as this code measured and predicted before; of "
+                f"each, the first part was made again and came out alike. `{command}` makes all of it."
             )
         if anew:
             said.append(
